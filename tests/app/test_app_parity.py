@@ -17,9 +17,10 @@ from typer.main import get_command
 
 import doxa
 from doxa.app import asynchronous, reference, twin
-from doxa.app.procedures import DRY_RUN, register
+from doxa.app.procedures import register
 from doxa.app.verbs import (
     ALL,
+    DRY_RUN_PROCEDURE,
     GROUPS,
     INTERFACES,
     REPEATED,
@@ -68,6 +69,34 @@ CHOICES = {
     "decision": "Literal['accept', 'reject', 'both']",
 }
 every_verb = pytest.mark.parametrize("verb", ALL, ids=lambda verb: verb.name)
+
+
+KREF = "kref://shop/deploys.fact"
+PLAUSIBLE: dict[str, Any] = {
+    "text": "We test on Mondays",
+    "what": KREF,
+    "kref": KREF,
+    "start": KREF,
+    "end": KREF,
+    "source": KREF,
+    "target": "kref://shop/bank.fact",
+    "kind": "SEES",
+    "name": "plan.pdf",
+    "location": "files/plan.pdf",
+    "tag": "mine",
+    "time": "2200-01-01",
+    "decision": "reject",
+    "head": "00" * 32,
+}
+OF_VERB: dict[str, dict[str, Any]] = {
+    "revise": {"text": "We deploy on Fridays"},
+    "run": {"text": "MATCH (n) RETURN count(n)"},
+    "read": {"text": "MATCH (n) RETURN count(n)"},
+    "write": {"text": "CREATE (:Note {text: 'x'})"},
+    "rollback": {"kref": f"{KREF}?r=1"},
+    "bundle": {"kref": "kref://shop/all.bundle", "add": [KREF]},
+    "ingest": {"source": [{"text": "hello"}]},
+}
 
 
 def method_of(verb: Verb) -> Any:
@@ -126,6 +155,47 @@ def test_roles_errors_and_groups_exist(verb: Verb) -> None:
     assert verb.role in ids.ROLES
     for name in verb.errors:
         assert name == "QueryError" or issubclass(getattr(errors, name), errors.DoxaError)
+
+
+@every_verb
+def test_an_agent_is_refused_where_the_table_names_the_operator(verb: Verb, tmp_path: Path) -> None:
+    settings = {"embedder": None, "background": False, "project": "shop"}
+    with doxa.open(tmp_path / "m.db", role="operator", **settings) as operator:  # type: ignore[arg-type]
+        operator.remember("We deploy on Thursdays", name="deploys")
+        operator.remember("The bank is open", name="bank")
+        operator.constrain({"functional": ["colour"]})
+        operator.export_to(tmp_path / "export.jsonl")
+    with doxa.open(tmp_path / "m.db", role="agent", **settings) as memory:  # type: ignore[arg-type]
+        made = memory.remember("The gate is green", facts=[("gate", "colour", "green")])
+        weaker = memory.remember(
+            "The gate is blue", facts=[("gate", "colour", "blue")], trust="candidate"
+        )
+        given = PLAUSIBLE | {
+            "change": made.change.change,
+            "conflict": weaker.change.conflict,
+            "path": tmp_path / ("export.jsonl" if verb.name == "import_" else "other.db"),
+        }
+        if verb.name == "export_to":
+            given["target"] = tmp_path / "new.jsonl"
+        given |= OF_VERB.get(verb.name, {})
+        wanted = {one.name for one in verb.parameters if one.required}
+        named = wanted | OF_VERB.get(verb.name, {}).keys()
+        options = {name: given[name] for name in named}
+        placed = [
+            options.pop(one.name) for one in verb.parameters if one.name in named and one.positional
+        ]
+        call = doxa.open if verb.name == "open" else getattr(memory, verb.name)
+        if verb.name == "open":
+            placed = [tmp_path / "opened.db"]
+        if verb.role == "operator":
+            with pytest.raises(doxa.RoleError):
+                call(*placed, **options)
+            return
+        found = call(*placed, **options)
+        if verb.name == "export":
+            assert list(found)
+        if verb.name == "open":
+            found.close()
 
 
 # Python
@@ -213,6 +283,14 @@ def test_every_verb_can_be_awaited(verb: Verb) -> None:
         ]
 
 
+@every_verb
+def test_the_table_says_why_an_awaited_verb_returns_a_synchronous_object(verb: Verb) -> None:
+    synchronous = verb.result in ("GraphSession", "Session", "Memory")
+    owner = doxa.AsyncMemory if verb.owner == "Memory" else asynchronous.AsyncSession
+    returned = inspect.signature(getattr(owner, verb.name)).return_annotation
+    assert bool(verb.awaited) == (synchronous and returned == verb.result)
+
+
 # The command line
 
 
@@ -268,7 +346,8 @@ def test_every_command_is_in_the_table() -> None:
 def test_every_procedure_is_in_the_table() -> None:
     assert procedures().keys() == {
         f"doxa.{verb.procedure}" for verb in ALL if verb.cypher is not None
-    } | {f"doxa.{DRY_RUN}"}
+    } | {f"doxa.{DRY_RUN_PROCEDURE.name}"}
+    assert len(DRY_RUN_PROCEDURE.reason) > 5
 
 
 @pytest.mark.parametrize("verb", [v for v in ALL if v.cypher], ids=lambda verb: verb.name)

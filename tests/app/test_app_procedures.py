@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 
 import doxa
-from doxa.app.procedures import register
+from doxa.app.procedures import _impact, _walk, register
 from doxa.base.errors import DoxaError
+from doxa.belief import Walk
 from doxa.query.procedures.registry import Registry
 from tests.query.test_procedures import ODD
 
@@ -151,3 +152,44 @@ def test_a_query_reads_no_file_and_erases_nothing(memory: doxa.Memory, tmp_path:
     assert done["added"] == 1
     with pytest.raises(DoxaError, match="erasing scrubs"):
         memory.run("CALL doxa.forget('kref://shop/deploys', {erase: true})").records()
+
+
+def test_an_empty_project_is_the_sessions_in_every_procedure_that_writes(tmp_path: Path) -> None:
+    with doxa.open(tmp_path / "m.db", embedder=None, role="operator", project="shop") as made:
+
+        def kref(call: str) -> str:
+            return str(made.run(f"CALL doxa.{call} YIELD kref RETURN kref").single())
+
+        assert kref("revise(['ana','age',5],'',{project:''})").startswith("kref://shop/")
+        made.remember("We deploy on Thursdays", name="day")
+        day = "kref://shop/day.fact"
+        later = kref(f"supersede('{day}', 'We deploy on Fridays', {{project: '', name: 'later'}})")
+        assert later.startswith("kref://shop/later.fact")
+        assert kref("remember('The bank is open', {project: '', name: 'b'})").startswith(
+            "kref://shop/b.fact"
+        )
+        assert kref("remember('The port is open', {project: null})").startswith("kref://shop/")
+
+
+def test_no_project_may_be_said_of_a_revision(tmp_path: Path) -> None:
+    with doxa.open(tmp_path / "m.db", embedder=None, role="operator", project="shop") as made:
+        assert (made.revise(["ana", "age", 5], project=None).kref or "").startswith("kref://shop/")
+        made.remember("We deploy on Thursdays", name="day")
+        day = "kref://shop/day.fact"
+        changed = made.revise(day, "We deploy on Fridays", project=None)
+        assert changed.kref == f"{day}?r=2"
+        replaced = made.supersede(day, "We deploy on Mondays", project=None)
+        assert replaced.kref == f"{day}?r=3"
+
+
+def test_a_walk_that_was_cut_before_its_first_step_says_so() -> None:
+    cut = Walk("kref://shop/a.fact", (), "too many")
+    assert list(_walk(cut)) == [(None, None, None, None, "too many")]
+    assert list(_impact(cut)) == [(None, None, None, None, None, "too many")]
+    assert list(_impact(Walk("kref://shop/a.fact", ()))) == []
+
+
+def test_a_match_without_a_proposal_has_no_relation(tmp_path: Path) -> None:
+    with doxa.open(tmp_path / "m.db", embedder=None, project="shop") as made:
+        (row,) = made.run("CALL doxa.match('We deploy on Thursdays')").records()
+        assert (row["kref"], row["relation"], row["verdict"]) == (None, None, "create")

@@ -118,9 +118,85 @@ def test_a_change_can_be_undone_as_it_is(file: Path) -> None:
             memory.undo(memory.remember("The ferry is red").change)
 
 
+def test_what_is_not_a_change_is_not_undone(file: Path) -> None:
+    with doxa.open(file, embedder=None, role="operator") as memory:
+        made = memory.remember("The boat is blue", name="boat")
+        with pytest.raises(doxa.InputError, match=r"\.change"):
+            memory.undo(made)  # type: ignore[arg-type]
+        for wrong in (True, "1", 1.0):
+            with pytest.raises(doxa.InputError, match="A change is a number"):
+                memory.undo(wrong)  # type: ignore[arg-type]
+        assert memory.get("kref://default/boat.fact").status == "current"  # type: ignore[union-attr]
+
+
+def test_a_memory_is_not_made_from_a_path(file: Path) -> None:
+    with pytest.raises(doxa.InputError, match=r"Use doxa\.open"):
+        doxa.Memory(str(file))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("verb", ["match", "tell"])
+def test_a_project_that_has_no_name_is_refused(file: Path, verb: str) -> None:
+    with (
+        doxa.open(file, embedder=None) as memory,
+        pytest.raises(doxa.InputError, match="cannot be the name of a project"),
+    ):
+        getattr(memory, verb)("The ferry is red", project="\0")
+
+
+def test_a_session_without_a_memory_yet_finds_nothing_recent(tmp_path: Path) -> None:
+    with doxa.open(tmp_path / "new.db", embedder=None, project="shop") as memory:
+        assert memory.recent() == []
+        memory.remember("The ferry is red", project="port")
+        assert memory.recent() == []
+        assert [hit.text for hit in memory.recent(project="*")] == ["The ferry is red"]
+        for call in (memory.recent, lambda project: memory.recall("ferry", project=project)):
+            with pytest.raises(doxa.NotFoundError, match="give the project '\\*' to search all"):
+                call(project="shop")
+        with pytest.raises(doxa.NotFoundError):
+            memory.recent(project="nowhere")
+
+
 def test_expansion_refuses_what_contradicts(file: Path) -> None:
     with doxa.open(file, embedder=None, role="operator") as memory:
         memory.constrain({"functional": ["lives in"]})
         memory.expand("Ana lives in Rome", facts=[("Ana", "lives in", "Rome")])
         with pytest.raises(doxa.ConflictError, match="contradict"):
             memory.expand("Ana lives in Oslo", facts=[("Ana", "lives in", "Oslo")])
+
+
+@pytest.mark.parametrize("group", ["policy", "users"])
+def test_a_group_has_no_options_of_its_own(group: str) -> None:
+    assert "completion" not in run(group, "--help").stdout
+
+
+@pytest.mark.parametrize("address", ["kref://port", "kref://default"])
+def test_a_place_is_printed_with_what_it_has(address: str) -> None:
+    text = run("get", address).stdout
+    assert f"kref: {address}\n" in text and "type: Project" in text
+    assert f"name: {address.removeprefix('kref://')}" in text
+
+
+def test_arguments_that_are_addresses_have_their_own_names() -> None:
+    def usage(command: str) -> str:
+        line = run(command, "--help").stdout.splitlines()[0]
+        return line.partition("[OPTIONS] ")[2].replace("{", "").replace("}", "")
+
+    assert usage("shortest-path") == "START END"
+    assert usage("link") == "SOURCE EDGE TARGET"
+    assert usage("get") == "KREF"
+
+
+def test_json_may_stand_before_the_command() -> None:
+    before = json.loads(run("--json", "recent").stdout)
+    assert before == json.loads(run("recent", "--json").stdout)
+    assert before[0]["text"] == "The ferry is red"
+    assert isinstance(json.loads(run("--json", "-p", "port", "policy", "status").stdout), dict)
+    assert json.loads(run("--json", "get", "kref://none/x.fact", exit=3).stderr)["error"]
+
+
+def test_a_dash_exports_to_standard_output(tmp_path: Path, monkeypatch: Any) -> None:
+    monkeypatch.chdir(tmp_path)
+    first, *lines = run("export", "-").stdout.splitlines()
+    assert json.loads(first)["type"] == "doxa-export"
+    assert lines == run("export").stdout.splitlines()[1:]
+    assert not (tmp_path / "-").exists()

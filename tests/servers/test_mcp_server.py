@@ -354,6 +354,20 @@ def test_doubt_is_told_only_where_meaning_took_part(tmp_path: Path, meant: bool)
             assert ("consider saying that you do not know" in text) == (meant and doubtful)
 
 
+def test_a_belief_that_lost_its_support_is_reported_as_such(tmp_path: Path) -> None:
+    with opened(tmp_path / "m.db", role="operator", project="p") as memory:
+        memory.constrain({"functional": ["colour"]})
+        memory.remember("The gate is green", name="gate", facts=[("gate", "colour", "green")])
+        memory.remember("We use the gate", name="use", depends_on=["kref://p/gate.fact"])
+        text, result, failed = call(
+            memory.session(),
+            "memory_remember",
+            {"text": "The gate is blue", "name": "b", "facts": [["gate", "colour", "blue"]]},
+        )
+        assert not failed and result["unsupported"]
+        assert "Lost its support: kref://p/use.fact?r=1." in text and "Retracted its" not in text
+
+
 @pytest.mark.parametrize("speaker", SPOOFS)
 def test_no_speaker_passes_for_the_rest_of_the_line(tmp_path: Path, speaker: str) -> None:
     with opened(tmp_path / "m.db", role="agent", project="p") as memory:

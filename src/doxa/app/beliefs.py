@@ -195,7 +195,10 @@ class BeliefVerbs:
         return self._after(supersede(self._store, self.identity, kref, text, given=given))
 
     def _placed(self, verb: str, options: Mapping[str, Any]) -> dict[str, Any]:
-        given = checked(verb, options, preset=False)
+        named = dict(options)
+        if named.get("project", "") is None:  # the same as leaving it out, as in every other verb
+            del named["project"]
+        given = checked(verb, named, preset=False)
         may_trust(given.get("trust", ""), self.identity.role)
         return given
 
@@ -270,13 +273,7 @@ class BeliefVerbs:
 
         A change is given by its number, which `log` lists, or as the Change that a verb returned.
         """
-        number = change.change if isinstance(change, Change) else change
-        if number is None:
-            raise InputError(
-                "This change wrote nothing, so that there is nothing to undo.",
-                next_step="Give a change that `log` lists.",
-                field="change",
-            )
+        number = _number_of(change)
         return self._after(self._ledger(dry_run=dry_run).undo(number))
 
     # Plain text
@@ -298,11 +295,13 @@ class BeliefVerbs:
         """
         from doxa.ingestion.match import match
 
+        found = searched_project(project, self.project)
+        arguments.project(found)
         return match(
             self._store,
             self._memory.recaller,
             text,
-            project=searched_project(project, self.project),
+            project=found,
             space=space,
             kinds=kinds,
             speaker=speaker,
@@ -329,9 +328,11 @@ class BeliefVerbs:
 
         arguments.check_kind(kind)
         may_trust(trust, self.identity.role)
+        found = one_project(project, self.project)
+        arguments.project(found)
         draft = Draft(
             text,
-            project=one_project(project, self.project),
+            project=found,
             space=space,
             kind=kind,
             trust=trust,
@@ -483,6 +484,30 @@ class BeliefVerbs:
     def _after(self, change: Change) -> Change:
         self._memory.wake()
         return change
+
+
+def _number_of(change: object) -> int:
+    """Return the number of the change that `undo` is given."""
+    number = change.change if isinstance(change, Change) else change
+    if number is None:
+        raise InputError(
+            "This change wrote nothing, so that there is nothing to undo.",
+            next_step="Give a change that `log` lists.",
+            field="change",
+        )
+    if isinstance(getattr(number, "change", None), Change):  # such as what `remember` returns
+        raise InputError(
+            f"A {type(number).__name__} holds a change; it is not one.",
+            next_step="Give its attribute `.change`.",
+            field="change",
+        )
+    if isinstance(number, bool) or not isinstance(number, int):
+        raise InputError(
+            f"A change is a number, or a Change; this is {type(number).__name__}.",
+            next_step="Give a change that `log` lists.",
+            field="change",
+        )
+    return number
 
 
 _DRAFTED = frozenset(Draft.__annotations__) - {"summary", "project", "metadata"}

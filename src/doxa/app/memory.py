@@ -36,6 +36,12 @@ class Memory(MemoryFile, Session):
     Safe to share between threads."""
 
     def __init__(self, config: Config) -> None:
+        if not isinstance(config, Config):
+            raise InputError(
+                f"A memory is opened from a Config; this is {type(config).__name__}.",
+                next_step="Use doxa.open(path).",
+                field="config",
+            )
         MemoryFile.__init__(self, config, _query_engine)
         Session.__init__(self, self, Identity(config.actor, config.role), config.project)
 

@@ -18,7 +18,7 @@ from typing import Any
 
 from doxa.app.checks import ALL_PROJECTS
 from doxa.app.session import History, Session, without_access_notes
-from doxa.app.verbs import ALL, VERBS, Kind, Parameter, Verb, columns
+from doxa.app.verbs import ALL, DRY_RUN_PROCEDURE, VERBS, Kind, Parameter, Verb
 from doxa.base.clock import format_time
 from doxa.base.errors import InputError
 from doxa.base.temporal import Date, DateTime, LocalDateTime
@@ -38,9 +38,6 @@ _TYPES: dict[Kind, str] = {
     "belief": "ANY",
     "source": "LIST",
 }
-DRY_RUN = "dryRun"
-_DRY_RUN_ARGUMENTS = (("verb", "STRING"), ("what", "ANY"), ("options", "MAP"))
-_DRY_RUN_TEXT = "Report what a verb would change, without changing it."
 _REHEARSED = frozenset(  # those that need one argument at most
     verb.name
     for verb in ALL
@@ -56,10 +53,11 @@ def register(registry: Registry) -> None:
             continue
         call = _recall if verb.name == "recall" else partial(_call, verb)
         registry.add(Procedure(signature(verb), _in_session(call, verb.name)))
+    entry = DRY_RUN_PROCEDURE
     dry_run = ProcedureSignature(
-        f"doxa.{DRY_RUN}", _DRY_RUN_ARGUMENTS, columns.CHANGE, False, 1, _DRY_RUN_TEXT
+        f"doxa.{entry.name}", entry.arguments, entry.results, False, entry.optional, entry.summary
     )
-    registry.add(Procedure(dry_run, _in_session(_dry_run, DRY_RUN)))
+    registry.add(Procedure(dry_run, _in_session(_dry_run, entry.name)))
 
 
 def signature(verb: Verb) -> ProcedureSignature:
@@ -123,8 +121,11 @@ def _call(verb: Verb, session: Session, run: Any, *args: Any) -> Rows:
             given[parameter.name] = _plain(value)
     options = args[len(known)] if len(args) > len(known) else None
     given |= _named(verb, options)
-    if given.get("project") == "":  # as it was said before all projects had a name
-        given["project"] = None if verb.writes or verb.name == "rules" else ALL_PROJECTS
+    if given.get("project") == "":  # its meaning before all projects had a name
+        if verb.writes or verb.name == "rules":
+            del given["project"]
+        else:
+            given["project"] = ALL_PROJECTS
     _check_messages(verb, given)
     owner = session if verb.owner == "Session" else session.memory
     method = getattr(owner, verb.name)
@@ -253,23 +254,25 @@ def _remembered(made: Any) -> Rows:
     return _change(replace(made.change, action=made.action, kref=made.kref))
 
 
-def _walk(walk: Walk) -> Rows:
+def _walk(walk: Walk, *more: str) -> Rows:
+    """A row for each step: the columns of all walks, and `more` of this one. A walk that was cut
+    before its first step is one row, which says why."""
+    columns = ("kref", "depth", "edge", "via", *more)
     for step in walk.steps:
-        yield step.kref, step.depth, step.edge, step.via, walk.cut
+        yield *(getattr(step, name) for name in columns), walk.cut
     if walk.cut and not walk.steps:
-        yield None, None, None, None, walk.cut
+        yield *(None for _ in columns), walk.cut
 
 
 def _impact(walk: Walk) -> Rows:
-    for step in walk.steps:
-        yield step.kref, step.depth, step.edge, step.via, step.falls, walk.cut
+    return _walk(walk, "falls")
 
 
 def _match(found: Any) -> Rows:
     for one in found.proposals:
         yield one.kref, one.score, one.relation, list(one.fact), list(one.reasons), found.verdict
     if not found.proposals:
-        yield None, 0.0, "beside", [], [], found.verdict
+        yield None, 0.0, None, [], [], found.verdict
 
 
 def _conflicts(found: Any) -> Rows:

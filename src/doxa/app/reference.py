@@ -11,7 +11,18 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from doxa.app.verbs import ALL, GROUPS, REQUIRED, SHELL, TOOLS, UNSET, Interface, Parameter, Verb
+from doxa.app.verbs import (
+    ALL,
+    DRY_RUN_PROCEDURE,
+    GROUPS,
+    REQUIRED,
+    SHELL,
+    TOOLS,
+    UNSET,
+    Interface,
+    Parameter,
+    Verb,
+)
 
 _NOTE = "Generated from the verb table by `python -m doxa.app.reference docs/reference`."
 _NAMES: dict[Interface, str] = {
@@ -47,6 +58,11 @@ def _verbs() -> Iterator[str]:
     yield "| command | what it does | why only there |\n|---|---|---|"
     for shell in SHELL:
         yield f"| `doxa {shell.name}` | {shell.summary} | {shell.reason} |"
+    only = DRY_RUN_PROCEDURE
+    call = ", ".join(name for name, _ in only.arguments)
+    yield "\n## Procedures only\n"
+    yield "| procedure | what it does | why only there |\n|---|---|---|"
+    yield f"| `doxa.{only.name}({call})` | {only.summary} | {only.reason} |"
 
 
 def _overview() -> Iterator[str]:
@@ -97,6 +113,8 @@ def _calls(verb: Verb) -> Iterator[str]:
             arguments.append("options")
         columns = ", ".join(f"`{name}`" for name, _ in verb.cypher.results)
         yield f"- Cypher: `CALL doxa.{verb.procedure}({', '.join(arguments)})` yields {columns}"
+    if verb.awaited:
+        yield f"- Awaited: returns the same synchronous `{verb.result}`: {verb.awaited}"
     if verb.errors:
         yield f"- Raises {', '.join(f'`{name}`' for name in verb.errors)}"
 

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Unpack
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, Unpack
 
 from doxa.app.beliefs import BeliefVerbs
 from doxa.app.checks import ALL_PROJECTS, checked, one_project, searched_project
@@ -49,6 +50,8 @@ if TYPE_CHECKING:
     from doxa.query.result import GraphResult
     from doxa.query.session import GraphSession
     from doxa.recall import Hit, Recall
+
+_T = TypeVar("_T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,15 +151,25 @@ class Session(BeliefVerbs):
             lanes=LANES if lanes is None else lanes,
             **given,
         )
+        found = self._unless_absent(
+            named, partial(self._memory.recaller.recall, ask, context=self._access_context)
+        )
+        if found is not None:
+            return found
+        warning = f"The project {self.project} holds no memory yet."
+        if self._has_projects():
+            warning += f" To search all projects, give the project {ALL_PROJECTS!r}."
+        return Recall(text, (), "fulltext", 0, 0, 0, (warning,))
+
+    def _unless_absent(self, named: str | None, search: Callable[[], _T]) -> _T | None:
+        """Return what a search finds; None if no project is named and the session's own, which
+        begins with the first thing that is stored, does not exist yet."""
         try:
-            return self._memory.recaller.recall(ask, context=self._access_context)
+            return search()
         except NotFoundError as error:
             if named is not None or error.fields.get("project") != self.project:
                 raise
-            warning = f"The project {self.project} holds no memory yet."
-            if self._has_projects():
-                warning += f" To search all projects, give the project {ALL_PROJECTS!r}."
-            return Recall(text, (), "fulltext", 0, 0, 0, (warning,))
+            return None
 
     def _has_projects(self) -> bool:
         with self._store.read() as snapshot:
@@ -165,14 +178,20 @@ class Session(BeliefVerbs):
     def recent(
         self, *, project: str | None = None, kinds: Iterable[str] = (), limit: int = 10
     ) -> list[Hit]:
-        """List what was last said or stated and is still believed, newest first."""
+        """List what was last said or stated and is still believed, newest first.
+
+        The session's own project may be empty: then there are no hits. A project that is named must
+        exist.
+        """
         named = arguments.texts(kinds, "kinds")
-        return self._memory.recaller.recent(
+        search = partial(
+            self._memory.recaller.recent,
             project=searched_project(project, self.project),
             kinds=named,
             limit=limit,
             context=self._access_context,
         )
+        return self._unless_absent(project, search) or []
 
     def get(
         self, kref: str | Kref, *, reveal: bool = False

@@ -1,10 +1,10 @@
 """The command line: the same verbs as Python, for people and scripts.
 
 Commands are built from the verb table (doxa.app.verbs) when they are asked for. Every command takes
---db and --json; --db and --project may also stand before the command. Exit codes: 0 done; 1 error;
-2 the command line or input is wrong; 3 nothing is there; 4 refused (conflict, constraint, role,
-confirmation); 5 the file or disk. With --json, results go to standard output and errors to standard
-error, each one JSON value. A person at a terminal acts as operator. Imports are inside the
+--db and --json; --db, --json and --project may also stand before the command. Exit codes: 0 done; 1
+error; 2 the command line or input is wrong; 3 nothing is there; 4 refused (conflict, constraint,
+role, confirmation); 5 the file or disk. With --json, results go to standard output and errors to
+standard error, each one JSON value. A person at a terminal acts as operator. Imports are inside the
 functions: a command pays only for what it uses.
 """
 

@@ -11,7 +11,7 @@ from typer.core import TyperGroup
 
 from doxa.app.verbs import ALL, GROUPS, SHELL
 from doxa.cli.build import Commands
-from doxa.cli.context import EXIT_CODES, Db, ProjectOfAll
+from doxa.cli.context import EXIT_CODES, Db, Json, ProjectOfAll
 from doxa.cli.text import json_text
 
 _USAGE_ERROR: type[Exception] = next(
@@ -88,9 +88,11 @@ app = typer.Typer(
 
 
 @app.callback()
-def root(ctx: typer.Context, db: Db = None, project: ProjectOfAll = None) -> None:
+def root(
+    ctx: typer.Context, db: Db = None, project: ProjectOfAll = None, as_json: Json = False
+) -> None:
     """One memory for AI agents that a person can trust."""
-    given = {"db": db, "project": project}
+    given = {"db": db, "project": project, "as_json": as_json or None}
     found = {name: value for name, value in given.items() if value is not None}
     if found:  # what the command itself is given takes precedence
         ctx.default_map = defaults_of(found)

@@ -46,7 +46,6 @@ _NOTES: dict[Kind, str] = {
     "facts": "'subject|predicate|value'",
     "fact": "'subject|predicate|value'",
 }
-_KREF = "KREF"
 
 
 class Commands(MutableMapping[str, Any]):
@@ -188,8 +187,8 @@ def _annotation(parameter: Parameter) -> Any:
     kind = _type(parameter)
     if is_argument(parameter):
         metavar = parameter.cli if parameter.cli.isupper() else parameter.name.upper()
-        if parameter.kind in ("kref", "belief"):
-            metavar = _KREF if parameter.kind == "kref" else "KREF|STATEMENT"
+        if parameter.kind == "belief":
+            metavar = "KREF|STATEMENT"
         info = typer.Argument(
             help=parameter.doc, metavar=metavar, show_default=False, hidden=parameter.hidden
         )

@@ -205,7 +205,7 @@ def _imported(done: Any) -> dict[str, object]:
 
 def _export(memory: Memory, verb: Verb, values: Given, as_json: bool) -> None:
     target = values["target"]
-    if target is None:
+    if target is None or str(target) == "-":
         for line in memory.export():
             sys.stdout.buffer.write(line + b"\n")
         return

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 policy = typer.Typer(
     name="policy",
     no_args_is_help=True,
+    add_completion=False,
     help="Manage persistence policies: what decays, and what use promotes.",
     rich_markup_mode=None,
 )

@@ -113,8 +113,14 @@ def fields_text(value: Any) -> str:
 
 
 def _plain(item: Any) -> str:
-    if isinstance(item, dict) and "kref" in item:  # a bundle's member
-        return f"{item['kref']} from {item['since']} to {item['until'] or 'now'}"
+    if isinstance(item, dict) and "kref" in item:
+        if "since" in item:  # a bundle's member
+            return f"{item['kref']} from {item['since']} to {item['until'] or 'now'}"
+        return "; ".join(
+            f"{name}: {_plain(value)}"
+            for name, value in item.items()
+            if value not in (None, "", [], {})
+        )
     if isinstance(item, list) and item and isinstance(item[0], dict):
         return "".join(f"\n  {_plain(part)}" for part in item)
     if isinstance(item, list):

@@ -28,6 +28,7 @@ RoleOption = Annotated[str, typer.Option("--role", help="agent or operator")]
 users = typer.Typer(
     name="users",
     no_args_is_help=True,
+    add_completion=False,
     help="Who may log in to the servers: names with passwords, and tokens.",
     rich_markup_mode=None,
 )

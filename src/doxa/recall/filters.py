@@ -230,7 +230,7 @@ def check_project(reader: Reader, project: str) -> None:
             "project",
             project,
             known=known,
-            next_step="Ask in one of them, or leave the project out to search all.",
+            next_step="Ask in one of them, or give the project '*' to search all.",
         )
 
 

@@ -22,13 +22,14 @@ from doxa.app.verbs.model import (
 )
 from doxa.app.verbs.reading import ASK, GRAPH, LOOK
 from doxa.app.verbs.tools import TOOLS
-from doxa.app.verbs.writing import INGEST, STATE
+from doxa.app.verbs.writing import DRY_RUN_PROCEDURE, INGEST, STATE
 
 ALL: tuple[Verb, ...] = (OPEN, INGEST, *ASK, *STATE, *LOOK, *GRAPH, *CARE)
 VERBS: dict[str, Verb] = {verb.name: verb for verb in ALL}
 
 __all__ = [
     "ALL",
+    "DRY_RUN_PROCEDURE",
     "GROUPS",
     "GROUP_HELP",
     "INTERFACES",

@@ -126,7 +126,7 @@ CARE = (
         cli=Command(
             extra=(
                 argument(
-                    "A file that does not exist yet; without one, standard output.",
+                    "A file that does not exist yet; - or nothing writes to standard output.",
                     "path",
                     name="target",
                     default=None,

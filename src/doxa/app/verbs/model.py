@@ -1,11 +1,11 @@
 """The shape of the verb table: what is known of an operation, a parameter, a tool.
 
-Every operation is declared once, in this package, and every interface is made from the declaration
+Every operation is declared once, in this package, and every interface is built from the declaration
 or compared with it by a test:
 
     Python, awaited     typed methods, compared with the table; the awaited ones are generated
     command line        commands, options, help and groups are built from it
-    MCP                 tools and their schemas are built from it
+    MCP                 schemas are built from it; the argument structs are compared with it
     Cypher              procedures and their signatures are built from it
     reference           docs/reference is generated from it
 
@@ -137,6 +137,7 @@ class Verb:
     cli: Command | None = None
     cypher: Procedure | None = None
     absent: Mapping[Interface, str] = field(default_factory=dict)
+    awaited: str = ""  # why AsyncMemory returns a synchronous object, where it does
 
     @property
     def text(self) -> str:
@@ -170,6 +171,18 @@ class Shell:
 
     name: str
     group: Group
+    summary: str
+    reason: str  # why no other interface has it
+
+
+@dataclass(frozen=True, slots=True)
+class CypherOnly:
+    """A procedure that is not an operation of a memory: it runs other verbs."""
+
+    name: str
+    arguments: tuple[tuple[str, str], ...]
+    optional: int
+    results: tuple[tuple[str, str], ...]
     summary: str
     reason: str  # why no other interface has it
 

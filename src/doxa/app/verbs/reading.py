@@ -53,7 +53,8 @@ ASK = (
         "recent",
         "ask",
         "List what was last said or stated and is still believed, newest first.",
-        "",
+        "The session's own project may be empty: then there are no hits. A project that is named"
+        " must exist.",
         parameters(
             project=SCOPE,
             kinds=Parameter("Only these kinds.", (), kind="texts", cli="--kind"),
@@ -280,6 +281,8 @@ GRAPH = (
         parameters(context=argument("Values by name.", "mapping", default=None)),
         "GraphSession",
         errors=("InputError",),
+        awaited="its results stream from one transaction, which one thread at a time may use; call"
+        " it on a thread",
         absent=_BY_QUERY,
     ),
 )

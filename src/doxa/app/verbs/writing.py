@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from doxa.app.verbs import columns as rows
 from doxa.app.verbs import reasons as why
-from doxa.app.verbs.model import Command, Parameter, Procedure, Verb, argument, parameters
+from doxa.app.verbs.model import (
+    Command,
+    CypherOnly,
+    Parameter,
+    Procedure,
+    Verb,
+    argument,
+    parameters,
+)
 from doxa.app.verbs.options import (
     PROJECT,
     IngestOptions,
@@ -20,6 +28,15 @@ DRY_RUN = Parameter(
     False,
     kind="flag",
     absent={"cypher": why.DRY_RUN, "mcp": why.FEW},
+)
+DRY_RUN_PROCEDURE = CypherOnly(
+    "dryRun",
+    (("verb", "STRING"), ("what", "ANY"), ("options", "MAP")),
+    1,
+    rows.CHANGE,
+    "Report what a verb would change, without changing it.",
+    "the other interfaces have the parameter `dry_run`; a dry run takes a transaction of its own,"
+    " so that no parameter of a procedure can ask for one",
 )
 EXPECT = Parameter("The revision number that must be current.", None, kind="integer")
 EDGE = Parameter("The edge type, such as DEPENDS_ON.", cli="EDGE")
@@ -214,7 +231,6 @@ STATE = (
             dry_run=DRY_RUN,
         ),
         "Change",
-        role="operator",
         writes=True,
         idempotent=False,
         errors=("ConflictError", "InputError", "NotFoundError", "RoleError", "StoreError"),
@@ -265,7 +281,6 @@ STATE = (
             dry_run=DRY_RUN,
         ),
         "Change",
-        role="operator",
         writes=True,
         idempotent=False,
         errors=("ConflictError", "RoleError", *_CHECKED),

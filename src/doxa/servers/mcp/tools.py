@@ -18,7 +18,7 @@ from doxa.app import Session
 from doxa.app.verbs import TOOLS as TABLE
 from doxa.app.verbs import UNSET, VERBS, Kind, Parameter, Tool, ToolArgument
 from doxa.base.clock import format_time
-from doxa.base.errors import DoxaError, InputError, NotFoundError, RoleError
+from doxa.base.errors import DoxaError, InputError, RoleError
 from doxa.base.quoting import bare, one_line, quoted
 from doxa.belief import Change, Kref, parse_kref
 
@@ -368,12 +368,8 @@ def _get(session: Session, args: _GetArgs) -> tuple[str, dict[str, Any]]:
 def _context(session: Session, args: _ContextArgs) -> tuple[str, dict[str, Any]]:
     left = args.tokens_max
     kept = []
-    try:
-        beliefs = session.recent(kinds=("decision", "preference", "fact", "correction"), limit=20)
-        newest = (*beliefs, *session.recent(kinds=("exchange",), limit=10))
-    except NotFoundError:  # the server's own project begins with the first thing that is remembered
-        newest = ()
-    for hit in newest:
+    beliefs = session.recent(kinds=("decision", "preference", "fact", "correction"), limit=20)
+    for hit in (*beliefs, *session.recent(kinds=("exchange",), limit=10)):
         if hit.tokens <= left:
             kept.append(hit)
             left -= hit.tokens
@@ -419,7 +415,7 @@ def _retracted(change: Change) -> str:
     parts = [
         f" Retracted: {quoted(loss.says)} [{loss.kref}: {loss.why}]." for loss in change.losses
     ]
-    parts += [f" Retracted its support: {fallen.kref}." for fallen in change.unsupported]
+    parts += [f" Lost its support: {fallen.kref}." for fallen in change.unsupported]
     return "".join(parts)
 
 
