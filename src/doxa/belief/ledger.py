@@ -37,12 +37,13 @@ from doxa.belief.graph import (
     require,
     resolve,
 )
-from doxa.belief.holding import RelevantBeliefs
 from doxa.belief.kref import Kref, check_name, parse_kref
-from doxa.belief.laws import CONSTRAINTS, ENTRENCHMENT
 from doxa.belief.loading import LoadedItem, load_item
 from doxa.belief.operation import DryRunRollback, Operation, change_of, with_receipt
+from doxa.belief.project_rules import CONSTRAINTS, ENTRENCHMENT
 from doxa.belief.reading.bundles import BUNDLE_KIND, MEMBER
+from doxa.belief.relevant_beliefs import RelevantBeliefs
+from doxa.belief.retiring import set_deprecated
 from doxa.belief.revising import apply_retractions, judge, judge_all
 from doxa.belief.stating import Links, decide, make_current, place_for, require_consistent, state
 from doxa.belief.support import Erasure
@@ -69,7 +70,6 @@ from doxa.belief.writes import (
     place_of,
     require_belief,
     require_item,
-    set_deprecated,
     tag_edge,
 )
 from doxa.logic.constraints import parse_constraints

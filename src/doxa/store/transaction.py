@@ -24,15 +24,15 @@ from doxa.store.declared import SUPPRESSING, Declared, declared, kinds_changed
 from doxa.store.elements import ElementWriter
 from doxa.store.guard import misfits, rank
 from doxa.store.index import Indexes, build, drop
-from doxa.store.indexing.search import parse_rule
-from doxa.store.indexing.vectors import VectorWriter
+from doxa.store.indexing.search_rows import parse_rule
+from doxa.store.indexing.vector_tables import VectorWriter
 from doxa.store.log import Tail, receipt_hash
 from doxa.store.reader import int64_array
 from doxa.store.rows import Identity, Receipt
 from doxa.store.scrub import mark
 from doxa.store.visibility.access import AccessRecord, encode_access, used
-from doxa.store.visibility.judge import Expressions, PolicyEvaluator
-from doxa.store.visibility.window import Seen, load, note_swept, swept
+from doxa.store.visibility.evaluator import Expressions, PolicyEvaluator
+from doxa.store.visibility.window_writer import Seen, load, note_swept, swept
 
 
 class Transaction(ElementWriter):
@@ -360,7 +360,8 @@ class Transaction(ElementWriter):
         self._vectors.fail(scope, doc, coming=coming)
 
     def begin_vectors(self, model: str) -> None:
-        """Begin a second set of vectors, of this model, next to the one in use; see vectors.py."""
+        """Begin a second set of vectors, of this model, next to that in use; see
+        vector_tables.py."""
         self._vectors.begin(model)
 
     def switch_vectors(self, model: str) -> bool:

@@ -3,7 +3,7 @@ they depend on.
 
     vis_from <= now < vis_until      the element is visible; vis_from -1: it is judged when it is
     read
-    fades                            null, or the windows of single properties (judge.py)
+    fades                            null, or the windows of single properties (evaluator.py)
 
 A window is a function of the element, its access metadata and the catalogue's policies, so it is
 derived: `check` recomputes it, and a replay makes it again. When policies change, all windows
@@ -21,9 +21,9 @@ import apsw
 
 from doxa.base.limits import SWEEP_AT_ONCE_ITEMS_MAX
 from doxa.base.values import decode, decode_properties
-from doxa.store.indexing.search import SearchRule, rule_of
+from doxa.store.indexing.search_rows import SearchRule, rule_of
 from doxa.store.visibility.access import Access, decode_access
-from doxa.store.visibility.judge import (
+from doxa.store.visibility.evaluator import (
     SEEN,
     PolicyEvaluator,
     Subject,

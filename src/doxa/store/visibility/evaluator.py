@@ -110,7 +110,7 @@ class PolicyEvaluator:
         self._values: dict[tuple[str, str, str, bool], Value] = {}
         self.sights: dict[
             bool, Any
-        ] = {}  # what follows for reads, kept here since it lasts as long (sight.py)
+        ] = {}  # what follows for reads, kept here since it lasts as long (filter.py)
 
     # Expressions
 

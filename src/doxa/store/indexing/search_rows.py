@@ -34,9 +34,9 @@ from doxa.base.values import decode, decode_properties
 from doxa.base.words import ANALYSER, run_ends, term_counts
 from doxa.logic.sentence import Sentence, atoms, parse_sentence
 from doxa.store.batches import insert_rows
-from doxa.store.indexing.vectors import DUE_NEXT, forget_vectors
+from doxa.store.indexing.vector_tables import DUE_NEXT, forget_vectors
 from doxa.store.rows import Edge, Node
-from doxa.store.visibility.judge import SEEN, VisibilityDecision, common_window
+from doxa.store.visibility.evaluator import SEEN, VisibilityDecision, common_window
 
 RECORD = struct.Struct("<IB")
 COUNT_MAX = 255
