@@ -165,7 +165,7 @@ def test_a_wrong_window_is_reported_however_many_elements_there_are(tmp_path: Pa
         assert len(memory.check()) == 1
 
 
-def test_a_verdict_that_is_the_same_writes_nothing(memory: Memory) -> None:
+def test_a_decision_that_is_the_same_writes_nothing(memory: Memory) -> None:
     nodes(memory, 1)
     memory.run(NODES)
     with memory.store.write(memory.identity, op="test") as tx:
@@ -174,11 +174,11 @@ def test_a_verdict_that_is_the_same_writes_nothing(memory: Memory) -> None:
             ((number,),) = reader.rows("SELECT id FROM node WHERE vis_until < ?", (SEEN.end,))
         seen = window_writer.load(tx._db, number, edge=False)
         assert seen is not None
-        subject, _, verdict = seen
+        subject, _, decision = seen
         assert isinstance(subject, Subject)
-        assert writer.write(subject, verdict, before=verdict) is False
-        assert writer.write(subject, SEEN, before=verdict) is True
-        assert writer.write(subject, verdict, before=SEEN) is True
+        assert writer.write(subject, decision, before=decision) is False
+        assert writer.write(subject, SEEN, before=decision) is True
+        assert writer.write(subject, decision, before=SEEN) is True
 
 
 @pytest.mark.parametrize(("count", "left"), [(AT_ONCE, False), (AT_ONCE + 1, True)])

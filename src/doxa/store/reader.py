@@ -284,10 +284,10 @@ class Reader:
     def score_of(self, identity: int) -> float:
         """Return what a policy leaves of a node now, in [0, 1]; 1 if none is about it."""
         found = self.subject(identity, edge=False)
-        judge = self.declared().judge
-        rule = judge.rule(found[0]) if found is not None else None
+        evaluator = self.declared().judge
+        rule = evaluator.rule(found[0]) if found is not None else None
         return (
-            judge.standing(*found, self.scored_at, rule=rule).score
+            evaluator.standing(*found, self.scored_at, rule=rule).score
             if found is not None and rule is not None
             else 1.0
         )

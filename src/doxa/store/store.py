@@ -282,11 +282,11 @@ class Store:
     ) -> None:
         """Note what a verb returned, by its addresses. `context` is known to policies as $_name;
         None: nothing is noted."""
-        judge = reader.declared().judge
+        evaluator = reader.declared().judge
         if (
             self.read_only
             or not self.decay_enabled
-            or not judge.rules.any
+            or not evaluator.rules.any
             or not krefs
             or context is None
         ):

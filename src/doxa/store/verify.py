@@ -139,9 +139,9 @@ def digest(store: Store) -> str:
 
 def _knows_windows(snapshot: Reader) -> bool:
     """Whether windows are as the policies say, and policies can be judged here."""
-    judge = snapshot.declared().judge
+    evaluator = snapshot.declared().judge
     return not snapshot.swept() and (
-        judge.can_judge or not any(policy.clauses for policy in judge.rules.policies)
+        evaluator.can_judge or not any(policy.clauses for policy in evaluator.rules.policies)
     )
 
 
