@@ -148,9 +148,6 @@ class Ledger:
 
     # Places
 
-    def create_project(self, name: str) -> Change:
-        return self.create_space(name, "")
-
     def create_space(self, project: str, space: str) -> Change:
         """Create a space (or project) and its parents. Making one that exists changes nothing."""
         place = place_of(project, space)
@@ -284,16 +281,6 @@ class Ledger:
         if old is None:
             set_deprecated(tx, old_item, True)
         return replace(change, action="superseded", previous=str(kref.item()))
-
-    def has_revision(self, item: str | Kref, number: int) -> bool:
-        if isinstance(number, bool) or not isinstance(number, int):
-            raise InputError(
-                f"A revision is a number from 1; this is {number!r:.60}.",
-                next_step="Give its number.",
-                field="number",
-            )
-        with self._store.read() as snapshot:
-            return snapshot.node_by_kref(str(parse_target(item).pinned(number))) is not None
 
     # Contraction
 

@@ -31,7 +31,6 @@ from __future__ import annotations
 
 FORMAT = 7
 APPLICATION_ID = 0x646F7861  # "doxa"
-FOREVER = 2**63 - 1
 
 _FIRST = """
 CREATE TABLE meta(key TEXT PRIMARY KEY, value) WITHOUT ROWID;
