@@ -21,6 +21,7 @@ import apsw
 
 from doxa.base.limits import SWEEP_AT_ONCE_ITEMS_MAX
 from doxa.base.values import decode, decode_properties
+from doxa.store.change_counter import next_change
 from doxa.store.indexing.search_rows import SearchRule, rule_of
 from doxa.store.visibility.access import Access, decode_access
 from doxa.store.visibility.evaluator import (
@@ -128,16 +129,9 @@ class WindowWriter:
                 start, end = common_window(decision, rule.read)
                 self._db.execute(
                     "UPDATE doc SET vis_from = ?, vis_until = ?, changed = ? WHERE node = ?",
-                    (start, end, self._change(), subject.id),
+                    (start, end, next_change(self._db), subject.id),
                 )
         return True
-
-    def _change(self) -> int:
-        return int(
-            self._db.execute(
-                "UPDATE meta SET value = value + 1 WHERE key = 'change' RETURNING value"
-            ).get
-        )
 
     # After a change of policies
 
