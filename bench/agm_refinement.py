@@ -19,7 +19,7 @@ from doxa.base.clock import TIME_MAX, FakeClock
 from doxa.base.errors import ConflictError, InputError
 from doxa.belief import CURRENT, Change, Draft, Ledger
 from doxa.belief.graph import last_of
-from doxa.belief.holding import node_window, sentences_of
+from doxa.belief.relevant_beliefs import node_window, sentences_of
 from doxa.belief.stating import stated_facts
 from doxa.logic.constraints import BeliefConstraints, parse_constraints
 from doxa.logic.entrenchment import Entrenchment, EntrenchmentFactors

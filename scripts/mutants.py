@@ -77,17 +77,17 @@ GROUPS = {
         ("logic/**/*.py",), ("logic/test_*.py", "belief/test_revising.py", "belief/test_support.py")
     ),
     "window": Group(
-        ("store/visibility/window.py",),
+        ("store/visibility/window_writer.py",),
         (
             "query/test_windows.py",
             "query/test_polic*.py",
-            "query/test_accesses.py",
+            "query/test_access_tracking.py",
             "query/test_search.py",
-            "app/test_upkeep.py",
+            "app/test_app_maintenance.py",
             "store/test_*.py",
         ),
     ),
-    "fusion": Group(("recall/**/fusion.py",), ("recall/test_*.py",)),
+    "fusion": Group(("recall/**/fusion.py", "recall/constants.py"), ("recall/test_*.py",)),
     "belief": Group(
         ("belief/**/*.py",),
         (
@@ -114,9 +114,12 @@ def files_of(group: Group) -> list[Path]:
 
 def tests_of(group: Group) -> list[str]:
     tests = ROOT / "tests"
-    found = [str(path) for pattern in group.tests for path in sorted(tests.glob(pattern))]
-    assert found, f"no test matches {group.tests}"
-    return found
+    found: dict[str, None] = {}
+    for pattern in group.tests:
+        paths = sorted(tests.glob(pattern))
+        assert paths, f"no test matches {pattern}"
+        found.update((str(path), None) for path in paths)
+    return list(found)
 
 
 # Which test reaches which line

@@ -17,7 +17,7 @@ import doxa
 from doxa.base.clock import FakeClock
 from doxa.base.errors import ConstraintError
 from doxa.store import transaction
-from doxa.store.visibility import window
+from doxa.store.visibility import window_writer
 
 COUNTED = "CREATE DECAY PROFILE w FOR (n:P) APPLY { NO DECAY }"
 COUNT = "MATCH (n:P) RETURN sum(policy(n).accessCount)"
@@ -121,7 +121,7 @@ def test_a_forked_child_does_not_write_its_parents_notes(tmp_path: Path) -> None
 def test_a_large_change_of_policies_goes_on_behind_and_reads_are_right_meanwhile(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(window, "SWEEP_AT_ONCE_ITEMS_MAX", 10)
+    monkeypatch.setattr(window_writer, "SWEEP_AT_ONCE_ITEMS_MAX", 10)
     monkeypatch.setattr(transaction, "SWEEP_BATCH_ITEMS_MAX", 7)
     clock = FakeClock()
     path = tmp_path / "m.db"
@@ -158,7 +158,7 @@ def test_a_large_change_of_policies_goes_on_behind_and_reads_are_right_meanwhile
 def test_a_sweep_that_was_left_goes_on_when_the_file_is_opened_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(window, "SWEEP_AT_ONCE_ITEMS_MAX", 0)
+    monkeypatch.setattr(window_writer, "SWEEP_AT_ONCE_ITEMS_MAX", 0)
     path = tmp_path / "m.db"
     with doxa.open(path, role="operator", embedder=None, background=False) as memory:
         memory.run("UNWIND range(1, 5) AS i CREATE (:P {i: i})")

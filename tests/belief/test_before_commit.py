@@ -133,7 +133,7 @@ def test_text_told_at_less_trust_retires_nothing(memory: doxa.Memory, agent: dox
 
 
 def test_many_may_say_the_same(memory: doxa.Memory, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("doxa.belief.holding.CONNECTED_ITEMS_MAX", 5)
+    monkeypatch.setattr("doxa.belief.relevant_beliefs.CONNECTED_ITEMS_MAX", 5)
     for number in range(12):
         memory.remember(f"note {number}", name=f"n{number}", facts=[("user", "mood", "ok")])
     assert len(memory.contract(["user", "mood", "ok"]).losses) == 12

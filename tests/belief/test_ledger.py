@@ -766,7 +766,7 @@ def test_a_missing_address_says_what_is_there(ledger: Ledger, believing: Store) 
             call("kref://shop")
     assert ledger.create_space("shop", "a/b").action == "created"
     assert ledger.create_space("shop", "a/b").action == "unchanged"
-    assert ledger.create_project("shop").action == "unchanged"
+    assert ledger.create_space("shop", "").action == "unchanged"
 
 
 def test_each_operation_has_exactly_one_receipt(ledger: Ledger, believing: Store) -> None:

@@ -306,7 +306,7 @@ def test_rules_that_are_declared_later_take_what_breaks_them(memory: doxa.Memory
 def test_what_is_connected_has_a_limit(
     memory: doxa.Memory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("doxa.belief.holding.CONNECTED_ITEMS_MAX", 3)
+    monkeypatch.setattr("doxa.belief.relevant_beliefs.CONNECTED_ITEMS_MAX", 3)
     for number in range(4):
         memory.remember(
             f"{number}",

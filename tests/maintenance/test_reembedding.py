@@ -220,7 +220,7 @@ class Played:
 def test_random_work_leaves_just_the_vectors_that_are_wanted(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int
 ) -> None:
-    monkeypatch.setattr("doxa.store.indexing.vectors.VECTORS_DROPPED_ITEMS_MAX", 3)
+    monkeypatch.setattr("doxa.store.indexing.vector_tables.VECTORS_DROPPED_ITEMS_MAX", 3)
     played = Played(tmp_path / "m.db", seed)
     for _ in range(50):
         played.step()
@@ -469,7 +469,7 @@ def test_what_is_erased_while_it_is_embedded_gets_no_vector(tmp_path: Path) -> N
 CHILD = """
 import os, signal, sys, time, doxa
 from doxa.models import HashEmbedder
-from doxa.store.indexing.vectors import VectorWriter
+from doxa.store.indexing.vector_tables import VectorWriter
 how = sys.argv[2]
 def kill(): os.kill(os.getpid(), signal.SIGKILL)
 if how in ("switch", "drop_former", "begin"):

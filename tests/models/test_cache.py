@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from doxa.base.errors import ModelError
 from doxa.base.limits import EMBED_REQUEST_ITEMS_MAX
 from doxa.models import Embedder, HashEmbedder
-from doxa.models.cache import CachedEmbedder
+from doxa.models.cache import _ENTRY_BYTES, CachedEmbedder
 from tests.models.test_embedder_contract import EmbedderContract
 
 
@@ -71,7 +71,15 @@ def test_memory_is_bounded_and_the_least_used_leave() -> None:
     inner = Watched(dimensions=16)
     cached = CachedEmbedder(inner, bytes_max=4_000)
     cached.embed([f"text {number}" for number in range(500)])
-    assert 3_000 < cached.held_bytes <= 4_000
+    inner.asked.clear()
+    kept = 0
+    for number in reversed(range(500)):
+        cached.embed([f"text {number}"])
+        if inner.asked:
+            break
+        kept += 1
+    assert 3_000 < kept * (16 * 4 + _ENTRY_BYTES) <= 4_000
+    cached.embed([f"text {number}" for number in range(500)])
     inner.asked.clear()
     cached.embed(["text 499"])
     cached.embed([f"new {number}" for number in range(9)])
@@ -82,8 +90,10 @@ def test_memory_is_bounded_and_the_least_used_leave() -> None:
 
 
 def test_nothing_is_kept_that_is_larger_than_all() -> None:
-    cached = CachedEmbedder(HashEmbedder(dimensions=10_000), bytes_max=100)
-    assert cached.embed(["a"]).shape == (1, 10_000) and cached.held_bytes == 0
+    inner = Watched(dimensions=10_000)
+    cached = CachedEmbedder(inner, bytes_max=100)
+    assert cached.embed(["a"]).shape == cached.embed(["a"]).shape == (1, 10_000)
+    assert inner.asked == [["a"], ["a"]]
 
 
 def test_many_texts_are_asked_for_in_stretches() -> None:

@@ -17,7 +17,7 @@ from doxa.query.engine import QueryEngine
 from doxa.query.expressions.policy_expressions import PolicyExpressions
 from doxa.query.session import GraphSession
 from doxa.store import Identity, Store, check, transaction
-from doxa.store.visibility import window
+from doxa.store.visibility import window_writer
 from tests.properties.random_queries import Dialect, graph_text, query
 from tests.query.test_differential import answer
 
@@ -153,9 +153,9 @@ def test_random_queries_see_nothing_hidden(pair: Pair, mode: str, rng: Random) -
 def test_nor_while_a_change_of_policies_is_still_on_its_way(pair: Pair, rng: Random) -> None:
     """No element's window is as the policies say: each is judged when it is read."""
     made = graph_text(rng)
-    before = window.SWEEP_AT_ONCE_ITEMS_MAX, transaction.SWEEP_BATCH_ITEMS_MAX
+    before = window_writer.SWEEP_AT_ONCE_ITEMS_MAX, transaction.SWEEP_BATCH_ITEMS_MAX
     try:
-        window.SWEEP_AT_ONCE_ITEMS_MAX, transaction.SWEEP_BATCH_ITEMS_MAX = 0, 2
+        window_writer.SWEEP_AT_ONCE_ITEMS_MAX, transaction.SWEEP_BATCH_ITEMS_MAX = 0, 2
         pair.graph(made, "windows")
         pair.run(
             pair.hiding,
@@ -178,7 +178,7 @@ def test_nor_while_a_change_of_policies_is_still_on_its_way(pair: Pair, rng: Ran
                 hiding.close()
                 more = pair.hiding.sweep()
     finally:
-        window.SWEEP_AT_ONCE_ITEMS_MAX, transaction.SWEEP_BATCH_ITEMS_MAX = before
+        window_writer.SWEEP_AT_ONCE_ITEMS_MAX, transaction.SWEEP_BATCH_ITEMS_MAX = before
     assert check(pair.hiding) == []
 
 

@@ -17,7 +17,7 @@ from doxa.query.core.graph import Graph
 from doxa.query.core.run import Run
 from doxa.query.engine import QueryEngine
 from doxa.query.session import GraphSession
-from doxa.query.sql.statement import prepare_statement
+from doxa.query.sql.pattern_sql import prepare_statement
 from doxa.query.sql.value_kinds import classify_arguments
 from doxa.store import Identity, Store
 

@@ -28,7 +28,7 @@ from doxa.recall.ranking import hits_to_read, merge_expansion
 from doxa.recall.rerank import rerank
 from doxa.recall.threshold import above_threshold
 from doxa.recall.types import Ask, Hit
-from doxa.recall.updates import StatedValue, Turn, reorder, stated_values
+from doxa.recall.updates import ComparedValue, RankedTurn, reorder, stated_values
 from tests.fixtures_shared import opened
 from tests.recall.constant_examples import (
     EXAMPLES,
@@ -226,7 +226,7 @@ def a_restatement_is_looked_for_among_twenty_hits() -> None:
 
 
 def moved(question: str, weights: dict[str, float], *texts: str) -> list[int]:
-    turns = [Turn(1, (number, number), text) for number, text in enumerate(texts)]
+    turns = [RankedTurn(1, (number, number), text) for number, text in enumerate(texts)]
     return [place for place, _ in reorder(question, weights, turns)]
 
 
@@ -263,7 +263,7 @@ def a_replacement_without_a_value_shares_four_tenths() -> None:
     assert found == [False, False, False, True]
 
 
-def stated(text: str) -> StatedValue | None:
+def stated(text: str) -> ComparedValue | None:
     """What a text states about the deadline, if anything; "la" is a word of no meaning."""
     from doxa.recall import updates
 

@@ -15,8 +15,8 @@ from doxa.base.words import terms
 from doxa.recall import updates
 from doxa.recall.constants import UPDATE_HITS, UPDATE_MOVES_MAX
 from doxa.recall.updates import (
+    RankedTurn,
     Topic,
-    Turn,
     asks_current_state,
     reorder,
     restates,
@@ -214,8 +214,8 @@ def test_weights_decide_what_is_the_same_topic() -> None:
     """The later turn shares one of two terms: enough where that weighs much, too little where it
     weighs little."""
     said = [
-        Turn(1, (1, 0), "the sprint deadline is April 1"),
-        Turn(1, (2, 1), "one deadline is April 5"),
+        RankedTurn(1, (1, 0), "the sprint deadline is April 1"),
+        RankedTurn(1, (2, 1), "one deadline is April 5"),
     ]
     for weight, moved in ((1.0, True), (0.1, False)):
         weights = {"deadlin": weight, "sprint": 1.0}
@@ -224,13 +224,14 @@ def test_weights_decide_what_is_the_same_topic() -> None:
         )
 
 
-def deadlines(*days: int, by: object = 1) -> list[Turn]:
+def deadlines(*days: int, by: object = 1) -> list[RankedTurn]:
     return [
-        Turn(by, (day, place), f"the new deadline is April {day}") for place, day in enumerate(days)
+        RankedTurn(by, (day, place), f"the new deadline is April {day}")
+        for place, day in enumerate(days)
     ]  # type: ignore[arg-type]
 
 
-def order(said: list[Turn]) -> list[int]:
+def order(said: list[RankedTurn]) -> list[int]:
     return [place for place, _ in reorder("What is the deadline?", {"deadlin": 1.0}, said)]
 
 
@@ -273,7 +274,7 @@ TURNS = st.lists(st.tuples(st.none() | st.integers(0, 1), st.integers(0, 3), TEX
 def test_any_turns_are_only_put_above_earlier_ones(
     turns: list[tuple[int | None, int, str]], question: str
 ) -> None:
-    said = [Turn(by, (time, place), text) for place, (by, time, text) in enumerate(turns)]
+    said = [RankedTurn(by, (time, place), text) for place, (by, time, text) in enumerate(turns)]
     result = reorder(
         question, dict.fromkeys(terms(question + " deadline sprint card API latency"), 1.0), said
     )

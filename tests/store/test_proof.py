@@ -23,7 +23,7 @@ from doxa.store import (
     unpack_vectors,
     verify_log,
 )
-from doxa.store.indexing.search import COUNT_MAX, RECORD
+from doxa.store.indexing.search_rows import COUNT_MAX, RECORD
 
 ANA = Identity("ana", "operator")
 CANARY = "zqxcanary"

@@ -19,7 +19,7 @@ from doxa.base.temporal import Date
 from doxa.base.words import ANALYSER, terms
 from doxa.recall import Ask, Recaller
 from doxa.store import Identity, Store, check, codes_of, unpack_vectors
-from doxa.store.indexing.search import SearchWriter, words_of
+from doxa.store.indexing.search_rows import SearchWriter, words_of
 
 ANA = Identity("ana", "operator")
 RULE: dict[str, Any] = {
@@ -131,7 +131,7 @@ def test_a_changed_rule_changes_words_and_liveness(store: Store) -> None:
 def test_a_declaration_over_many_nodes_is_written_in_parts(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("doxa.store.indexing.search._POSTINGS_HELD", 50)
+    monkeypatch.setattr("doxa.store.indexing.search_rows._POSTINGS_HELD", 50)
     written: list[int] = []
     write = SearchWriter._write_postings
 
@@ -391,8 +391,8 @@ def test_an_index_of_another_analyser_is_made_anew_when_the_file_is_opened(
 def test_an_index_that_was_made_anew_has_short_rows_and_all_of_them(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("doxa.store.indexing.search.POSTING_BYTES_MAX", 20 * 5)
-    monkeypatch.setattr("doxa.store.indexing.search._POSTINGS_HELD", 70)
+    monkeypatch.setattr("doxa.store.indexing.search_rows.POSTING_BYTES_MAX", 20 * 5)
+    monkeypatch.setattr("doxa.store.indexing.search_rows._POSTINGS_HELD", 70)
     path = tmp_path / "a.db"
     with Store(path) as store:
         declare(store, "Revision", RULE)

@@ -12,7 +12,7 @@ import doxa
 from doxa.base.clock import FakeClock
 from doxa.policy.decay import Decay, Promotion, score, window
 from doxa.store import Store
-from doxa.store.visibility.judge import VisibilityDecision, common_window, faded_names
+from doxa.store.visibility.evaluator import VisibilityDecision, common_window, faded_names
 
 START, HALF_LIFE_S = 1_700_000_000_000_000_000, 86_400
 THRESHOLD = 0.25

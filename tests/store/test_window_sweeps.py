@@ -12,9 +12,9 @@ import pytest
 import doxa
 from doxa.app import Memory
 from doxa.store import transaction
-from doxa.store.visibility import window
-from doxa.store.visibility.judge import SEEN, Subject
-from doxa.store.visibility.window import WindowWriter
+from doxa.store.visibility import window_writer
+from doxa.store.visibility.evaluator import SEEN, Subject
+from doxa.store.visibility.window_writer import WindowWriter
 from tests.fixtures_shared import opened
 
 AT_ONCE = 5
@@ -29,7 +29,7 @@ EDGES = (
 
 @pytest.fixture
 def memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Memory]:
-    monkeypatch.setattr(window, "SWEEP_AT_ONCE_ITEMS_MAX", AT_ONCE)
+    monkeypatch.setattr(window_writer, "SWEEP_AT_ONCE_ITEMS_MAX", AT_ONCE)
     monkeypatch.setattr(transaction, "SWEEP_BATCH_ITEMS_MAX", 2)
     with opened(tmp_path / "m.db", embedder=None) as made:
         yield made
@@ -165,20 +165,20 @@ def test_a_wrong_window_is_reported_however_many_elements_there_are(tmp_path: Pa
         assert len(memory.check()) == 1
 
 
-def test_a_verdict_that_is_the_same_writes_nothing(memory: Memory) -> None:
+def test_a_decision_that_is_the_same_writes_nothing(memory: Memory) -> None:
     nodes(memory, 1)
     memory.run(NODES)
     with memory.store.write(memory.identity, op="test") as tx:
         writer: WindowWriter = tx._windows
         with memory.store.read() as reader:
             ((number,),) = reader.rows("SELECT id FROM node WHERE vis_until < ?", (SEEN.end,))
-        seen = window.load(tx._db, number, edge=False)
+        seen = window_writer.load(tx._db, number, edge=False)
         assert seen is not None
-        subject, _, verdict = seen
+        subject, _, decision = seen
         assert isinstance(subject, Subject)
-        assert writer.write(subject, verdict, before=verdict) is False
-        assert writer.write(subject, SEEN, before=verdict) is True
-        assert writer.write(subject, verdict, before=SEEN) is True
+        assert writer.write(subject, decision, before=decision) is False
+        assert writer.write(subject, SEEN, before=decision) is True
+        assert writer.write(subject, decision, before=SEEN) is True
 
 
 @pytest.mark.parametrize(("count", "left"), [(AT_ONCE, False), (AT_ONCE + 1, True)])

@@ -630,7 +630,7 @@ def _aligned(one: Instant, two: Instant) -> tuple[_Side, _Side]:
         days_one = days_two or 0
     if days_two is None:
         days_two = days_one
-    zone_one, zone_two = _zone(one), _zone(two)
+    zone_one, zone_two = value_zone(one), value_zone(two)
     if zone_one is None and zone_two is None:
         return _local(days_one, one), _local(days_two, two)
     zone_one = zone_two if zone_one is None else zone_one
@@ -642,7 +642,8 @@ def _aligned(one: Instant, two: Instant) -> tuple[_Side, _Side]:
     return start, DateTime(end.seconds, end.nanos, offset_at(zone_one, end.seconds), start.zone)
 
 
-def _zone(value: Instant) -> Zone | None:
+def value_zone(value: Instant | None) -> Zone | None:
+    """Return the zone or offset of a value, or None if it has neither."""
     if isinstance(value, DateTime):
         return value.offset if value.zone is None else value.zone
     return value.offset if isinstance(value, Time) else None

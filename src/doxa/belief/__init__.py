@@ -17,9 +17,9 @@ from doxa.belief.graph import (
     tagged_at,
 )
 from doxa.belief.kref import Kref, check_name, parse_kref, print_kref, slug
-from doxa.belief.laws import laws_of
 from doxa.belief.ledger import Ledger, declare
 from doxa.belief.operation import with_receipt
+from doxa.belief.project_rules import laws_of
 from doxa.belief.reading.explain import Explanation, explain
 from doxa.belief.reading.views import (
     build_revision,

@@ -37,12 +37,13 @@ from doxa.belief.graph import (
     require,
     resolve,
 )
-from doxa.belief.holding import RelevantBeliefs
 from doxa.belief.kref import Kref, check_name, parse_kref
-from doxa.belief.laws import CONSTRAINTS, ENTRENCHMENT
 from doxa.belief.loading import LoadedItem, load_item
 from doxa.belief.operation import DryRunRollback, Operation, change_of, with_receipt
+from doxa.belief.project_rules import CONSTRAINTS, ENTRENCHMENT
 from doxa.belief.reading.bundles import BUNDLE_KIND, MEMBER
+from doxa.belief.relevant_beliefs import RelevantBeliefs
+from doxa.belief.retiring import set_deprecated
 from doxa.belief.revising import apply_retractions, judge, judge_all
 from doxa.belief.stating import Links, decide, make_current, place_for, require_consistent, state
 from doxa.belief.support import Erasure
@@ -69,7 +70,6 @@ from doxa.belief.writes import (
     place_of,
     require_belief,
     require_item,
-    set_deprecated,
     tag_edge,
 )
 from doxa.logic.constraints import parse_constraints
@@ -147,9 +147,6 @@ class Ledger:
             )
 
     # Places
-
-    def create_project(self, name: str) -> Change:
-        return self.create_space(name, "")
 
     def create_space(self, project: str, space: str) -> Change:
         """Create a space (or project) and its parents. Making one that exists changes nothing."""
@@ -284,16 +281,6 @@ class Ledger:
         if old is None:
             set_deprecated(tx, old_item, True)
         return replace(change, action="superseded", previous=str(kref.item()))
-
-    def has_revision(self, item: str | Kref, number: int) -> bool:
-        if isinstance(number, bool) or not isinstance(number, int):
-            raise InputError(
-                f"A revision is a number from 1; this is {number!r:.60}.",
-                next_step="Give its number.",
-                field="number",
-            )
-        with self._store.read() as snapshot:
-            return snapshot.node_by_kref(str(parse_target(item).pinned(number))) is not None
 
     # Contraction
 

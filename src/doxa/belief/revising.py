@@ -26,7 +26,8 @@ from doxa.belief.graph import (
     item_of,
     metadata_of,
 )
-from doxa.belief.holding import (
+from doxa.belief.kref import Kref, check_name, parse_kref
+from doxa.belief.relevant_beliefs import (
     ALWAYS,
     RelevantBeliefs,
     SentenceRef,
@@ -35,9 +36,9 @@ from doxa.belief.holding import (
     sentences_of,
     stated_by,
 )
-from doxa.belief.kref import Kref, check_name, parse_kref
+from doxa.belief.retiring import set_deprecated
 from doxa.belief.types import Draft, Retracted, parse_fact
-from doxa.belief.writes import add_revision, build_draft, create_item, set_deprecated
+from doxa.belief.writes import add_revision, build_draft, create_item
 from doxa.logic.revision import Belief, Outcome, conjunction, consolidate, contract, revise
 from doxa.logic.sentence import Sentence, atoms, worded
 from doxa.store import Node, Transaction

@@ -19,7 +19,9 @@ from doxa.base.limits import ADDRESSES_TRIED_ITEMS_MAX
 from doxa.base.values import canonical
 from doxa.belief.conflicts import close_conflict, open_conflict
 from doxa.belief.graph import CURRENT, SUPERSEDES, current_of, facts_of, item_of, last_of
-from doxa.belief.holding import (
+from doxa.belief.kref import Kref, parse_kref, slug
+from doxa.belief.project_rules import laws_of
+from doxa.belief.relevant_beliefs import (
     RelevantBeliefs,
     Window,
     node_window,
@@ -28,8 +30,7 @@ from doxa.belief.holding import (
     trust_rank,
     window_of,
 )
-from doxa.belief.kref import Kref, parse_kref, slug
-from doxa.belief.laws import laws_of
+from doxa.belief.retiring import retire_for, set_deprecated
 from doxa.belief.revising import (
     Remainder,
     RetractionPlan,
@@ -49,9 +50,7 @@ from doxa.belief.writes import (
     create_item,
     draft_kref,
     link,
-    retire_for,
     set_current,
-    set_deprecated,
 )
 from doxa.logic.sentence import Atom, Sentence, parse_sentence, stored, worded
 from doxa.store import TRUSTS, Node, Transaction

@@ -15,12 +15,9 @@ from doxa.belief.graph import (
     CURRENT,
     HAS_REVISION,
     RESERVED_EDGES,
-    RETIRED_REVISION,
     SUPERSEDES,
     TAG,
     current_of,
-    item_of,
-    last_of,
     missing,
     parse_target,
     resolve,
@@ -248,33 +245,6 @@ def expect_revision(tx: Transaction, item: Node, *, tag: str, expect: int | None
             expected=expect,
             found=found,
         )
-
-
-def set_deprecated(tx: Transaction, node: Node, value: bool) -> None:
-    """Retire an item or exchange, or bring it back: an item with the revision that was current
-    last."""
-    props = dict(node.props)
-    if bool(props.get("deprecated")) is value:
-        return
-    current = current_of(tx, node.id) if "Item" in node.labels else None
-    if value:
-        props["deprecated"] = True
-        if current is not None:
-            props[RETIRED_REVISION] = current.props["number"]
-            set_current(tx, node.id, None)
-    else:
-        last = last_of(tx, node)
-        props.pop("deprecated", None)
-        props.pop(RETIRED_REVISION, None)
-        if last is not None and current is None:
-            set_current(tx, node.id, last.id)
-    tx.set_node(node.id, props)
-
-
-def retire_for(tx: Transaction, revision: NodeId, *, by: NodeId) -> None:
-    """Retire an item because a revision of another one supersedes its own."""
-    tx.create_edge(SUPERSEDES, by, dst=revision)
-    set_deprecated(tx, item_of(tx, revision), True)
 
 
 def link(tx: Transaction, source: Node, *, kind: str, target: str | Kref) -> None:

@@ -6,8 +6,6 @@ from doxa.cypher import tree as t
 from doxa.cypher.errors import fail
 from doxa.cypher.patterns import PatternParser
 
-_UPDATES = (t.Create, t.Merge, t.Set, t.Remove, t.Delete, t.Foreach)
-
 
 class ClauseParser(PatternParser):
     def query(self) -> t.Query:

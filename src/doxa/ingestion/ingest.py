@@ -34,7 +34,7 @@ from doxa.belief import (
     slug,
 )
 from doxa.belief.graph import last_of
-from doxa.belief.writes import retire_for
+from doxa.belief.retiring import retire_for
 from doxa.language.corrections import ExtractedFact, corrects, index_words
 from doxa.language.extract import Candidate, extract
 from doxa.language.turns import Turn, identified

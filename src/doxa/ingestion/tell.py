@@ -23,9 +23,10 @@ from doxa.belief import (
     with_receipt,
 )
 from doxa.belief.conflicts import open_conflict
-from doxa.belief.holding import trust_rank
+from doxa.belief.relevant_beliefs import trust_rank
+from doxa.belief.retiring import retire_for
 from doxa.belief.types import Retracted, without
-from doxa.belief.writes import draft_kref, retire_for
+from doxa.belief.writes import draft_kref
 from doxa.ingestion.match import CONFLICT_AT, REVISE_AT, MatchResult, Proposal, match
 from doxa.ingestion.remember import clean_draft
 from doxa.ingestion.revise import noted

@@ -8,7 +8,7 @@ import re
 from dataclasses import dataclass
 
 from doxa.base.words import stem
-from doxa.language.predicates import ANY, NOUNS, SPELLINGS, VERBS, Verb, is_state
+from doxa.language.predicates import ANY, NOUNS, SPELLINGS, VERBS, VerbForm, is_state
 from doxa.language.subjects import PROPERTIES
 from doxa.language.verbs import FINITE, NO_SUBJECT_END, POSSESSIVE, PRONOUN, find_verb
 
@@ -351,7 +351,7 @@ def by_verb(clause: str) -> ClauseParts | None:
     )
 
 
-def _is_past(text: str, verb: Verb) -> bool:
+def _is_past(text: str, verb: VerbForm) -> bool:
     """Return whether a verb in the past tense describes a habit, which need not hold now."""
     return (
         not verb.change

@@ -413,7 +413,7 @@ SPELLINGS: dict[str, str] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Verb:
+class VerbForm:
     """A verb as written, and how it expresses its predicate."""
 
     predicate: Predicate
@@ -422,14 +422,14 @@ class Verb:
     inverse: bool = False
 
 
-def _verbs() -> tuple[tuple[str, Verb], ...]:
-    found: list[tuple[str, Verb]] = []
+def _verbs() -> tuple[tuple[str, VerbForm], ...]:
+    found: list[tuple[str, VerbForm]] = []
     for predicate in PREDICATES:
         for text, verb in (
-            (predicate.verbs, Verb(predicate)),
-            (predicate.changes, Verb(predicate, change=True)),
-            (predicate.ends, Verb(predicate, change=True, ends=True)),
-            (predicate.inverse, Verb(predicate, inverse=True)),
+            (predicate.verbs, VerbForm(predicate)),
+            (predicate.changes, VerbForm(predicate, change=True)),
+            (predicate.ends, VerbForm(predicate, change=True, ends=True)),
+            (predicate.inverse, VerbForm(predicate, inverse=True)),
         ):
             found += [(part, verb) for part in _split(text) if part]
     # the longer form is more specific: "moved back to" before "moved to"

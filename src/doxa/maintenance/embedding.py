@@ -5,7 +5,7 @@ The pending state is a column of the search row and is written with it, so a cra
 text that cannot be embedded is retried a limited number of times; full-text search still finds it.
 Two processes may embed the same rows; the results are equal.
 
-Vectors of another model are built next to those in use (store/indexing/vectors.py).
+Vectors of another model are built next to those in use (store/indexing/vector_tables.py).
 `begin_reembedding` starts this, and every job that has the model continues until one short
 transaction switches to the new vectors. Meanwhile, new texts are first embedded by the model in
 use, if it is available, so that vector search finds them.
@@ -275,9 +275,10 @@ class _Job:
 
 
 def parts(text: str, fields: Sequence[str] = ()) -> dict[int, str]:
-    """Return the texts that get their own vectors, by the part numbers of store/indexing/search.py:
-    the text itself; the passages of a long text, which the embedder would truncate; the sentences
-    of a short text, since a question may match one of them; and the texts of its fields."""
+    """Return the texts that get their own vectors, by the part numbers of
+    store/indexing/search_rows.py: the text itself; the passages of a long text, which the embedder
+    would truncate; the sentences of a short text, since a question may match one of them; and the
+    texts of its fields."""
     found = {0: text}
     if len(text) > EMBED_PASSAGE_CHARS_MAX:
         found |= dict(enumerate(islice(_passages(text), EMBED_PARTS_PER_DOC_MAX), 1))

@@ -51,11 +51,6 @@ class CachedEmbedder:
     def tokens_max(self) -> int:
         return self.inner.tokens_max
 
-    @property
-    def held_bytes(self) -> int:
-        """The memory that the cached vectors occupy."""
-        return self._bytes
-
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """As `Embedder.embed`."""
         return self._embed(texts, asking=False)

@@ -154,7 +154,7 @@ class HttpEndpoint:
     def _exchange(self, path: str, content: bytes, until: float) -> tuple[int, float | None, bytes]:
         """Send one request; return the status, the pause that the server asks for in seconds, and
         the content. Raises TransportError, and ModelError for an answer that is too long."""
-        from doxa.models.transport import Deadline, post
+        from doxa.models.transport import RequestDeadline, post
 
         if self._address.secure:
             self._trust = self._trust or ssl.create_default_context()
@@ -162,7 +162,7 @@ class HttpEndpoint:
             self._address.text + path,
             headers=self._all_headers(),
             content=content,
-            deadline=Deadline(until, self._now),
+            deadline=RequestDeadline(until, self._now),
             bytes_max=_bytes_max,
             trust=self._trust if self._address.secure else None,
         )

@@ -29,7 +29,7 @@ _PIECE_BYTES = 65_536
 
 
 @dataclass(frozen=True, slots=True)
-class Deadline:
+class RequestDeadline:
     """A moment of the clock `now`, which gives seconds."""
 
     until: float
@@ -79,7 +79,7 @@ def post(
     *,
     headers: Mapping[str, str],
     content: bytes,
-    deadline: Deadline,
+    deadline: RequestDeadline,
     bytes_max: Callable[[int], int],
     trust: ssl.SSLContext | None,
 ) -> Answer:
@@ -163,7 +163,7 @@ class _Body(httpx2.SyncByteStream):
 class DeadlineBackend(httpcore2.NetworkBackend):
     """Opens connections that end with the deadline; with `local`, to this machine only."""
 
-    def __init__(self, deadline: Deadline, *, local: bool) -> None:
+    def __init__(self, deadline: RequestDeadline, *, local: bool) -> None:
         self._deadline = deadline
         self._local = local
         self.sent = False

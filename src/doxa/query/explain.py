@@ -11,7 +11,7 @@ from doxa.cypher import tree as t
 from doxa.cypher.printer import expression, path, schema_command
 from doxa.query.core.names import is_internal
 from doxa.query.core.run import Run
-from doxa.query.sql.statement import prepare_statement
+from doxa.query.sql.pattern_sql import prepare_statement
 from doxa.query.sql.value_kinds import assumed_kind, classify_arguments
 
 

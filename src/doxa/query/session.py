@@ -309,8 +309,8 @@ class GraphSession:
     def _tracking_plan(self, plan: Plan, run: Run) -> Plan:
         """Return the plan that records accesses if a policy may use them: not of a past time, nor
         if decay is off."""
-        judge = run.graph.reader.declared().judge
-        about = judge.about
+        evaluator = run.graph.reader.declared().judge
+        about = evaluator.about
         if about is None or self.store.read_only or not self.store.decay_enabled:
             return plan
         if (
@@ -322,7 +322,7 @@ class GraphSession:
             return plan
         reader = run.graph.reader
         note = reader.noted.append if isinstance(reader, Transaction) else self.store.note
-        run.accesses = AccessLog(note, run.params, judge.parameters)
+        run.accesses = AccessLog(note, run.params, evaluator.parameters)
         return self.engine.tracking_plan(plan, about)
 
     # Time

@@ -12,7 +12,7 @@ from doxa.recall.hits import Ranked
 from doxa.recall.lanes import graph, time
 from doxa.recall.lanes.words import term_weights
 from doxa.recall.types import Ask
-from doxa.recall.updates import Turn, reorder
+from doxa.recall.updates import RankedTurn, reorder
 from doxa.store import Reader, int64_array
 
 # What a person said about their own affairs: an assistant's answer states nothing for them.
@@ -95,7 +95,7 @@ def promote_restatements(
     for item, node in zip(best, nodes, strict=True):
         project, row = item.project, item.row
         by = (project.scope, int(project["speaker"][row])) if node in texts else None
-        turns.append(Turn(by, (int(project["time"][row]), row), texts.get(node, ("", ""))[1]))
+        turns.append(RankedTurn(by, (int(project["time"][row]), row), texts.get(node, ("", ""))[1]))
     moved = [
         best[place]
         if above is None

@@ -83,7 +83,7 @@ _PAST = re.compile(
 _NAME = re.compile(r"(?<=[^\s.!?] )[A-Z]\w+")
 
 
-class Turn(NamedTuple):
+class RankedTurn(NamedTuple):
     """A hit as the rule sees it. Hits of equal `by` have one speaker; a hit of None stays where it
     is."""
 
@@ -92,7 +92,7 @@ class Turn(NamedTuple):
     text: str
 
 
-class StatedValue(NamedTuple):
+class ComparedValue(NamedTuple):
     """One value of a text. `terms` are those of the question around it, `units` what a number
     counts."""
 
@@ -121,16 +121,16 @@ def asks_current_state(question: str) -> bool:
 
 
 def reorder(
-    question: str, weights: Mapping[str, float], turns: Sequence[Turn]
+    question: str, weights: Mapping[str, float], turns: Sequence[RankedTurn]
 ) -> list[tuple[int, int | None]]:
     """Return the places of the hits in their new order, each with the place of the hit above which
     it was moved because it restates it, or None."""
     topic = _topic(question, weights)
     order: list[tuple[int, int | None]] = []
-    read: dict[int, list[StatedValue]] = {}
+    read: dict[int, list[ComparedValue]] = {}
     left = constants.UPDATE_MOVES_MAX
 
-    def stated(place: int) -> list[StatedValue]:
+    def stated(place: int) -> list[ComparedValue]:
         if place not in read:
             read[place] = stated_values(turns[place].text, topic)
         return read[place]
@@ -162,7 +162,7 @@ def _topic(question: str, weights: Mapping[str, float]) -> Topic:
     return Topic(weights, sum(weights.values()), names & weights.keys(), kinds)
 
 
-def stated_values(text: str, topic: Topic) -> list[StatedValue]:
+def stated_values(text: str, topic: Topic) -> list[ComparedValue]:
     """Return what a text states near the question's terms, in order; last, as the kind `text`, the
     terms that it contains anywhere."""
     scan = _scan(text, topic.weights)
@@ -188,9 +188,9 @@ def stated_values(text: str, topic: Topic) -> list[StatedValue]:
         )
         goals_from = max(low, place - constants.GOAL_WORDS_BEFORE)
         goal = any(goals_from <= at < place for at in scan.goals)
-        found.append(StatedValue(kind, value, units, near, changed, goal))
+        found.append(ComparedValue(kind, value, units, near, changed, goal))
     anywhere = frozenset(term for _, term in scan.terms)
-    found.append(StatedValue("text", "", frozenset(), anywhere, False, False))
+    found.append(ComparedValue("text", "", frozenset(), anywhere, False, False))
     return found
 
 
@@ -319,7 +319,9 @@ def _units(tokens: Sequence[str]) -> frozenset[str]:
     return frozenset(units)
 
 
-def restates(later: Sequence[StatedValue], earlier: Sequence[StatedValue], topic: Topic) -> bool:
+def restates(
+    later: Sequence[ComparedValue], earlier: Sequence[ComparedValue], topic: Topic
+) -> bool:
     """Return whether the later turn states another value for something that the earlier states."""
     missing = topic.names & earlier[-1].terms - later[-1].terms
     for new in later[:-1]:
@@ -343,7 +345,7 @@ def restates(later: Sequence[StatedValue], earlier: Sequence[StatedValue], topic
     return False
 
 
-def _of_one_type(old: StatedValue, new: StatedValue) -> bool:
+def _of_one_type(old: ComparedValue, new: ComparedValue) -> bool:
     """Whether two values could answer the same question. A number without a unit takes the other's
     if that occurs near it."""
     if new.kind == "replacement":

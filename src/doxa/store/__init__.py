@@ -18,7 +18,7 @@ from doxa.store.indexing.packing import (
     unpack_vectors,
     wrong_length,
 )
-from doxa.store.indexing.search import (
+from doxa.store.indexing.search_rows import (
     TRUST_DEFAULT,
     TRUSTS,
     SearchRule,
@@ -27,14 +27,14 @@ from doxa.store.indexing.search import (
     rule_of,
     text_of,
 )
-from doxa.store.indexing.vectors import FIELDS_FROM, INDEXED_PARTS, PARTS, vector_id
+from doxa.store.indexing.vector_tables import FIELDS_FROM, INDEXED_PARTS, PARTS, vector_id
 from doxa.store.reader import Reader, int64_array
 from doxa.store.rows import Edge, Identity, LogEntry, Node, Receipt
 from doxa.store.store import Store
 from doxa.store.transaction import Transaction
 from doxa.store.verify import LogProof, check, digest, replayed_digest, verify_log
 from doxa.store.visibility.access import Access, AccessRecord
-from doxa.store.visibility.judge import (
+from doxa.store.visibility.evaluator import (
     DYNAMIC,
     Condition,
     Expressions,
@@ -43,7 +43,7 @@ from doxa.store.visibility.judge import (
     Subject,
     Value,
 )
-from doxa.store.visibility.sight import VisibilityFilter
+from doxa.store.visibility.filter import VisibilityFilter
 
 __all__ = [
     "DYNAMIC",

@@ -29,12 +29,12 @@ from doxa.store.constraint import ConstraintChecker
 from doxa.store.declared import Declared
 from doxa.store.guard import End
 from doxa.store.index import IndexWriter, State
-from doxa.store.indexing.search import SearchWriter
+from doxa.store.indexing.search_rows import SearchWriter
 from doxa.store.log import LogWriter, Tail
 from doxa.store.reader import Reader, read_edge, read_node
 from doxa.store.rows import Edge, Identity, Node
-from doxa.store.visibility.judge import Expressions, Subject
-from doxa.store.visibility.window import WindowWriter
+from doxa.store.visibility.evaluator import Expressions, Subject
+from doxa.store.visibility.window_writer import WindowWriter
 
 _ANY_END = End((), False)  # where no guard asks
 _LIVE_MAX = 200_000

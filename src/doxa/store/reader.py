@@ -16,7 +16,7 @@ import apsw
 from doxa.base.errors import ConstraintError, LimitError
 from doxa.base.ids import EdgeId, NodeId, TxId
 from doxa.base.values import canonical, decode, decode_properties
-from doxa.store.indexing.vectors import (
+from doxa.store.indexing.vector_tables import (
     another_model,
     embedder_name,
     embedder_next,
@@ -37,8 +37,8 @@ if TYPE_CHECKING:
     from doxa.store.declared import Declared
     from doxa.store.log import LogWriter
     from doxa.store.visibility.access import Access
-    from doxa.store.visibility.judge import Expressions, Subject
-    from doxa.store.visibility.sight import VisibilityFilter
+    from doxa.store.visibility.evaluator import Expressions, Subject
+    from doxa.store.visibility.filter import VisibilityFilter
 
 _SAYING = "SELECT a.node FROM carray(?2) k CROSS JOIN atom a ON a.scope = ?1 AND a.key = k.value"
 # what follows the comma sorts before "-", the next character
@@ -231,7 +231,7 @@ class Reader:
     ) -> list[Node]:
         """Live nodes of one project, space and kind that are valid and visible now and whose text
         holds all of these terms of the index, the shortest texts first."""
-        from doxa.store.indexing.search import nodes_with
+        from doxa.store.indexing.search_rows import nodes_with
 
         names = {"scope": "scope:" + project, "space": "space:" + space, "kind": "kind:" + kind}
         found = self.nodes(nodes_with(self._db, terms, **names, now=self.now, limit=limit))
@@ -255,7 +255,7 @@ class Reader:
     def declared(self) -> Declared:
         """Return what the catalogue of this snapshot declares."""
         from doxa.store.declared import declared
-        from doxa.store.visibility.window import swept
+        from doxa.store.visibility.window_writer import swept
 
         if self._known is None:
             return declared(self.catalogue_all(), self._expressions, swept(self._db))
@@ -274,7 +274,7 @@ class Reader:
     def subject(self, identity: int, *, edge: bool) -> tuple[Subject, Access] | None:
         """Return an element as policies look at it, with its access metadata; None if it is not
         there."""
-        from doxa.store.visibility.window import load
+        from doxa.store.visibility.window_writer import load
 
         found = load(self._db, identity, edge=edge)
         return None if found is None else found[:2]
@@ -287,17 +287,17 @@ class Reader:
     def score_of(self, identity: int) -> float:
         """Return what a policy leaves of a node now, in [0, 1]; 1 if none is about it."""
         found = self.subject(identity, edge=False)
-        judge = self.declared().judge
-        rule = judge.rule(found[0]) if found is not None else None
+        evaluator = self.declared().judge
+        rule = evaluator.rule(found[0]) if found is not None else None
         return (
-            judge.standing(*found, self.scored_at, rule=rule).score
+            evaluator.standing(*found, self.scored_at, rule=rule).score
             if found is not None and rule is not None
             else 1.0
         )
 
     def shown_of(self, edge: bool, identity: int, props: str, fades: str) -> str:
         """Return an element's properties (JSON) without those that have faded by now."""
-        from doxa.store.visibility.judge import faded_names
+        from doxa.store.visibility.evaluator import faded_names
 
         hidden = faded_names(fades, self.scored_at) if fades else None
         if hidden is None:
@@ -316,13 +316,13 @@ class Reader:
 
     def sight(self) -> VisibilityFilter:
         """Return what the policies show on this snapshot."""
-        from doxa.store.visibility.sight import sight_of
+        from doxa.store.visibility.filter import sight_of
 
         return sight_of(self.declared(), self.neutral)
 
     def subjects(self, beyond: int, limit: int, *, edge: bool) -> list[tuple[Subject, Access]]:
         """So many elements with greater ids, in order, as policies look at them."""
-        from doxa.store.visibility.window import after
+        from doxa.store.visibility.window_writer import after
 
         return [found[:2] for found in after(self._db, beyond, limit, edge=edge)]
 

@@ -4,7 +4,7 @@ opens or says why not.
 State        node(id, labels, props, kref, since, born, vis_from, vis_until, fades)
 node_label(label, node)
              edge(id, type, src, dst, props, since, born, vis_from, vis_until, fades)      windows:
-             window.py
+             window_writer.py
 Past         node_past(id, since, until, ...)  edge_past(id, since, until, ...)    closed versions,
 half-open [since, until)
 Log          log(seq, tx, op, element, payload_hash, hash)   log_payload(seq, salt, payload)
@@ -15,9 +15,9 @@ Indexes      entry(idx, key, element)   key orders as Cypher does (keys.py)     
 key, element)   keys of closed versions
 Search       doc(scope, doc, node, ...)   posting(scope, term, first, data)   posting_new(scope,
 first, term, data)
-             atom(scope, key, node)   what live nodes state (search.py)
+             atom(scope, key, node)   what live nodes state (search_rows.py)
              vector(id, data)   vector_code(id, code)   and the same with _next, of a coming model
-             (vectors.py)
+             (vector_tables.py)
 Access       access(edge, element, data)   what is known of an element's use (access.py)
 Bookkeeping  meta(key, value)   token(id, text)   migration(name, applied)   cursor(name, seq)
 
@@ -31,7 +31,6 @@ from __future__ import annotations
 
 FORMAT = 7
 APPLICATION_ID = 0x646F7861  # "doxa"
-FOREVER = 2**63 - 1
 
 _FIRST = """
 CREATE TABLE meta(key TEXT PRIMARY KEY, value) WITHOUT ROWID;

@@ -26,7 +26,7 @@ from doxa.store.engine import Engine, begin, make_private, translated, usable_pa
 from doxa.store.files import copy_whole, discard, holds_nothing
 from doxa.store.index import Indexes, build_past
 from doxa.store.indexing.packing import recode
-from doxa.store.indexing.search import (
+from doxa.store.indexing.search_rows import (
     SearchRule,
     SearchWriter,
     analyser_of,
@@ -41,8 +41,8 @@ from doxa.store.schema import APPLICATION_ID, FORMAT, MIGRATIONS, PAST_ENTRIES, 
 from doxa.store.scrub import left_over, marked, scrub
 from doxa.store.transaction import Transaction
 from doxa.store.visibility.access import ACCESSES, AccessBuffer, AccessRecord
-from doxa.store.visibility.judge import Expressions
-from doxa.store.visibility.window import swept
+from doxa.store.visibility.evaluator import Expressions
+from doxa.store.visibility.window_writer import swept
 
 
 class Store:
@@ -282,11 +282,11 @@ class Store:
     ) -> None:
         """Note what a verb returned, by its addresses. `context` is known to policies as $_name;
         None: nothing is noted."""
-        judge = reader.declared().judge
+        evaluator = reader.declared().judge
         if (
             self.read_only
             or not self.decay_enabled
-            or not judge.rules.any
+            or not evaluator.rules.any
             or not krefs
             or context is None
         ):

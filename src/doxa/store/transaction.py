@@ -24,15 +24,15 @@ from doxa.store.declared import SUPPRESSING, Declared, declared, kinds_changed
 from doxa.store.elements import ElementWriter
 from doxa.store.guard import misfits, rank
 from doxa.store.index import Indexes, build, drop
-from doxa.store.indexing.search import parse_rule
-from doxa.store.indexing.vectors import VectorWriter
+from doxa.store.indexing.search_rows import parse_rule
+from doxa.store.indexing.vector_tables import VectorWriter
 from doxa.store.log import Tail, receipt_hash
 from doxa.store.reader import int64_array
 from doxa.store.rows import Identity, Receipt
 from doxa.store.scrub import mark
 from doxa.store.visibility.access import AccessRecord, encode_access, used
-from doxa.store.visibility.judge import Expressions, PolicyEvaluator
-from doxa.store.visibility.window import Seen, load, note_swept, swept
+from doxa.store.visibility.evaluator import Expressions, PolicyEvaluator
+from doxa.store.visibility.window_writer import Seen, load, note_swept, swept
 
 
 class Transaction(ElementWriter):
@@ -126,15 +126,15 @@ class Transaction(ElementWriter):
     def _policies_set(self, before: PolicyEvaluator) -> PolicyEvaluator:
         """What is written from now on is judged by the rules as they are; what was written before
         follows with `follow_policies`."""
-        judge = declared(self.catalogue_all(), self._expressions).judge
-        for kind, changed in enumerate(kinds_changed(before.rules, judge.rules)):
+        evaluator = declared(self.catalogue_all(), self._expressions).judge
+        for kind, changed in enumerate(kinds_changed(before.rules, evaluator.rules)):
             self._policies_changed[kind] |= changed
-        return judge
+        return evaluator
 
     def follow_policies(self) -> None:
         """After a change of policies: windows are as they say, or are noted as not yet so. At the
         end of a statement, and before the commit."""
-        _ = self._windows.judge  # takes in what was declared
+        _ = self._windows.evaluator  # takes in what was declared
         if any(self._policies_changed):
             nodes, edges = self._policies_changed
             self._policies_changed = [False, False]
@@ -252,9 +252,12 @@ class Transaction(ElementWriter):
         )
         apply.suppress(self._db, identity, edge=edge, hidden=hidden)
         access.suppressed = hidden
-        judge = self._windows.judge
+        evaluator = self._windows.evaluator
         self._windows.write(
-            subject, judge.verdict(subject, access, judge.rule(subject)), before=before, docs=True
+            subject,
+            evaluator.decide(subject, access, evaluator.rule(subject)),
+            before=before,
+            docs=True,
         )
         return True
 
@@ -290,18 +293,18 @@ class Transaction(ElementWriter):
     def record(self, notes: Sequence[AccessRecord]) -> int:
         """Take notes of accesses into the metadata of the elements that policies are about, each
         access in order. Returns how many elements."""
-        judge = self._windows.judge
+        evaluator = self._windows.evaluator
         count = 0
         for key, uses in used(notes).items():
             edge, identity = key < 0, abs(key)
             found = load(self._db, identity, edge=edge)
-            rule = judge.rule(found[0]) if found is not None else None
+            rule = evaluator.rule(found[0]) if found is not None else None
             if found is None or rule is None:
                 continue
             subject, access, before = found
             known = {name: len(seen) for name, seen in access.support.items()}
             for noted, walked in uses:
-                judge.use(rule, subject, access, noted, walked=walked)
+                evaluator.use(rule, subject, access, noted, walked=walked)
             added = {
                 name: seen[known.get(name, 0) :]
                 for name, seen in access.support.items()
@@ -316,7 +319,7 @@ class Transaction(ElementWriter):
             self._log(f"{'edge' if edge else 'node'}.access", identity, payload=body)
             apply.set_access(self._db, identity, edge=edge, data=encode_access(access))
             self._windows.write(
-                subject, judge.verdict(subject, access, rule), before=before, docs=True
+                subject, evaluator.decide(subject, access, rule), before=before, docs=True
             )
             count += 1
         return count
@@ -360,7 +363,8 @@ class Transaction(ElementWriter):
         self._vectors.fail(scope, doc, coming=coming)
 
     def begin_vectors(self, model: str) -> None:
-        """Begin a second set of vectors, of this model, next to the one in use; see vectors.py."""
+        """Begin a second set of vectors, of this model, next to that in use; see
+        vector_tables.py."""
         self._vectors.begin(model)
 
     def switch_vectors(self, model: str) -> bool:

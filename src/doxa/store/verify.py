@@ -22,7 +22,7 @@ from doxa.store.guard import End, Guards, misfits
 from doxa.store.index import Indexes
 from doxa.store.index import problems as index_problems
 from doxa.store.indexing.packing import problems as vector_problems
-from doxa.store.indexing.search import (
+from doxa.store.indexing.search_rows import (
     COUNT_MAX,
     RECORD,
     analyser_of,
@@ -33,13 +33,13 @@ from doxa.store.indexing.search import (
     texts_of,
     words_of,
 )
-from doxa.store.indexing.vectors import INDEXED_PARTS, ids_of
+from doxa.store.indexing.vector_tables import INDEXED_PARTS, ids_of
 from doxa.store.log import GENESIS, entry_hash, receipt_hash
 from doxa.store.reader import Reader
 from doxa.store.schema import MIGRATIONS
 from doxa.store.store import Store
-from doxa.store.visibility.window import WindowWriter
-from doxa.store.visibility.window import problems as window_problems
+from doxa.store.visibility.window_writer import WindowWriter
+from doxa.store.visibility.window_writer import problems as window_problems
 
 _STATE = (
     "SELECT 'n', id, labels, json(props), since, born FROM node ORDER BY id",
@@ -139,9 +139,9 @@ def digest(store: Store) -> str:
 
 def _knows_windows(snapshot: Reader) -> bool:
     """Whether windows are as the policies say, and policies can be judged here."""
-    judge = snapshot.declared().judge
+    evaluator = snapshot.declared().judge
     return not snapshot.swept() and (
-        judge.can_judge or not any(policy.clauses for policy in judge.rules.policies)
+        evaluator.can_judge or not any(policy.clauses for policy in evaluator.rules.policies)
     )
 
 

@@ -45,6 +45,7 @@ from doxa.belief import (
     revisions_of,
 )
 from doxa.belief.graph import PROTECTED_TAGS, RETIRED_REVISION, UNSUPPORTED
+from doxa.belief.retiring import set_deprecated
 from doxa.belief.stating import reconcile
 from doxa.belief.types import ENRICHMENTS, Retracted
 from doxa.belief.writes import (
@@ -53,7 +54,6 @@ from doxa.belief.writes import (
     create_item,
     move_tag,
     next_number,
-    set_deprecated,
 )
 from doxa.ingestion.arguments import unusable
 from doxa.ingestion.ingest import Ingest, Ingested, PreparedTurn, cleaned

@@ -7,7 +7,6 @@ from doxa.app.verbs import reasons as why
 from doxa.app.verbs.model import Command, Parameter, Procedure, Verb, argument, parameters
 from doxa.app.verbs.options import OpenOptions, options_of
 
-_ENVIRONMENT = "settings and `doxa serve` configure it"
 _STATUS: why.Reasons = {"cypher": why.CARE}
 
 OPEN = Verb(

@@ -7,7 +7,6 @@ from doxa.app.verbs.model import Interface
 Reasons = dict[Interface, str]
 
 OPERATOR = "the default profile holds what an agent needs in a conversation, in few tokens"
-IN_GET = "memory_get offers it as an argument"
 FIXED = "the server's project is fixed when it starts"
 DRY_RUN = "doxa.dryRun does it, in a transaction of its own"
 QUERY = "a query does it: MATCH, AS OF, ORDER BY and LIMIT"

@@ -26,7 +26,6 @@ from doxa.store import Reader, int64_array
 
 Direction = Literal["out", "in", "both"]
 SUPPORT = ("DEPENDS_ON", "DERIVED_FROM", "CREATED_FROM")
-_IN_ORDER = "ORDER BY e.id"
 
 
 def traverse(

@@ -97,26 +97,26 @@ def trails(
     if most == 0:
         return
     path: list[Edge] = []
-    take_rows = set(used)
+    walked = set(used)
     stack = [iter(adjacency.of(start))]
     while stack:
         step = next(stack[-1], None)
         if step is None:
             stack.pop()
             if path:
-                take_rows.discard(path.pop().id)
+                walked.discard(path.pop().id)
             continue
         edge, end = step
-        if edge.id in take_rows:
+        if edge.id in walked:
             continue
         path.append(edge)
-        take_rows.add(edge.id)
+        walked.add(edge.id)
         if len(path) >= least:
             yield list(path), end
         if most is None or len(path) < most:
             stack.append(iter(adjacency.of(end)))
         else:
-            take_rows.discard(path.pop().id)
+            walked.discard(path.pop().id)
 
 
 def shortest(
@@ -189,9 +189,9 @@ def ordered_trails(
         path, node = queue.popleft()
         yield path, node
         if most is None or len(path) < most:
-            take_rows = {edge.id for edge in path}
+            walked = {edge.id for edge in path}
             queue.extend(
                 ([*path, edge], other)
                 for edge, other in adjacency.of(node)
-                if edge.id not in take_rows
+                if edge.id not in walked
             )

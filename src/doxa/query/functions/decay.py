@@ -85,8 +85,8 @@ def _standing(
     found = subject_of(run, value, function)
     if found is None:
         return None, "entity not found", name
-    judge = run.graph.reader.declared().judge
-    rule = judge.rule(found[0])
+    evaluator = run.graph.reader.declared().judge
+    rule = evaluator.rule(found[0])
     if rule is None or (name is not None and name not in rule.properties):
         immune = rule is not None and name in rule.immune
         return (
@@ -94,7 +94,7 @@ def _standing(
             "no decay: the property is part of an index" if immune else "no decay profile",
             name,
         )
-    return judge.standing(*found, scoring_time(run), name=name, rule=rule), "", name
+    return evaluator.standing(*found, scoring_time(run), name=name, rule=rule), "", name
 
 
 def _decay_score(run: Any, value: Any, options: Any = None) -> Any:

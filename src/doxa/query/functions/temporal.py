@@ -51,6 +51,7 @@ from doxa.base.temporal import (
     plus_months,
     quarter_days,
     seconds_between,
+    value_zone,
 )
 from doxa.base.temporal_text import (
     parse_date,
@@ -191,7 +192,7 @@ def _from_map(kind: _Kind, context: FunctionContext, fields: _Fields) -> Instant
     if not kind.zoned:
         return _composed(kind, days, nanos, 0)
     asked = _zone_field(kind, fields) if "timezone" in fields else None
-    had = _zone_of(time_source)
+    had = value_zone(time_source)
     if kind is _TIME:
         offset = None if asked is None else _offset_now(context, asked)
         if had is None:
@@ -442,12 +443,6 @@ def _zone_field(kind: _Kind, fields: _Fields) -> Zone:
     return parse_zone(value)
 
 
-def _zone_of(value: Instant | None) -> Zone | None:
-    if isinstance(value, DateTime):
-        return value.offset if value.zone is None else value.zone
-    return value.offset if isinstance(value, Time) else None
-
-
 # Truncation
 
 
@@ -495,7 +490,7 @@ def _placed(
     Nothing is converted."""
     if not kind.zoned:
         return _composed(kind, days, nanos, 0)
-    own = _zone_of(value)
+    own = value_zone(value)
     zone = (
         _zone_field(kind, fields)
         if "timezone" in fields

@@ -12,7 +12,7 @@ from doxa.store import PolicyEvaluator
 SYSTEM = "doxa"
 
 
-def policy_judge(run: Any) -> PolicyEvaluator:
+def policy_evaluator(run: Any) -> PolicyEvaluator:
     found: PolicyEvaluator = run.graph.reader.declared().judge
     return found
 
@@ -30,7 +30,7 @@ def _scope(held: Mapping[str, Any]) -> str:
 
 
 def decay_profiles(run: Any, detail: str) -> Rows:
-    rules = policy_judge(run).rules
+    rules = policy_evaluator(run).rules
     for name, held in rules.of("bundle").items():
         yield "bundle", name, held["scope"], None, None, held["enabled"]
     for name, held in rules.of("binding").items():
@@ -38,12 +38,12 @@ def decay_profiles(run: Any, detail: str) -> Rows:
 
 
 def promotion_profiles(run: Any, detail: str) -> Rows:
-    for name, held in policy_judge(run).rules.of("profile").items():
+    for name, held in policy_evaluator(run).rules.of("profile").items():
         yield name, held["scope"], held["multiplier"], held["floor"], held["cap"], held["enabled"]
 
 
 def promotion_policies(run: Any, detail: str) -> Rows:
-    for name, held in policy_judge(run).rules.of("policy").items():
+    for name, held in policy_evaluator(run).rules.of("policy").items():
         yield (
             name,
             _scope(held),
@@ -58,14 +58,14 @@ def promotion_policies(run: Any, detail: str) -> Rows:
 
 
 def policy_info(run: Any) -> Rows:
-    rules = policy_judge(run).rules
+    rules = policy_evaluator(run).rules
     counts = [len(rules.of(kind)) for kind in ("bundle", "binding", "profile", "policy")]
     yield not run.graph.reader.neutral, SYSTEM, *counts, "Cypher"
 
 
 def profile_rows(run: Any) -> Rows:
     """Bundles, bindings and promotion profiles, with the columns of all of them in each row."""
-    rules = policy_judge(run).rules
+    rules = policy_evaluator(run).rules
     for name, held in rules.of("bundle").items():
         yield (
             "decayBundle",
@@ -116,7 +116,7 @@ def profile_rows(run: Any) -> Rows:
 def profiles_with_properties(run: Any) -> Rows:
     """Return the same rows, and the settings of bindings for single properties."""
     yield from profile_rows(run)
-    rules = policy_judge(run).rules
+    rules = policy_evaluator(run).rules
     held = rules.of("binding")
     for binding in rules.bindings:
         target = held[binding.name]
@@ -148,7 +148,7 @@ def profiles_with_properties(run: Any) -> Rows:
 
 
 def policy_rows(run: Any) -> Rows:
-    rules = policy_judge(run).rules
+    rules = policy_evaluator(run).rules
     for name, held in rules.of("profile").items():
         yield (
             "promotionProfile",

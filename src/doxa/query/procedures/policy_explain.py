@@ -8,7 +8,7 @@ from doxa.base.clock import format_time
 from doxa.policy.decay import TIME_MAX, TIME_MIN
 from doxa.query.core.errors import fail
 from doxa.query.functions.decay import property_of_options, scoring_time, subject_of
-from doxa.query.procedures.policy_catalogue import policy_judge
+from doxa.query.procedures.policy_catalogue import policy_evaluator
 from doxa.query.procedures.registry import Rows
 from doxa.store import Access, PolicyStatus, Subject
 
@@ -18,7 +18,7 @@ def resolve_element(
 ) -> Rows:
     """Return the policies of an element, a set of labels or a type. An element takes precedence
     over a type, a type over labels; without an element, the age is 0."""
-    judge, now = policy_judge(run), scoring_time(run)
+    evaluator, now = policy_evaluator(run), scoring_time(run)
     found = _entity(run, entity) if entity else None
     if found is None:
         edge = bool(kind)
@@ -30,8 +30,8 @@ def resolve_element(
         found = Subject(edge, 0, names, {}, now, now), Access()
     subject, access = found
     identity = "dry-run" if not subject.id else f"{'r' if subject.edge else 'n'}:{subject.id}"
-    rule = judge.rule(subject)
-    standing = judge.standing(subject, access, now, rule=rule)
+    rule = evaluator.rule(subject)
+    standing = evaluator.standing(subject, access, now, rule=rule)
     binding, policy = (rule.binding, rule.policy) if rule is not None else (None, None)
     off = run.graph.reader.neutral or rule is None
     decay = standing.curve.decay
@@ -98,13 +98,15 @@ def explain_element(run: Any, value: Any, options: Any = None) -> Rows:
             hint="Match it again.",
         )
     subject, access = found
-    judge, now = policy_judge(run), scoring_time(run)
-    rule = judge.rule(subject)
-    standing = judge.standing(subject, access, now, name=name, rule=rule)
+    evaluator, now = policy_evaluator(run), scoring_time(run)
+    rule = evaluator.rule(subject)
+    standing = evaluator.standing(subject, access, now, name=name, rule=rule)
     neutral = run.graph.reader.neutral
     visible = neutral or standing.visible(now)
     hidden = (
-        sorted(set(subject.props) - set(judge.shown(subject, access, now))) if not neutral else []
+        sorted(set(subject.props) - set(evaluator.shown(subject, access, now)))
+        if not neutral
+        else []
     )
     window = (
         (TIME_MIN, TIME_MAX)

@@ -12,7 +12,7 @@ from doxa.policy.rules import Rule, Rules
 from doxa.query.core.errors import fail, shown
 from doxa.query.expressions.compiler import Compiler, Nested
 from doxa.query.functions.decay import scoring_time
-from doxa.query.procedures.policy_catalogue import policy_judge
+from doxa.query.procedures.policy_catalogue import policy_evaluator
 from doxa.query.procedures.policy_explain import time_text
 from doxa.query.procedures.registry import Rows
 from doxa.query.schema.policy_commands import POLICY_COMMANDS, run_policy
@@ -56,7 +56,7 @@ def simulate(run: Any, ddl: str, horizon: Any = None) -> Rows:
         )
     reader, now = run.graph.reader, scoring_time(run)
     until = now + _horizon_ns(horizon)
-    before = policy_judge(run)
+    before = policy_evaluator(run)
     trial = before.of(_drafted(run, ddl, reader.catalogue_all()))
     for edge, changed in zip((False, True), kinds_changed(before.rules, trial.rules), strict=True):
         if changed:
@@ -174,7 +174,7 @@ def _effects(
 
 
 def _hidden_at(
-    judge: PolicyEvaluator,
+    evaluator: PolicyEvaluator,
     subject: Subject,
     access: Access,
     rule: Rule | None,
@@ -185,11 +185,13 @@ def _hidden_at(
     """The time, up to the horizon, from which the element would be hidden, or None."""
     if rule is None:
         return None
-    standing = judge.standing(subject, access, now, rule=rule)
+    standing = evaluator.standing(subject, access, now, rule=rule)
     if not standing.visible(now):
         return now
     if standing.dynamic:
-        return None if judge.standing(subject, access, until, rule=rule).visible(until) else until
+        return (
+            None if evaluator.standing(subject, access, until, rule=rule).visible(until) else until
+        )
     return standing.window.end if standing.window.end <= until else None
 
 

@@ -120,19 +120,19 @@ def _create(
         for other in KINDS
         if _WHAT[other] == _WHAT[kind]
     }
-    take_rows = next((other for other, value in held.items() if value is not None), None)
-    if take_rows is not None and command.if_absent:
+    existing = next((other for other, value in held.items() if value is not None), None)
+    if existing is not None and command.if_absent:
         return {}
-    if take_rows is not None and not command.replace:
+    if existing is not None and not command.replace:
         _refuse(
             command.at,
             f"There is a {_WHAT[kind]} {name!r} already.",
             "Choose another name, or write CREATE OR REPLACE or IF NOT EXISTS.",
             detail="AlreadyExists",
         )
-    if take_rows is not None and take_rows != kind:
-        _unused(command.at, tx, take_rows, name, f"replaced by a {kind}")
-        tx.set_catalogue(f"{PREFIX}{take_rows}:{name}", None)
+    if existing is not None and existing != kind:
+        _unused(command.at, tx, existing, name, f"replaced by a {kind}")
+        tx.set_catalogue(f"{PREFIX}{existing}:{name}", None)
     before = held.get(kind)
     order = (
         before["order"]
@@ -143,7 +143,7 @@ def _create(
     if value == before:
         return {}
     tx.set_catalogue(f"{PREFIX}{kind}:{name}", value)
-    return {"policies_added": 1} if take_rows is None else {"policies_changed": 1}
+    return {"policies_added": 1} if existing is None else {"policies_changed": 1}
 
 
 def _named(name: Any, evaluate: Evaluate) -> str:

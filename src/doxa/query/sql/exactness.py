@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from doxa.cypher import tree as t
 from doxa.query.core.json_paths import pushable_name
+from doxa.query.sql.pattern_sql import StatementBuilder
 from doxa.query.sql.pushed_pattern import PushedDownPattern
-from doxa.query.sql.statement import StatementBuilder
 
 
 class UndecidedInSQL(Exception):

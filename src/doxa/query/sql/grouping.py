@@ -22,8 +22,8 @@ from doxa.query.core.step import Step
 from doxa.query.functions.aggregates import Average, Sum
 from doxa.query.sql.exactness import UndecidedInSQL, pushed_element, require_plain_tables
 from doxa.query.sql.pattern_scan import PatternScanStep
+from doxa.query.sql.pattern_sql import StatementBuilder
 from doxa.query.sql.pushed_pattern import PushedDownPattern
-from doxa.query.sql.statement import StatementBuilder
 
 # Grouping
 

@@ -15,10 +15,10 @@ from doxa.query.core.row import Row
 from doxa.query.core.run import Run
 from doxa.query.core.step import Evaluate
 from doxa.query.sql.index_selection import IndexScan
+from doxa.query.sql.pattern_sql import Prepared, is_settled, prepare_statement
 from doxa.query.sql.pushed_pattern import PushedDownPattern
 from doxa.query.sql.row_batches import chunks, parts
 from doxa.query.sql.row_builders import column_getter, id_columns, row_builder, value_builders
-from doxa.query.sql.statement import Prepared, is_settled, prepare_statement
 from doxa.query.sql.value_kinds import bound_value, classify_arguments
 
 _STATEMENTS_MAX = 64

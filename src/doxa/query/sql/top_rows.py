@@ -14,7 +14,7 @@ from doxa.query.core.run import Run
 from doxa.query.core.step import Evaluate, Step
 from doxa.query.sql.exactness import UndecidedInSQL, pushed_element, require_plain_tables
 from doxa.query.sql.pattern_scan import PatternScanStep
-from doxa.query.sql.statement import StatementBuilder
+from doxa.query.sql.pattern_sql import StatementBuilder
 
 TOP_ROWS_MAX = 10_000  # larger limits are sorted in Python
 

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any
 import apsw
 
 from doxa.base.errors import CorruptError
-from doxa.store.indexing.vectors import INDEXED_PARTS
+from doxa.store.indexing.vector_tables import INDEXED_PARTS
 
 # numpy takes longer to import than the rest of the store; who opens a file may never need a vector
 if TYPE_CHECKING:

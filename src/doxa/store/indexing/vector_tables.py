@@ -24,6 +24,7 @@ import apsw
 
 from doxa.base.errors import ConstraintError, LimitError
 from doxa.base.limits import JOB_ATTEMPTS_MAX, VECTORS_DROPPED_ITEMS_MAX
+from doxa.store.change_counter import next_change
 
 # The parts of a row's vectors by number: 0 is the whole text, then passages of a long one; fields
 # of a belief; sentences of a short text. Those below INDEXED_PARTS have a code, by which an index
@@ -140,7 +141,7 @@ class VectorWriter:
         if not coming:
             self._db.execute(
                 "UPDATE doc SET vectors = ?, changed = ? WHERE scope = ? AND doc = ?",
-                (len(vectors), self._change(), scope, doc),
+                (len(vectors), next_change(self._db), scope, doc),
             )
         return True
 
@@ -176,7 +177,7 @@ class VectorWriter:
         self._db.execute(
             "UPDATE doc SET attempts = attempts + 1, vectors = CASE WHEN attempts + 1 >= ? THEN -1"
             " ELSE 0 END, changed = ? WHERE scope = ? AND doc = ? AND node > 0",
-            (JOB_ATTEMPTS_MAX, self._change(), scope, doc),
+            (JOB_ATTEMPTS_MAX, next_change(self._db), scope, doc),
         )
 
     def begin(self, model: str) -> None:
@@ -189,7 +190,7 @@ class VectorWriter:
             self._db.execute(
                 "UPDATE doc INDEXED BY doc_given_up SET vectors = 0, attempts = 0, changed = ?"
                 " WHERE vectors < 0",
-                (self._change(),),
+                (next_change(self._db),),
             )
             return
         if coming == model:
@@ -217,7 +218,7 @@ class VectorWriter:
             is not None
         ):
             return False
-        self._change()  # who watches it sees another set, and reads every row again
+        next_change(self._db)  # who watches it sees another set, and reads every row again
         for index, test in (("doc_unembedded", "="), ("doc_given_up", "<")):
             self._db.execute(_LACKED.format(index=index, test=test, ids=ids_of("doc")))
         self._db.execute(_GIVEN_UP, (JOB_ATTEMPTS_MAX,))
@@ -254,13 +255,6 @@ class VectorWriter:
         if last is None:
             self._db.execute("DELETE FROM meta WHERE key = 'vectors_former'")
         return last is not None
-
-    def _change(self) -> int:
-        return int(
-            self._db.execute(
-                "UPDATE meta SET value = value + 1 WHERE key = 'change' RETURNING value"
-            ).get
-        )
 
 
 def another_model(held: str | None, coming: str | None, model: str) -> ConstraintError:

@@ -3,7 +3,7 @@ they depend on.
 
     vis_from <= now < vis_until      the element is visible; vis_from -1: it is judged when it is
     read
-    fades                            null, or the windows of single properties (judge.py)
+    fades                            null, or the windows of single properties (evaluator.py)
 
 A window is a function of the element, its access metadata and the catalogue's policies, so it is
 derived: `check` recomputes it, and a replay makes it again. When policies change, all windows
@@ -21,9 +21,10 @@ import apsw
 
 from doxa.base.limits import SWEEP_AT_ONCE_ITEMS_MAX
 from doxa.base.values import decode, decode_properties
-from doxa.store.indexing.search import SearchRule, rule_of
+from doxa.store.change_counter import next_change
+from doxa.store.indexing.search_rows import SearchRule, rule_of
 from doxa.store.visibility.access import Access, decode_access
-from doxa.store.visibility.judge import (
+from doxa.store.visibility.evaluator import (
     SEEN,
     PolicyEvaluator,
     Subject,
@@ -46,7 +47,7 @@ Seen = tuple[Subject, Access, VisibilityDecision]
 
 
 def load(db: apsw.Connection, identity: int, *, edge: bool) -> Seen | None:
-    """Read an element with its metadata and the verdict stored with it."""
+    """Read an element with its metadata and the decision stored with it."""
     row: Any = db.execute(f"{_EDGES if edge else _NODES} WHERE n.id = ?", (identity,)).fetchone()
     return None if row is None else _seen(row, edge)
 
@@ -70,74 +71,67 @@ class WindowWriter:
     def __init__(
         self,
         db: apsw.Connection,
-        judge: PolicyEvaluator,
+        evaluator: PolicyEvaluator,
         search: Callable[[], Mapping[str, SearchRule]],
         *,
         suppressing: bool,
     ) -> None:
         self._db = db
         self._search = search
-        self._judge = judge
+        self._evaluator = evaluator
         self.renew: Callable[[PolicyEvaluator], PolicyEvaluator] | None = (
-            None  # set when rules changed: makes the judge by them when one is needed
+            None  # set when rules changed: makes the evaluator when one is needed
         )
         self.idle = (
-            not judge.rules.any and not suppressing
+            not evaluator.rules.any and not suppressing
         )  # no element has anything but the window that it is made with
 
     @property
-    def judge(self) -> PolicyEvaluator:
+    def evaluator(self) -> PolicyEvaluator:
         """By the rules as they are now."""
         if self.renew is not None:
             renew, self.renew = self.renew, None
-            self._judge = renew(self._judge)
-        return self._judge
+            self._evaluator = renew(self._evaluator)
+        return self._evaluator
 
     def changed(self, subject: Subject, *, made: bool = False) -> None:
         """After an element was written. `made`: it is new, so that nothing is known of its use."""
         if self.idle:
             return
-        rule = self.judge.rule(subject)
+        rule = self.evaluator.rule(subject)
         if made:
-            self.write(subject, self.judge.verdict(subject, Access(), rule), before=SEEN)
+            self.write(subject, self.evaluator.decide(subject, Access(), rule), before=SEEN)
             return
         found = load(self._db, subject.id, edge=subject.edge)
         assert found is not None
-        self.write(subject, self.judge.verdict(subject, found[1], rule), before=found[2])
+        self.write(subject, self.evaluator.decide(subject, found[1], rule), before=found[2])
 
     def write(
         self,
         subject: Subject,
-        verdict: VisibilityDecision,
+        decision: VisibilityDecision,
         *,
         before: VisibilityDecision,
         docs: bool = False,
     ) -> bool:
-        """Store a verdict with its element. `docs`: its search row too, which no search writer will
-        update. True if it is a different one."""
-        if verdict == before:
+        """Store a decision with its element. `docs`: also in its search row, which no search writer
+        will update. Return whether it differs from the one before."""
+        if decision == before:
             return False
         table = "edge" if subject.edge else "node"
         self._db.execute(
             f"UPDATE {table} SET vis_from = ?, vis_until = ?, fades = jsonb(?) WHERE id = ?",
-            (verdict.start, verdict.end, verdict.fades, subject.id),
+            (decision.start, decision.end, decision.fades, subject.id),
         )
         if docs and not subject.edge:
             rule = rule_of(subject.names, self._search())
             if rule is not None:
-                start, end = common_window(verdict, rule.read)
+                start, end = common_window(decision, rule.read)
                 self._db.execute(
                     "UPDATE doc SET vis_from = ?, vis_until = ?, changed = ? WHERE node = ?",
-                    (start, end, self._change(), subject.id),
+                    (start, end, next_change(self._db), subject.id),
                 )
         return True
-
-    def _change(self) -> int:
-        return int(
-            self._db.execute(
-                "UPDATE meta SET value = value + 1 WHERE key = 'change' RETURNING value"
-            ).get
-        )
 
     # After a change of policies
 
@@ -167,7 +161,7 @@ class WindowWriter:
         for subject, access, before in after(self._db, identity, limit, edge=kind == "edge"):
             self.write(
                 subject,
-                self.judge.verdict(subject, access, self.judge.rule(subject)),
+                self.evaluator.decide(subject, access, self.evaluator.rule(subject)),
                 before=before,
                 docs=True,
             )
@@ -191,7 +185,7 @@ def note_swept(db: apsw.Connection, held: dict[str, int]) -> None:
 
 
 def problems(
-    db: apsw.Connection, judge: PolicyEvaluator, search: Mapping[str, SearchRule]
+    db: apsw.Connection, evaluator: PolicyEvaluator, search: Mapping[str, SearchRule]
 ) -> Iterator[str]:
     """Return where windows are not what the element, its use and the policies say. What a sweep has
     not come to is passed over."""
@@ -201,7 +195,7 @@ def problems(
             f"{table} WHERE n.id <= ? ORDER BY n.id", (pending.get(kind, 2**63 - 1),)
         ):
             subject, access, held = _seen(row, kind == "edge")
-            wanted = judge.verdict(subject, access, judge.rule(subject))
+            wanted = evaluator.decide(subject, access, evaluator.rule(subject))
             if wanted != held:
                 yield f"{kind} {subject.id} has the window {held}, not {wanted}"
             rule = None if subject.edge else rule_of(subject.names, search)

@@ -13,7 +13,7 @@ from __future__ import annotations
 import itertools
 from typing import TYPE_CHECKING
 
-from doxa.store.visibility.judge import DYNAMIC
+from doxa.store.visibility.evaluator import DYNAMIC
 
 if TYPE_CHECKING:
     from doxa.store.declared import Declared

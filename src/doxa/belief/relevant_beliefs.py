@@ -19,7 +19,7 @@ from doxa.base.clock import TIME_MAX
 from doxa.base.errors import DoxaError, LimitError
 from doxa.base.ids import NodeId
 from doxa.base.limits import CONNECTED_ITEMS_MAX, SAID_ALIKE_ITEMS_MAX
-from doxa.belief.laws import ProjectRules, laws_of
+from doxa.belief.project_rules import ProjectRules, laws_of
 from doxa.logic.constraints import LookupKeys, relevant_constraints
 from doxa.logic.entrenchment import EntrenchmentFactors
 from doxa.logic.revision import Belief

@@ -34,9 +34,10 @@ from doxa.base.values import decode, decode_properties
 from doxa.base.words import ANALYSER, run_ends, term_counts
 from doxa.logic.sentence import Sentence, atoms, parse_sentence
 from doxa.store.batches import insert_rows
-from doxa.store.indexing.vectors import DUE_NEXT, forget_vectors
+from doxa.store.change_counter import next_change
+from doxa.store.indexing.vector_tables import DUE_NEXT, forget_vectors
 from doxa.store.rows import Edge, Node
-from doxa.store.visibility.judge import SEEN, VisibilityDecision, common_window
+from doxa.store.visibility.evaluator import SEEN, VisibilityDecision, common_window
 
 RECORD = struct.Struct("<IB")
 COUNT_MAX = 255
@@ -408,9 +409,7 @@ class SearchWriter:
     def rebuild(self) -> None:
         """Cut the text of every search row into words again, for another analyser. Numbers, vectors
         and attributes stay."""
-        self._change = self._db.execute(
-            "UPDATE meta SET value = value + 1 WHERE key = 'change' RETURNING value"
-        ).get
+        self._change = next_change(self._db)
         for table in ("posting", "posting_new"):
             self._db.execute(f"DELETE FROM {table}")
         self._db.execute("UPDATE meta SET value = 0 WHERE key = 'posting_new'")

@@ -110,7 +110,7 @@ class PolicyEvaluator:
         self._values: dict[tuple[str, str, str, bool], Value] = {}
         self.sights: dict[
             bool, Any
-        ] = {}  # what follows for reads, kept here since it lasts as long (sight.py)
+        ] = {}  # what follows for reads, kept here since it lasts as long (filter.py)
 
     # Expressions
 
@@ -133,7 +133,7 @@ class PolicyEvaluator:
         return found
 
     def of(self, rules: Rules) -> PolicyEvaluator:
-        """Return a judge by other rules, with the same compiler."""
+        """Return an evaluator of other rules, with the same compiler."""
         return PolicyEvaluator(rules, self._expressions)
 
     @property
@@ -232,7 +232,7 @@ class PolicyEvaluator:
             access.suppressed,
         )
 
-    def verdict(self, subject: Subject, access: Access, rule: Rule | None) -> VisibilityDecision:
+    def decide(self, subject: Subject, access: Access, rule: Rule | None) -> VisibilityDecision:
         """Return what to store with the element."""
         if access.suppressed:
             return VisibilityDecision(TIME_MAX, TIME_MAX, None)
@@ -360,12 +360,12 @@ def faded_names(fades: str, now: int) -> frozenset[str] | None:
     )
 
 
-def common_window(verdict: VisibilityDecision, names: tuple[str, ...]) -> tuple[int, int]:
+def common_window(decision: VisibilityDecision, names: tuple[str, ...]) -> tuple[int, int]:
     """Return the window in which the element and these properties are visible together."""
-    start, end = verdict.start, verdict.end
-    if verdict.fades is None:
+    start, end = decision.start, decision.end
+    if decision.fades is None:
         return start, end
-    bounded = json.loads(verdict.fades)[2]
+    bounded = json.loads(decision.fades)[2]
     if bounded is None:
         return DYNAMIC, end
     for name in names:
