@@ -197,11 +197,8 @@ class ElementWriter(Reader):
     def create_node(
         self, labels: Iterable[str], props: Mapping[str, object], *, checked: bool = False
     ) -> NodeId:
-        """`checked`: the properties have passed check_properties already."""
-        names = _labels(labels)
-        clean = (
-            cast("Properties", props) if checked else check_properties(props, owner=_owner(names))
-        )
+        names, given = _labels(labels), cast("Properties", props)  # `checked`: they are checked
+        clean = given if checked else check_properties(props, owner=_owner(names))
         self._guards.node_write(self.identity.role, names, clean)
         data = encode_properties(clean, owner=_owner(names))
         identity = self._node + 1

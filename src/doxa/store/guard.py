@@ -62,14 +62,6 @@ class Guards:
         self.edges = {
             name[11:]: rule for name, rule in catalogue.items() if name.startswith("guard:edge:")
         }
-        # of each label: what its nodes hold, as (property, kind, types that fit)
-        self._holds = {
-            label: tuple(
-                (name, kind, _HELD_TYPES.get(kind.removesuffix("?"), ()))
-                for name, kind in rule.get("holds", {}).items()
-            )
-            for label, rule in self.labels.items()
-        }
         self.judged_last = frozenset(
             kind
             for kind, rule in self.edges.items()
@@ -93,10 +85,8 @@ class Guards:
             if rule and rank(role) < rank(rule.get("role", "agent")):
                 raise _refused(role, f"nodes labelled {label}", rule["role"])
             if rule and props is not None and _is_about(rule, props):
-                for name, kind, types in self._holds[label]:
-                    value = props.get(name)
-                    if type(value) not in types:
-                        _check_held(label, name, kind, value)
+                for name, kind in rule.get("holds", {}).items():
+                    _check_held(label, name, kind, props.get(name))
 
     def node_change(
         self,
