@@ -77,6 +77,15 @@ def test_a_transaction_reads_an_element_once(memory: doxa.Memory) -> None:
     assert len(reads) == len(set(reads))
 
 
+def test_what_nothing_is_connected_with_reads_no_support(memory: doxa.Memory) -> None:
+    with counted_statements(memory.store) as seen:
+        memory.remember("The dog is brown", project="shop")
+    assert not [sql for sql in seen if "DEPENDS_ON" in sql]
+    with counted_statements(memory.store) as seen:
+        memory.remember("The dog barks", project="shop", depends_on=[BASE])
+    assert [sql for sql in seen if "DEPENDS_ON" in sql]
+
+
 def test_tell_reads_and_writes_in_few_statements(memory: doxa.Memory) -> None:
     """However many beliefs the text is compared with, and however many of its words are unknown."""
     for number in range(40):

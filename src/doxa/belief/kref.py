@@ -23,6 +23,7 @@ from doxa.base.limits import KREF_CHARS_MAX, KREF_SEGMENTS_MAX, NAME_CHARS_MAX, 
 
 SCHEME = "kref://"
 _EXTRA = frozenset("-_~+@")
+_PLAIN = re.compile(r"[A-Za-z0-9_~+@][A-Za-z0-9_~+@-]*")  # as most names are: all of it is allowed
 _NUMBER = re.compile(r"[1-9][0-9]{0,17}")
 _KEYS = ("r", "t", "at", "a")
 
@@ -187,6 +188,8 @@ def name_problem(
         return 0, "a segment is empty"
     if len(name) > chars_max:
         return chars_max, f"a name has at most {chars_max} characters"
+    if _PLAIN.fullmatch(name):
+        return None
     if name[0] in "-.":
         return 0, "a name does not begin with - or ."
     if ".." in name:

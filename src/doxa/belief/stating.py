@@ -43,7 +43,7 @@ from doxa.belief.revising import (
     restrict,
     split_revision,
 )
-from doxa.belief.types import Change, Draft, Fact, Retracted, check_draft, without
+from doxa.belief.types import Change, CheckedDraft, Draft, Fact, Retracted, without
 from doxa.belief.writes import (
     Content,
     add_revision,
@@ -61,7 +61,7 @@ Links = Iterable[tuple[str, str]]  # (edge type, kref)
 def state(
     tx: Transaction,
     item: Node,
-    draft: Draft,
+    draft: CheckedDraft,
     *,
     links: Links = (),
     again: bool = False,
@@ -75,7 +75,6 @@ def state(
     address that this one replaces. `in_time`: what contradicts it and was stated later
     persists, and this goes to history. `carry`: the item keeps what it depended on. `last`: the
     revision that was written last, where that is known."""
-    check_draft(draft)
     content = Content.of(draft)
     before, retired = current_of(tx, item.id), bool(item.props.get("deprecated"))
     if before is not None and not again and (same := _same(before, draft, content)):
@@ -88,14 +87,14 @@ def state(
         if trust_rank(node) > TRUSTS.index(draft.trust)
     ]
     if higher:
-        return _challenge(tx, item, draft, links=links, held=higher)
+        return _challenge(tx, item, draft, content=content, links=links, held=higher)
     later = [
         node
         for node in (verdict.losers if verdict and in_time else ())
         if _time(node) > (tx.now if draft.time is None else draft.time)
     ]
     if later:
-        return _said_otherwise(tx, item, draft, later)
+        return _said_otherwise(tx, item, draft, later, content=content)
     former = last_of(tx, item)
     if retired:
         set_deprecated(tx, item, False)
@@ -151,8 +150,10 @@ def _time(node: Node) -> int:
     return time if isinstance(time, int) else node.born
 
 
-def _said_otherwise(tx: Transaction, item: Node, draft: Draft, later: Sequence[Node]) -> Change:
-    made = add_revision(tx, item, draft, current=False)
+def _said_otherwise(
+    tx: Transaction, item: Node, draft: Draft, later: Sequence[Node], *, content: Content
+) -> Change:
+    made = add_revision(tx, item, draft, current=False, content=content)
     for node in later:
         tx.create_edge(SUPERSEDES, node.id, dst=made.id)
     names = ", ".join(str(node.props["kref"]) for node in later)
@@ -217,10 +218,18 @@ def _pairs(links: Links) -> Iterable[tuple[str, str]]:
 
 
 def _challenge(
-    tx: Transaction, item: Node, draft: Draft, *, links: Links, held: Sequence[Node]
+    tx: Transaction,
+    item: Node,
+    draft: CheckedDraft,
+    *,
+    content: Content,
+    links: Links,
+    held: Sequence[Node],
 ) -> Change:
     together = list({node.id: node for node in held}.values())
-    made, conflict, new = open_conflict(tx, parse_kref(str(item.props["kref"])), draft, together)
+    made, conflict, new = open_conflict(
+        tx, parse_kref(str(item.props["kref"])), draft, together, content=content
+    )
     for kind, target in _pairs(links) if new else ():
         link(tx, made, kind=kind, target=target)
     names = ", ".join(str(node.props["kref"]) for node in together)

@@ -31,6 +31,7 @@ from doxa.belief.types import SupportLost
 from doxa.store import Reader, Transaction, int64_array
 
 _TYPES = "('DEPENDS_ON', 'DERIVED_FROM')"
+_CONNECTING = frozenset(("DEPENDS_ON", "DERIVED_FROM", TAG))
 # The joins are crossed so that SQLite keeps their order: each is a probe of an index for each row
 # before it.
 _DEPENDENTS = (
@@ -78,7 +79,7 @@ class State(msgspec.Struct, frozen=True, gc=False):
 def propagate_support(tx: Transaction) -> tuple[tuple[SupportLost, ...], tuple[SupportLost, ...]]:
     """Tag what lost its support by this transaction so far, and untag what got it back: (lost it,
     got it back)."""
-    dirty = tx.drain_dirty()
+    dirty = [identity for identity in tx.drain_dirty() if not _is_unconnected(tx, identity)]
     if not dirty:
         return (), ()
     states = _states(tx, dirty)
@@ -101,6 +102,18 @@ def propagate_support(tx: Transaction) -> tuple[tuple[SupportLost, ...], tuple[S
             _untag(tx, identity)
             risen.append(SupportLost(_address(tx, identity), "what it depends on is believed"))
     return tuple(fallen), tuple(risen)
+
+
+def _is_unconnected(tx: Transaction, identity: NodeId) -> bool:
+    """Return whether this transaction made the node, and it depends on nothing and nothing on it.
+    The transaction knows all edges of such a node: nothing is read."""
+    if not tx.is_made(identity):
+        return False
+    node = tx.node(identity)
+    if node is None or node.props.get("facts"):  # with facts it may stand in for a former revision
+        return False
+    edges = (*tx.edges_out(identity), *tx.edges_in(identity))
+    return not any(edge.type in _CONNECTING for edge in edges)
 
 
 def would_fall(

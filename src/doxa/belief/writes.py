@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from doxa.base.errors import ConflictError, InputError
 from doxa.base.ids import NodeId
-from doxa.base.values import Value, encode_properties
+from doxa.base.values import Properties, encode_properties
 from doxa.belief.graph import (
     CURRENT,
     HAS_REVISION,
@@ -118,9 +118,9 @@ def create_item(tx: Transaction, kref: Kref, *, labels: Iterable[str] = ()) -> N
 
 
 class Content(NamedTuple):
-    """What a draft says, as properties, and their hash."""
+    """What a checked draft says, as properties, and their hash."""
 
-    props: dict[str, Value]
+    props: Properties
     hash: str
 
     @classmethod
@@ -160,7 +160,7 @@ def add_revision(
         "time": tx.now if draft.time is None else draft.time,
         "content_hash": content.hash,
     }
-    made = tx.create_node(("Revision",), props)
+    made = tx.create_node(("Revision",), props, checked=True)
     tx.create_edge(HAS_REVISION, item.id, dst=made)
     if current:
         set_current(tx, item.id, made)

@@ -27,6 +27,7 @@ from doxa.belief import (
     Fact,
     Kref,
     Ledger,
+    check_draft,
     check_name,
     ensure_place,
     parse_fact,
@@ -281,7 +282,7 @@ class Ingest:
             self._note_repetition(tx, kref, tx.now if turn.time_ns is None else turn.time_ns)
             return
         change = self._ledger.upsert(
-            tx, kref, draft, links=[("DERIVED_FROM", source)], in_time=True
+            tx, kref, check_draft(draft), links=[("DERIVED_FROM", source)], in_time=True
         )
         self._counts["candidates"] += change.action != "unchanged"
         if change.action in ("challenged", "superseded"):

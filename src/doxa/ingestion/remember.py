@@ -99,12 +99,12 @@ def remember(
             known = _near_duplicate(snapshot, clean)
     ledger = Ledger(store, identity)
     if not known:
-        ledger.check(clean)
+        checked = ledger.check(clean)
         with ledger.write("put") as work:
             if not clean.name and work.tx.written_since(seen):
                 known = _near_duplicate(work.tx, clean)
             if not known:
-                change = ledger.upsert(work.tx, kref, clean, links=held_links, expect=expect)
+                change = ledger.upsert(work.tx, kref, checked, links=held_links, expect=expect)
     if known:
         warnings += _left_out(store, known, clean, links=held_links) + _said_again(store, known)
         change = Change(
@@ -158,6 +158,8 @@ def clean_draft(draft: Draft) -> tuple[Draft, list[str]]:
             refuse_secret(value, field=name)
 
     def clean(text: str) -> str:
+        if text == "":
+            return text
         result = redact(text)
         kinds.extend(finding.kind for finding in result.findings)
         return result.text

@@ -25,7 +25,7 @@ from doxa.belief import (
 from doxa.belief.conflicts import open_conflict
 from doxa.belief.relevant_beliefs import trust_rank
 from doxa.belief.retiring import retire_for
-from doxa.belief.types import Retracted, without
+from doxa.belief.types import CheckedDraft, Retracted, check_facts, without
 from doxa.belief.writes import draft_kref
 from doxa.ingestion.match import CONFLICT_AT, REVISE_AT, MatchResult, Proposal, match
 from doxa.ingestion.remember import clean_draft
@@ -41,7 +41,7 @@ def tell(
     """State the text of a draft, wherever it belongs. The match is made before the transaction, and
     again within it if anybody wrote meanwhile."""
     clean, secrets = clean_draft(draft)
-    check_draft(clean)
+    checked = check_draft(clean)
     with store.read() as snapshot:
         seen = snapshot.last_change()
         found = match(store, recaller, clean.summary, project=clean.project, space=clean.space)
@@ -49,11 +49,11 @@ def tell(
     with ledger.write("tell") as work:
         if work.tx.written_since(seen):
             found = match(store, recaller, clean.summary, project=clean.project, space=clean.space)
-        change = _told(work.tx, ledger, clean, found)
+        change = _told(work.tx, ledger, checked, found)
     return noted(with_receipt(change, work), secrets), found
 
 
-def _told(tx: Transaction, ledger: Ledger, draft: Draft, found: MatchResult) -> Change:
+def _told(tx: Transaction, ledger: Ledger, draft: CheckedDraft, found: MatchResult) -> Change:
     sure = _standing(
         tx, [one for one in found.proposals if one.score >= REVISE_AT and one.relation in RETIRING]
     )
@@ -102,21 +102,14 @@ def _standing(tx: Transaction, proposals: Sequence[Proposal]) -> list[tuple[Prop
 
 
 def _revised(
-    tx: Transaction, ledger: Ledger, draft: Draft, sure: Sequence[tuple[Proposal, Node]]
+    tx: Transaction, ledger: Ledger, draft: CheckedDraft, sure: Sequence[tuple[Proposal, Node]]
 ) -> Change:
     (first, node), *others = sure
     item = parse_kref(str(item_of(tx, node.id).props["kref"]))
-    change = ledger.upsert(
-        tx,
-        item,
-        replace(
-            draft,
-            name=item.name,
-            space="/".join(item.spaces),
-            kind=item.kind,
-            facts=(*draft.facts, *_facts(node, first)),
-        ),
-    )
+    facts = (*draft.facts, *_facts(node, first))
+    check_facts(facts)
+    there = replace(draft, name=item.name, space="/".join(item.spaces), kind=item.kind, facts=facts)
+    change = ledger.upsert(tx, item, CheckedDraft(there))
     if change.action != "revised":
         return change
     made = tx.node_by_kref(change.kref)

@@ -8,6 +8,7 @@ it holds the write lock.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from typing import cast
 
 import apsw
 
@@ -193,9 +194,11 @@ class ElementWriter(Reader):
 
     # Nodes
 
-    def create_node(self, labels: Iterable[str], props: Mapping[str, object]) -> NodeId:
-        names = _labels(labels)
-        clean = check_properties(props, owner=_owner(names))
+    def create_node(
+        self, labels: Iterable[str], props: Mapping[str, object], *, checked: bool = False
+    ) -> NodeId:
+        names, given = _labels(labels), cast("Properties", props)  # `checked`: they are checked
+        clean = given if checked else check_properties(props, owner=_owner(names))
         self._guards.node_write(self.identity.role, names, clean)
         data = encode_properties(clean, owner=_owner(names))
         identity = self._node + 1

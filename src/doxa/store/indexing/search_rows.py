@@ -19,11 +19,12 @@ by term. Everything here is a function of the graph: `check` recomputes it.
 from __future__ import annotations
 
 import struct
+from array import array
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import chain
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, cast
 
 import apsw
 
@@ -691,28 +692,43 @@ def nodes_with(
 ) -> list[int]:
     """Return the live nodes of a scope, kind and space that are valid now and whose rows hold all
     of these terms, those of the fewest words first."""
-    import numpy as np  # not needed to open a file
-
     found = dict(db.execute(_TOKENS, (apsw.carray((scope, kind, space)),)))
     if len(found) < len({scope, kind, space}) or not terms:
         return []
-    held: dict[str, list[Any]] = {term: [] for term in terms}
-    for sql in _WITH_TERMS:
-        for term, data in db.execute(sql, (found[scope], apsw.carray(tuple(held)))):
-            held[term].append(data)
+    wanted = tuple(dict.fromkeys(terms))
+    docs = {doc for sql in _WITH_TERMS for doc in _docs_with(db, sql, found[scope], wanted)}
+    if not docs:
+        return []
+    numbers = apsw.carray(array("q", sorted(docs)))
+    args = (found[scope], numbers, found[kind], found[space])
+    return [row[0] for row in db.execute(_LIVE_AMONG, (*args, now, now, limit))]
+
+
+def _docs_with(db: apsw.Connection, sql: str, scope: int, terms: tuple[str, ...]) -> list[int]:
+    """Return the docs that have all of these terms in one of the two tables of postings. All rows
+    of a doc are in one of them: it is written by one transaction and moved as a whole."""
+    held: dict[str, list[Any]] = {}
+    for term, data in db.execute(sql, (scope, apsw.carray(terms), len(terms))):
+        held.setdefault(term, []).append(data)
+    if len(held) < len(terms):
+        return []
+    import numpy as np  # not needed to open a file
+
     numbers: Any = None
     for parts in sorted(held.values(), key=lambda parts: sum(map(len, parts))):
         rows = np.frombuffer(b"".join(parts), dtype=[("doc", "<u4"), ("count", "u1")])["doc"]
         numbers = rows if numbers is None else np.intersect1d(numbers, rows)
         if not len(numbers):
-            return []
-    args = (found[scope], apsw.carray(numbers.astype(np.int64)), found[kind], found[space])
-    return [row[0] for row in db.execute(_LIVE_AMONG, (*args, now, now, limit))]
+            break
+    return cast("list[int]", numbers.tolist())
 
 
 _TOKENS = "SELECT t.text, t.id FROM carray(?) v CROSS JOIN token t ON t.text = v.value"
+# The terms are counted first: of a table that lacks one, no row is read.
 _WITH_TERMS = tuple(
-    f"SELECT term, data FROM {table} WHERE scope = ? AND term IN (SELECT value FROM carray(?))"
+    f"SELECT p.term, p.data FROM (SELECT count(DISTINCT term) AS n FROM {table} WHERE scope = ?1"
+    f" AND term IN (SELECT value FROM carray(?2))) c CROSS JOIN {table} p WHERE c.n = ?3 AND"
+    " p.scope = ?1 AND p.term IN (SELECT value FROM carray(?2))"
     for table in ("posting", "posting_new")
 )
 _LIVE_AMONG = (
