@@ -51,7 +51,8 @@ class MaintenanceThread:
                 self._thread.start()
 
     def flush(self) -> int:
-        """Do all of it here and now; return how many elements had accesses to write."""
+        """Do all pending work in the calling thread; return how many elements had accesses to
+        write."""
         written = self._store.flush_accesses()
         while self._store.sweep():
             pass

@@ -26,12 +26,12 @@ _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u206
 
 
 def cypher_text(value: Any) -> str:
-    """A value on one line. Characters that would steer the terminal are written as escapes."""
+    """Format a value on one line. Characters that would control the terminal are escaped."""
     return line_text(_text(value))
 
 
 def line_text(text: str) -> str:
-    """A text that stays on its line."""
+    """Escape the characters of a text that would break its line."""
     return _CONTROL.sub(lambda found: f"\\u{ord(found.group()):04X}", text)
 
 
@@ -64,7 +64,8 @@ def _text(value: Any) -> str:
 
 
 def plain_text(value: Any) -> str:
-    """A value as a cell of CSV: text as it is, nothing for null, the rest as Cypher text."""
+    """Format a value as a cell of CSV: text unchanged, nothing for null, the rest as Cypher
+    text."""
     if value is None:
         return ""
     return (
@@ -77,7 +78,7 @@ def plain_text(value: Any) -> str:
 
 
 def plain(value: Any) -> Any:
-    """A value of what JSON has."""
+    """Convert a value to JSON's types."""
     match value:
         case None | bool() | int() | str():
             return value

@@ -142,7 +142,8 @@ class ExpressionParser(Cursor):
         return None
 
     def type_name(self) -> str:
-        """A Cypher type (5), normalised: INTEGER, LIST<STRING NOT NULL>, INTEGER | FLOAT."""
+        """Parse a Cypher type (5) and return it normalised: INTEGER, LIST<STRING NOT NULL>, INTEGER
+        | FLOAT."""
         words = [self.name("a type").upper()]
         words[0] = _TYPE_WORDS.get(words[0], words[0])
         if words[0] in ("ZONED", "LOCAL"):

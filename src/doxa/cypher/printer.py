@@ -18,7 +18,7 @@ _WORDS = frozenset(
 
 
 def name(text: str) -> str:
-    """An identifier, quoted if necessary."""
+    """Return an identifier, quoted if necessary."""
     if _PLAIN.fullmatch(text) and text.lower() not in _WORDS:
         return text
     return "`" + text.replace("`", "``") + "`"
@@ -36,7 +36,7 @@ def text_literal(text: str) -> str:
 
 
 def print_statement(statement: t.Statement) -> str:
-    """A statement as Cypher."""
+    """Print a statement as Cypher."""
     parts: list[str] = [statement.mode] if statement.mode else []
     if statement.system_time is not None:
         parts.append(f"AS OF SYSTEM TIME {expression(statement.system_time)}")
@@ -47,7 +47,7 @@ def print_statement(statement: t.Statement) -> str:
 
 
 def print_expression(found: t.Expression) -> str:
-    """An expression as Cypher, which `parse_expression` reads."""
+    """Print an expression as Cypher that `parse_expression` reads."""
     return expression(found)
 
 

@@ -67,7 +67,8 @@ class AnthropicCompleter:
         tokens_max: int = COMPLETE_TOKENS_DEFAULT,
         temperature: float | None = None,
     ) -> Completion:
-        """As `Completer.complete`. System messages are sent ahead of the conversation, in order."""
+        """Implement `Completer.complete`. System messages are sent ahead of the conversation, in
+        order."""
         valid = check_messages(messages, tokens_max=tokens_max, temperature=temperature)
         body: dict[str, object] = {
             "model": self._model,

@@ -247,7 +247,7 @@ class Call:
             meter._release(self._reservation)
 
     def attempt(self) -> None:
-        """As `Watch.attempt`."""
+        """Implement `Watch.attempt`."""
         self._count_lost()
         counted: list[Meter] = []
         try:
@@ -261,7 +261,7 @@ class Call:
         self._open = True
 
     def free(self) -> None:
-        """As `Watch.free`."""
+        """Implement `Watch.free`."""
         self._open = False
 
     def _count_lost(self) -> None:

@@ -84,7 +84,8 @@ class OllamaCompleter:
         tokens_max: int = COMPLETE_TOKENS_DEFAULT,
         temperature: float | None = None,
     ) -> Completion:
-        """As `Completer.complete`. Requests a larger context if question and answer need it."""
+        """Implement `Completer.complete`. Requests a larger context if question and answer need
+        it."""
         valid = check_messages(messages, tokens_max=tokens_max, temperature=temperature)
         tokens_in = estimate_tokens(valid)
         options: dict[str, object] = {"num_predict": tokens_max}

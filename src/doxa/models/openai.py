@@ -152,7 +152,7 @@ class OpenAiCompleter:
         tokens_max: int = COMPLETE_TOKENS_DEFAULT,
         temperature: float | None = None,
     ) -> Completion:
-        """As `Completer.complete`."""
+        """Implement `Completer.complete`."""
         valid = check_messages(messages, tokens_max=tokens_max, temperature=temperature)
         body: dict[str, object] = {
             "model": self._model,
@@ -213,7 +213,7 @@ class EndpointReranker:
         self._meter = meter
 
     def score(self, query: str, texts: Sequence[str]) -> NDArray[np.float32]:
-        """As `Reranker.score`."""
+        """Implement `Reranker.score`."""
         import numpy as np
 
         check_count(texts, self.texts_max)

@@ -267,7 +267,7 @@ def begin(db: apsw.Connection, stopped: Callable[[], bool] | None = None) -> Non
 
 @contextmanager
 def translated(path: str) -> Iterator[None]:
-    """Turn the engine's exceptions into ours; ours pass through."""
+    """Convert the engine's exceptions to DoxaError; a DoxaError passes unchanged."""
     try:
         yield
     except DoxaError:

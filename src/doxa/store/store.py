@@ -248,8 +248,8 @@ class Store:
 
     @contextmanager
     def joined(self, reader: Reader) -> Iterator[None]:
-        """Within the block, writes of this thread become parts of the transaction `reader`, if it
-        is one: they succeed or vanish with it."""
+        """Run the block so that writes of this thread become part of the transaction `reader`, if
+        it is one: they succeed or fail with it."""
         before = getattr(self._local, "joined", None)
         self._local.joined = reader if isinstance(reader, Transaction) else None
         try:
@@ -280,8 +280,8 @@ class Store:
     def returned(
         self, reader: Reader, krefs: Sequence[str], context: Mapping[str, Any] | None
     ) -> None:
-        """Note what a verb returned, by its addresses. `context` is known to policies as $_name;
-        None: nothing is noted."""
+        """Record the accesses to what a verb returned, by its addresses. `context` is known to
+        policies as $_name; None: nothing is recorded."""
         evaluator = reader.declared().judge
         if (
             self.read_only
@@ -313,7 +313,8 @@ class Store:
                 raise
 
     def sweep(self) -> bool:
-        """Judge the next batch of elements by policies that changed. False when nothing is left."""
+        """Update the windows of the next batch of elements after a change of policies. False when
+        none is left."""
         with self.read() as reader:
             if not reader.swept():
                 return False

@@ -530,7 +530,7 @@ def _floor_days(unit: str, days: int) -> int:
 
 
 def from_epoch(seconds: object, nanoseconds: object) -> DateTime:
-    """datetime.fromepoch(seconds, nanoseconds)."""
+    """Implement datetime.fromepoch(seconds, nanoseconds)."""
     total = trunc(
         _number("datetime.fromepoch", seconds) * NS + _number("datetime.fromepoch", nanoseconds)
     )
@@ -538,7 +538,7 @@ def from_epoch(seconds: object, nanoseconds: object) -> DateTime:
 
 
 def from_epoch_millis(milliseconds: object) -> DateTime:
-    """datetime.fromepochmillis(milliseconds)."""
+    """Implement datetime.fromepochmillis(milliseconds)."""
     total = trunc(_number("datetime.fromepochmillis", milliseconds) * 1_000_000)
     return at_zone(total // NS, total % NS, 0)
 
@@ -558,8 +558,8 @@ _NANOS = {
 
 
 def duration(value: object) -> Duration:
-    """duration(text) or duration(map): years to nanoseconds, whole or fractional, positive or
-    negative."""
+    """Implement duration(text) and duration(map): years to nanoseconds, whole or fractional,
+    positive or negative."""
     if isinstance(value, str):
         return parse_duration(value)
     if isinstance(value, Duration):

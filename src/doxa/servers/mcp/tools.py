@@ -43,7 +43,7 @@ _SCHEMAS: dict[Kind, dict[str, Any]] = {
 
 
 def schema_of(tool: Tool) -> dict[str, Any]:
-    """A tool as a host sees it, from its entry in the verb table."""
+    """Build the description of a tool that a host receives, from its entry in the verb table."""
     properties, required = {}, []
     for argument in tool.arguments:
         parameter = parameter_of(tool, argument)
@@ -72,7 +72,7 @@ def schema_of(tool: Tool) -> dict[str, Any]:
 
 
 def parameter_of(tool: Tool, argument: ToolArgument) -> Parameter | None:
-    """The parameter that an argument sets; None if it sets several, or chooses a verb."""
+    """Return the parameter that an argument sets; None if it sets several, or chooses a verb."""
     name = argument.of or argument.name
     found = [one for verb in tool.verbs for one in VERBS[verb].parameters if one.name == name]
     return found[0] if found else None
