@@ -483,29 +483,9 @@ def test_sizes_only_shrink(name: str) -> None:
 
 
 # Class names that occur in two modules. A new class gets a name of its own; when one of these is
-# renamed, it leaves the list.
-REPEATED_CLASSES = frozenset(
-    (
-        "Call",
-        "Change",
-        "Condition",
-        "Edge",
-        "Node",
-        "Not",
-        "Notification",
-        "Parameter",
-        "Procedure",
-        "Rule",
-        "Shell",
-        "Step",
-        "Window",
-        "_Answer",
-        "_Kind",
-        "_Message",
-        "_Usage",
-        "_Vectors",
-    )
-)
+# renamed, it leaves the list. Node and Edge are the terms of both layers: a stored version, and a
+# value of a query's result.
+REPEATED_CLASSES = frozenset(("Edge", "Node"))
 
 
 def test_class_names_that_occur_twice_only_shrink() -> None:

@@ -26,7 +26,7 @@ from doxa.belief import Change, Explanation, Walk
 from doxa.cypher.semantics.signatures import ProcedureSignature
 from doxa.query.core.elements import Edge, Node
 from doxa.query.core.valid_time import instant_ns
-from doxa.query.procedures.registry import Procedure, Registry
+from doxa.query.procedures.registry import RegisteredProcedure, Registry
 from doxa.store import Transaction
 
 Rows = Iterable[tuple[Any, ...]]
@@ -52,12 +52,12 @@ def register(registry: Registry) -> None:
         if verb.cypher is None:
             continue
         call = _recall if verb.name == "recall" else partial(_call, verb)
-        registry.add(Procedure(signature(verb), _in_session(call, verb.name)))
+        registry.add(RegisteredProcedure(signature(verb), _in_session(call, verb.name)))
     entry = DRY_RUN_PROCEDURE
     dry_run = ProcedureSignature(
         f"doxa.{entry.name}", entry.arguments, entry.results, False, entry.optional, entry.summary
     )
-    registry.add(Procedure(dry_run, _in_session(_dry_run, entry.name)))
+    registry.add(RegisteredProcedure(dry_run, _in_session(_dry_run, entry.name)))
 
 
 def signature(verb: Verb) -> ProcedureSignature:

@@ -286,7 +286,7 @@ def _hidden_ends(memory: Memory, element: str) -> list[str]:
 
 def _rules(memory: Memory) -> Rules:
     with memory.store.read() as snapshot:
-        return snapshot.declared().judge.rules
+        return snapshot.declared().evaluator.rules
 
 
 # Text

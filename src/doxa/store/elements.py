@@ -66,7 +66,7 @@ class ElementWriter(Reader):
         self._guards = rules.guards
         self._cache = ElementCache()
         self._windows = WindowWriter(
-            db, rules.judge, lambda: self._search.rules, suppressing=bool(rules.suppressing)
+            db, rules.evaluator, lambda: self._search.rules, suppressing=bool(rules.suppressing)
         )
         self._search = SearchWriter(db, rules.search, self)
         self._index = IndexWriter(db, rules.indexes)

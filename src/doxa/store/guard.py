@@ -79,8 +79,7 @@ class Guards:
     def node_write(
         self, role: Role, labels: tuple[str, ...], props: Properties | None = None
     ) -> None:
-        """Check the creation or deletion of a node. `props` are what the node will hold, None if it
-        is deleted."""
+        """Check a node that is written with `props`, or deleted (None)."""
         for label in labels:
             rule = self.labels.get(label)
             if rule and rank(role) < rank(rule.get("role", "agent")):
@@ -98,8 +97,8 @@ class Guards:
         after: Properties | None,
         labels_after: tuple[str, ...] | None = None,
     ) -> None:
-        """Check a change of a node. `after` None means it would be deleted; `labels_after` None
-        that its labels are kept."""
+        """Check a change of a node: `after` None deletes it, `labels_after` None keeps its
+        labels."""
         later = labels if labels_after is None else labels_after
         for label in dict.fromkeys((*labels, *later)):
             rule = self.labels.get(label)

@@ -211,8 +211,8 @@ class Reader:
     def saying(
         self, project: str, *, keys: Sequence[str] = (), starts: Sequence[str] = ()
     ) -> list[NodeId]:
-        """Return the live nodes of a project that state one of these atoms, by key, or one whose
-        key has one of the prefixes up to a comma."""
+        """Return live nodes of a project that state an atom of `keys`, or with a prefix of
+        `starts`."""
         scope = self._db.execute("SELECT id FROM token WHERE text = ?", ("scope:" + project,)).get
         found: dict[int, None] = {}
         if scope is not None and keys:
@@ -282,12 +282,12 @@ class Reader:
     def is_seen(self, edge: bool, identity: int) -> bool:
         """Return whether an element is visible now, judged and not looked up."""
         found = self.subject(identity, edge=edge)
-        return found is not None and self.declared().judge.seen(*found, self.scored_at)
+        return found is not None and self.declared().evaluator.seen(*found, self.scored_at)
 
     def score_of(self, identity: int) -> float:
         """Return what a policy leaves of a node now, in [0, 1]; 1 if none is about it."""
         found = self.subject(identity, edge=False)
-        evaluator = self.declared().judge
+        evaluator = self.declared().evaluator
         rule = evaluator.rule(found[0]) if found is not None else None
         return (
             evaluator.standing(*found, self.scored_at, rule=rule).score
@@ -302,7 +302,8 @@ class Reader:
         hidden = faded_names(fades, self.scored_at) if fades else None
         if hidden is None:
             found = self.subject(identity, edge=edge)
-            kept = self.declared().judge.shown(*found, self.scored_at) if found is not None else {}
+            evaluator = self.declared().evaluator
+            kept = evaluator.shown(*found, self.scored_at) if found is not None else {}
             return canonical(
                 {name: value for name, value in decode(props).items() if name in kept}
             ).decode()

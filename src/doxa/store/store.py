@@ -248,8 +248,8 @@ class Store:
 
     @contextmanager
     def joined(self, reader: Reader) -> Iterator[None]:
-        """Run the block so that writes of this thread become part of the transaction `reader`, if
-        it is one: they succeed or fail with it."""
+        """Make writes of this thread part of the transaction `reader`, if it is one, in the
+        block."""
         before = getattr(self._local, "joined", None)
         self._local.joined = reader if isinstance(reader, Transaction) else None
         try:
@@ -282,7 +282,7 @@ class Store:
     ) -> None:
         """Record the accesses to what a verb returned, by its addresses. `context` is known to
         policies as $_name; None: nothing is recorded."""
-        evaluator = reader.declared().judge
+        evaluator = reader.declared().evaluator
         if (
             self.read_only
             or not self.decay_enabled
@@ -313,8 +313,7 @@ class Store:
                 raise
 
     def sweep(self) -> bool:
-        """Update the windows of the next batch of elements after a change of policies. False when
-        none is left."""
+        """Update the next windows after a change of policies. False when none is left."""
         with self.read() as reader:
             if not reader.swept():
                 return False

@@ -126,14 +126,13 @@ class Transaction(ElementWriter):
     def _policies_set(self, before: PolicyEvaluator) -> PolicyEvaluator:
         """What is written from now on is judged by the rules as they are; what was written before
         follows with `follow_policies`."""
-        evaluator = declared(self.catalogue_all(), self._expressions).judge
+        evaluator = declared(self.catalogue_all(), self._expressions).evaluator
         for kind, changed in enumerate(kinds_changed(before.rules, evaluator.rules)):
             self._policies_changed[kind] |= changed
         return evaluator
 
     def follow_policies(self) -> None:
-        """Update the windows after a change of policies, or mark them as pending. Called at the end
-        of a statement, and before the commit."""
+        """Update the windows after a change of policies, or mark them as pending."""
         _ = self._windows.evaluator  # takes in what was declared
         if any(self._policies_changed):
             nodes, edges = self._policies_changed
@@ -325,8 +324,7 @@ class Transaction(ElementWriter):
         return count
 
     def sweep(self) -> bool:
-        """Update the windows of the next batch of elements after a change of policies. True if more
-        are left."""
+        """Update the next windows after a change of policies. True if more are left."""
         held = swept(self._db) or {}
         for kind, done in held.items():
             at = self._windows.sweep(kind, done, SWEEP_BATCH_ITEMS_MAX)
@@ -353,9 +351,8 @@ class Transaction(ElementWriter):
         number. Not logged: they can be recomputed.
 
         All vectors of a set are of one model; the first one determines that of the set in use.
-        Raises ConstraintError for another. False if they are not wanted any more: the doc was
-        deleted while its text was embedded, or the `coming` set has them or is of another model by
-        now.
+        Raises ConstraintError for another. False if they are not wanted any more: the doc is gone,
+        or the `coming` set has them or is of another model by now.
         """
         return self._vectors.put(scope, doc, model=model, vectors=vectors, coming=coming)
 

@@ -13,7 +13,7 @@ SYSTEM = "doxa"
 
 
 def policy_evaluator(run: Any) -> PolicyEvaluator:
-    found: PolicyEvaluator = run.graph.reader.declared().judge
+    found: PolicyEvaluator = run.graph.reader.declared().evaluator
     return found
 
 

@@ -87,7 +87,7 @@ def _drafted(run: Any, ddl: str, held: dict[str, Any]) -> Rules:
     except QueryError as error:
         placed(error, ddl)
         raise
-    return draft.declared().judge.rules
+    return draft.declared().evaluator.rules
 
 
 def _constant(run: Any, expression: Any) -> Any:

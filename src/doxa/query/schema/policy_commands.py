@@ -147,7 +147,7 @@ def _create(
 
 
 def _named(name: Any, evaluate: Evaluate) -> str:
-    found = evaluate(name) if isinstance(name, t.Parameter) else name
+    found = evaluate(name) if isinstance(name, t.ParameterRef) else name
     if not isinstance(found, str) or not found.strip() or len(found) > LABEL_CHARS_MAX:
         fail(
             f"A name is text of 1 to {LABEL_CHARS_MAX} characters, not {shown(found)}.",

@@ -31,7 +31,7 @@ _IDS = {"id": "", "elementid": "n:"}
 
 
 @dataclass(slots=True)
-class Condition:
+class PushedCondition:
     """One conjunct. `tree`: ("test", n) | ("labels", key, labels) | ("null", key, name, negated) |
     ("and", …) | ("or", …)."""
 
@@ -53,7 +53,7 @@ class Conditions:
         layout: Layout,
     ) -> None:
         self.tests: list[PushedTest] = []
-        self.accepted: list[Condition] = []
+        self.accepted: list[PushedCondition] = []
         self._nodes, self._edges, self._outside = nodes, edges, outside
         self._compiler, self._layout = compiler, layout
 
@@ -64,7 +64,7 @@ class Conditions:
         if tree is None:
             del self.tests[before:]
             return False
-        self.accepted.append(Condition(tree, conjunct, list(range(before, len(self.tests)))))
+        self.accepted.append(PushedCondition(tree, conjunct, list(range(before, len(self.tests)))))
         return True
 
     def read(self) -> set[str]:
