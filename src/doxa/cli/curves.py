@@ -121,9 +121,7 @@ def _unknown(name: str, known: list[str], what: str) -> NotFoundError:
         if known
         else "`doxa policy list` shows what there is."
     )
-    return NotFoundError(
-        f"There is no {what} named {name[:100]!r}.", next_step=listed, name=name[:100]
-    )
+    return NotFoundError(f"Unknown {what} {name[:100]!r}.", next_step=listed, name=name[:100])
 
 
 def _span(decay: Decay, first: int, end: int, days: float | None) -> int:

@@ -20,6 +20,7 @@ from typing import Any
 
 from doxa.app.results import Edge, Node, Path
 from doxa.base.spatial import Point
+from doxa.base.values import float_text
 from doxa.cypher.printer import name, text_literal
 
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
@@ -42,7 +43,7 @@ def _text(value: Any) -> str:
         case str():
             return text_literal(value)
         case float():
-            return _float(value)
+            return float_text(value)
         case Node():
             labels = "".join(f":{name(label)}" for label in value.labels)
             return (
@@ -83,7 +84,7 @@ def plain(value: Any) -> Any:
         case None | bool() | int() | str():
             return value
         case float():
-            return value if math.isfinite(value) else _float(value)
+            return value if math.isfinite(value) else float_text(value)
         case Node():
             return {
                 "id": value.id,
@@ -129,9 +130,3 @@ def _path(path: Path) -> str:
         forth = edge.start == before.id
         parts += ["-" if forth else "<-", _text(edge), "->" if forth else "-", _text(node)]
     return "".join(parts)
-
-
-def _float(value: float) -> str:
-    if value != value:
-        return "NaN"
-    return repr(value) if math.isfinite(value) else "Infinity" if value > 0 else "-Infinity"

@@ -363,7 +363,7 @@ def _cannot_open(path: str) -> StoreError:
         else "the system refused"
     )
     if folder.exists() and not Path(path).exists():
-        reason = "there is no such file"
+        reason = "the file does not exist"
     return StoreError(
         f"{path} cannot be opened: {reason}.",
         next_step="Give the path of a file in an existing folder that you may use.",

@@ -337,7 +337,7 @@ class Checker(Checks):
         signature = self.procedure(clause.name)
         if signature is None:
             fail(
-                f"There is no procedure {clause.name}.",
+                f"Unknown procedure {clause.name!r}.",
                 clause.at,
                 kind="ProcedureError",
                 detail="ProcedureNotFound",

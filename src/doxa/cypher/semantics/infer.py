@@ -319,7 +319,7 @@ def _call(call: t.Call, scope: Scope, check: Checks) -> str:
     signature = FUNCTIONS.get(call.name.lower())
     if signature is None:
         fail(
-            f"There is no function {call.name}.",
+            f"Unknown function {call.name!r}.",
             call.at,
             detail="UnknownFunction",
             hint="SHOW FUNCTIONS lists them.",

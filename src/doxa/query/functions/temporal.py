@@ -270,7 +270,7 @@ def _check_fields(kind: _InstantType, fields: Collection[str]) -> None:
             raise _bad(
                 kind,
                 name,
-                f"there is no component {name[:80]!r}",
+                f"unknown component {name[:80]!r}",
                 step="Use the components of this type only.",
             )
     if "datetime" in fields and ("date" in fields or "time" in fields):
@@ -474,7 +474,7 @@ def _truncate(
         or (clock_unit and not kind.timed)
         or (not clock_unit and name != "day" and not kind.dated)
     ):
-        raise _bad(kind, "unit", f"there is no unit {unit[:80]!r} here", step=_UNIT_STEP)
+        raise _bad(kind, "unit", f"unknown unit {unit[:80]!r}", step=_UNIT_STEP)
     if isinstance(value, Date) and clock_unit:
         raise _bad(kind, "unit", f"a date has no {name}", step=_UNIT_STEP)
     fields: _Fields = {str(key).lower(): item for key, item in extra.items()}

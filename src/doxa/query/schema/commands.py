@@ -232,7 +232,7 @@ def _exists(what: str, name: str) -> None:
 def _missing(what: str, name: str) -> dict[str, int]:
     shows = "SHOW INDEXES" if what == "index" else "SHOW CONSTRAINTS"
     fail(
-        f"There is no {what} {name}.",
+        f"Unknown {what} {name!r}.",
         kind="SchemaError",
         detail="SchemaRuleNotFound",
         hint=f"{shows} lists them; or add IF EXISTS.",

@@ -174,7 +174,7 @@ def call(
         shape = ARGUMENTS.get(name)
         if shape is None:
             raise InputError(
-                f"There is no tool {name[:80]!r}.",
+                f"Unknown tool {name[:80]!r}.",
                 next_step=f"Use one of {', '.join(ARGUMENTS)}.",
                 tool=name,
             )
