@@ -121,11 +121,7 @@ def _call(verb: Verb, session: Session, run: Any, *args: Any) -> Rows:
             given[parameter.name] = _plain(value)
     options = args[len(known)] if len(args) > len(known) else None
     given |= _named(verb, options)
-    if given.get("project") == "":  # its meaning before all projects had a name
-        if verb.writes or verb.name == "rules":
-            del given["project"]
-        else:
-            given["project"] = ALL_PROJECTS
+    _check_project(given)
     _check_messages(verb, given)
     owner = session if verb.owner == "Session" else session.memory
     method = getattr(owner, verb.name)
@@ -133,6 +129,15 @@ def _call(verb: Verb, session: Session, run: Any, *args: Any) -> Rows:
     result = method(*[given.pop(name) for name in placed], **given)
     rows = _impact if verb.name == "impact" else _ROWS[verb.result]
     return rows(result)
+
+
+def _check_project(given: Mapping[str, Any]) -> None:
+    if given.get("project") == "":
+        raise InputError(
+            "The name of a project cannot be empty.",
+            next_step=f"Leave it out for the session's project; {ALL_PROJECTS!r} searches all.",
+            field="project",
+        )
 
 
 def _check_messages(verb: Verb, given: Mapping[str, Any]) -> None:
@@ -168,8 +173,7 @@ def _recall(session: Session, run: Any, text: str, options: Any = None) -> Rows:
     """Recall sees what is committed: its arrays are shared with other threads, which must not see
     what may still be rolled back."""
     given = _named(VERBS["recall"], options)
-    if given.get("project") == "":
-        given["project"] = ALL_PROJECTS
+    _check_project(given)
     if run.graph.as_of is not None:
         given.setdefault("as_of", format_time(run.graph.as_of))
     if run.graph.valid is not None:
