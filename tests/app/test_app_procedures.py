@@ -1,5 +1,5 @@
-"""Every procedure that is a verb of beliefs, with arguments of every kind: rows, or an error of
-ours."""
+"""Every procedure that is a verb of beliefs, with arguments of every kind: rows, or a
+DoxaError."""
 
 from __future__ import annotations
 

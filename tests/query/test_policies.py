@@ -699,7 +699,7 @@ def test_simulating_writes_nothing(world: World) -> None:
         world.run("CALL doxa.policy.simulate('MATCH (n) RETURN n')")
 
 
-# Beside other work
+# Alongside other work
 
 
 def test_a_transaction_keeps_its_score_when_it_begins_to_write(world: World) -> None:

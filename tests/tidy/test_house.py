@@ -516,8 +516,8 @@ NOT_IMPERATIVE = re.compile(
     r"|Whatever|When|Where|Whether|Which|Who|Why|With|Within|Without)\b|[^A-Z]|[A-Z]{2}|\w+(?:ed|s)\b"
 )
 IMPERATIVE = frozenset(("Address", "Compress", "Discuss", "Embed", "Express", "Pass", "Process"))
-# The packages whose docstrings are still to be rewritten, and what is no function's text: the
-# command's own docstring is the help of `doxa`.
+# The packages whose docstrings are still to be rewritten, and the text that is not a function's:
+# the command's own docstring is the help of `doxa`.
 NOT_YET_IMPERATIVE = frozenset(("ingestion", "language", "recall"))
 HELP_TEXTS = frozenset(("cli/application.py: root",))
 
