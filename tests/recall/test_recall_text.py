@@ -347,7 +347,7 @@ def test_hits_can_be_fetched_and_say_why(memory: Memory) -> None:
 
 
 def test_an_unknown_project_is_named_and_an_empty_one_warns(memory: Memory) -> None:
-    with pytest.raises(DoxaError, match="Unknown project 'nowhere'"):
+    with pytest.raises(DoxaError, match="There is no project 'nowhere'"):
         memory.recall("x", project="nowhere")
     answer = memory.recall("zyxwv qwerty", lanes=("words",))
     assert answer.hits == ()
