@@ -118,7 +118,7 @@ def test_the_paper_on_promotion() -> None:
     count = t.AccessSet("accessCount", parse_expression("coalesce(n.accessCount, 0) + 1"), None)
     last = t.AccessSet("lastAccessedAt", parse_expression("timestamp()"), None)
     confidence = t.AccessSet(
-        "confidenceScore", t.Parameter("evaluatedConfidence"), options(q=0.05, r=50.0)
+        "confidenceScore", t.ParameterRef("evaluatedConfidence"), options(q=0.05, r=50.0)
     )
     rules = (
         t.PromotionRule(parse_expression("n.accessCount >= 3"), "reinforced"),
@@ -143,7 +143,7 @@ def test_the_paper_on_gating() -> None:
         options(q=0.05, r=50.0),
     )
     assert isinstance(support.value, t.Case)
-    assert session.value == t.Parameter("_session")
+    assert session.value == t.ParameterRef("_session")
     assert [rule.profile for rule in policy.rules] == ["established_wisdom", "provisional_wisdom"]
 
 
@@ -184,15 +184,15 @@ def test_targets(written: str, target: tuple[bool, str, tuple[str, ...]]) -> Non
         ("`a b`", "a b"),
         ("'a b'", "a b"),
         ('"a\\"b"', 'a"b'),
-        ("$p", t.Parameter("p")),
-        ("$`p q`", t.Parameter("p q")),
+        ("$p", t.ParameterRef("p")),
+        ("$`p q`", t.ParameterRef("p q")),
         ("options", "options"),
         ("for", "for"),
         ("decay", "decay"),
         ("if", "if"),
     ],
 )
-def test_names(written: str, name: str | t.Parameter) -> None:
+def test_names(written: str, name: str | t.ParameterRef) -> None:
     assert commands(f"CREATE DECAY PROFILE {written} OPTIONS {{}}") == (
         t.CreateDecayBundle(name, (), False, False),
     )
@@ -311,14 +311,14 @@ def test_parameters_are_left_to_execution() -> None:
     assert check(parse(text), text) == WRITES
     assert isinstance(bundle, t.CreateDecayBundle)
     assert [one.value for one in bundle.options] == [
-        t.Parameter("h"),
-        t.Parameter("f"),
-        t.Parameter("a"),
+        t.ParameterRef("h"),
+        t.ParameterRef("f"),
+        t.ParameterRef("a"),
     ]
     assert isinstance(binding, t.CreateDecayBinding)
-    assert [one.value for one in binding.directives] == [t.Parameter(name) for name in "phft"]
+    assert [one.value for one in binding.directives] == [t.ParameterRef(name) for name in "phft"]
     assert isinstance(policy, t.CreatePromotionPolicy)
-    assert policy.rules[0].profile == t.Parameter("p")
+    assert policy.rules[0].profile == t.ParameterRef("p")
 
 
 def test_what_is_one_command_is_not_wrapped() -> None:
@@ -1056,15 +1056,15 @@ TARGETS = st.builds(
 ) | st.builds(
     t.PolicyTarget, st.just(True), NAMES | st.just(""), st.lists(NAMES, max_size=1).map(tuple)
 )
-RULE_NAMES = NAMES | NAMES.map(t.Parameter) | TEXTS
-SHARES = st.floats(0, 1).map(t.Literal) | NAMES.map(t.Parameter)
+RULE_NAMES = NAMES | NAMES.map(t.ParameterRef) | TEXTS
+SHARES = st.floats(0, 1).map(t.Literal) | NAMES.map(t.ParameterRef)
 KALMAN = (
     st.none()
     | st.just(())
     | st.builds(
         lambda q, r: (*options(q=q), t.PolicyOption("r", r)),
         st.floats(0, 9),
-        NAMES.map(t.Parameter),
+        NAMES.map(t.ParameterRef),
     )
 )
 DIRECTIVES = st.one_of(

@@ -129,21 +129,26 @@ def test_every_form_is_carried_out_or_refused_with_its_reason(world: World, text
 # What is refused, and where
 
 REFUSED: tuple[tuple[str, int, int, str], ...] = (
-    ("CREATE DECAY PROFILE b FOR (n:L) APPLY { DECAY PROFILE 'nope' }", 1, 56, "no decay profile"),
+    (
+        "CREATE DECAY PROFILE b FOR (n:L) APPLY { DECAY PROFILE 'nope' }",
+        1,
+        56,
+        "Unknown decay profile",
+    ),
     ("CREATE DECAY PROFILE b FOR (n:L) APPLY { DECAY PROFILE 'wek' }", 1, 56, "wek"),
     (
         "CREATE PROMOTION POLICY p FOR (n:L) APPLY {\n  WHEN n.x > 1\n    APPLY PROFILE 'nope'\n}",
         2,
         3,
-        "no promotion profile 'nope'",
+        "Unknown promotion profile 'nope'",
     ),
     ("CREATE DECAY PROFILE week OPTIONS { halfLifeSeconds: 1 }", 1, 1, "already"),
     ("CREATE DECAY PROFILE b OPTIONS { function: 'linear' }", 1, 1, "needs a half-life"),
-    ("ALTER DECAY PROFILE nope SET OPTIONS { scoreFloor: 0.5 }", 1, 1, "no decay profile"),
+    ("ALTER DECAY PROFILE nope SET OPTIONS { scoreFloor: 0.5 }", 1, 1, "Unknown decay profile"),
     ("ALTER DECAY PROFILE episodes SET OPTIONS { scoreFloor: 0.5 }", 1, 1, "bound to a target"),
     ("ALTER DECAY PROFILE week SET OPTIONS { scoreFrom: 'CUSTOM' }", 1, 1, "scoreFromProperty"),
     ("DROP DECAY PROFILE week", 1, 1, "used by episodes"),
-    ("DROP PROMOTION POLICY nope", 1, 1, "no promotion policy"),
+    ("DROP PROMOTION POLICY nope", 1, 1, "Unknown promotion policy"),
     (
         "CREATE DECAY PROFILE x FOR (n:L) APPLY { n.key DECAY HALF LIFE 60 }",
         1,
@@ -699,7 +704,7 @@ def test_simulating_writes_nothing(world: World) -> None:
         world.run("CALL doxa.policy.simulate('MATCH (n) RETURN n')")
 
 
-# Beside other work
+# Alongside other work
 
 
 def test_a_transaction_keeps_its_score_when_it_begins_to_write(world: World) -> None:

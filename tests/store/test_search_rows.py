@@ -271,7 +271,7 @@ def test_entries_of_fields_are_found_and_follow_their_node_and_their_declaration
     assert rows(store, "SELECT DISTINCT length FROM doc WHERE node > 0") == [
         (4,)
     ]  # its own two words and those of the longest entry
-    change(store, node, hints=["a spoon", 7, " "])  # what is no text says nothing
+    change(store, node, hints=["a spoon", 7, " "])  # what is not text says nothing
     assert (found(store, "spoon"), found(store, "kettle")) == (["green tea"], ["black tea"])
     change(store, node, hints="spoon")
     assert found(store, "spoon") == []

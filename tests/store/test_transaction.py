@@ -420,7 +420,7 @@ def in_child(work: Any) -> int:
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
 @pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork:DeprecationWarning")
 def test_a_forked_child_has_its_own_connection_and_loses_nothing(tmp_path: Path) -> None:
-    """The child goes on writing after the parent has closed: what it was told is written must be
+    """The child goes on writing after the parent has closed: what was acknowledged must be
     there."""
     store = Store(tmp_path / "a.db")
     with store.write(ANA, op="a") as tx:

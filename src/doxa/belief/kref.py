@@ -183,7 +183,7 @@ def _check_name(
 def name_problem(
     name: str, *, dots: bool = False, chars_max: int = NAME_CHARS_MAX
 ) -> tuple[int, str] | None:
-    """Say why a name cannot stand in an address, with the offset; None if it can."""
+    """Return why a name cannot occur in an address, with the offset; None if it can."""
     if not name:
         return 0, "a segment is empty"
     if len(name) > chars_max:

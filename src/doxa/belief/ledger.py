@@ -80,7 +80,8 @@ from doxa.store import Identity, Node, Store, Transaction
 
 
 def declare(store: Store) -> None:
-    """Tell a new file its gates and what is searchable. Does nothing on a file that knows."""
+    """Declare the guards and searchable labels in a new file. Does nothing where they are
+    declared."""
     with store.read() as snapshot:
         known = snapshot.catalogue_all()
     wanted = {name: value for name, value in DECLARATIONS.items() if known.get(name) != value}
@@ -244,9 +245,10 @@ class Ledger:
         carry: bool = False,
         loaded: LoadedItem | None = None,
     ) -> Change:
-        """Do `put` inside a transaction that the caller holds. The Change has no receipt yet; see
-        with_receipt(). `in_time`: what contradicts it and was stated later persists. `carry`: it
-        depends on what the item depended on. `loaded`: the item, if the caller has read it."""
+        """Do what `put` does, inside a transaction that the caller holds. The Change has no receipt
+        yet; see with_receipt(). `in_time`: what contradicts it and was stated later persists.
+        `carry`: it depends on what the item depended on. `loaded`: the item, if the caller has read
+        it."""
         loaded = loaded or load_item(tx, kref)
         item = create_item(tx, kref) if loaded is None else require_belief(tx, kref)
         expect_revision(tx, item, tag="current", expect=expect)
@@ -275,8 +277,8 @@ class Ledger:
     def replace_in(
         self, tx: Transaction, kref: Kref, draft: CheckedDraft, *, links: Links = ()
     ) -> Change:
-        """Do `supersede` by a belief at another address, inside a transaction that the caller
-        holds. The Change has no receipt yet; see with_receipt()."""
+        """Do what `supersede` does by a belief at another address, inside a transaction that the
+        caller holds. The Change has no receipt yet; see with_receipt()."""
         load_item(tx, kref.item())
         old_item = require_belief(tx, kref)
         old = current_of(tx, old_item.id)
@@ -388,8 +390,8 @@ class Ledger:
         )
 
     def restore(self, target: str | Kref) -> Change:
-        """Bring a deprecated item or exchange back. What contradicts it is retracted; ConflictError
-        if that is trusted more."""
+        """Restore a deprecated item or exchange. What contradicts it is retracted; raises
+        ConflictError if that is trusted more."""
         kref, verdict, node = parse_target(target).item(), None, None
         with self.write("restore") as work:
             item = require_item(work.tx, kref)

@@ -344,7 +344,7 @@ _HELD = frozenset(("Item", "Exchange", "Thread"))
 
 
 def require_belief(tx: Transaction, kref: Kref) -> Node:
-    """Do as require_item, for what has revisions: a turn, thread or bundle has none."""
+    """Do what require_item does, for an item with revisions: a turn, thread or bundle has none."""
     node = require_item(tx, kref)
     if "Bundle" in node.labels:
         raise InputError(

@@ -99,7 +99,8 @@ def root(
 
 
 def defaults_of(found: dict[str, Any]) -> dict[str, Any]:
-    """The same defaults for every command, also for those of a group and for former names."""
+    """Return the same defaults for every command, also for those of a group and for former
+    names."""
     names = [verb.command for verb in ALL] + [
         old for verb in ALL if verb.cli is not None for old in verb.cli.old
     ]

@@ -91,7 +91,7 @@ def _converted(verb: Verb, parameter: Parameter, value: Any) -> Any:
 
 
 def fact_of(text: str) -> tuple[str, str, str]:
-    """A fact of its three parts."""
+    """Split the text of a fact into its three parts."""
     parts = [part.strip() for part in text.split("|")]
     if len(parts) != 3 or not all(parts):
         from doxa.base.errors import InputError

@@ -67,7 +67,7 @@ class ElementWriter(Reader):
         self._guards = rules.guards
         self._cache = ElementCache()
         self._windows = WindowWriter(
-            db, rules.judge, lambda: self._search.rules, suppressing=bool(rules.suppressing)
+            db, rules.evaluator, lambda: self._search.rules, suppressing=bool(rules.suppressing)
         )
         self._search = SearchWriter(db, rules.search, self)
         self._index = IndexWriter(db, rules.indexes)
@@ -207,7 +207,7 @@ class ElementWriter(Reader):
         return NodeId(identity)
 
     def restore_node(self, identity: NodeId, labels: Iterable[str], *, props: Properties) -> None:
-        """Bring back a node that was deleted, under its own id: undo."""
+        """Restore a node that was deleted, under its own id, for undo."""
         names = _labels(labels)
         self._guards.node_write(self.identity.role, names, props)
         data = encode_properties(props, owner=_owner(names))
@@ -320,7 +320,7 @@ class ElementWriter(Reader):
     def restore_edge(
         self, identity: EdgeId, kind: str, *, src: NodeId, dst: NodeId, props: Properties
     ) -> None:
-        """Bring back an edge that was deleted, under its own id: undo."""
+        """Restore an edge that was deleted, under its own id, for undo."""
         self._guarded(kind, src, dst=dst, props=props)
         self._insert_edge(identity, kind, src=src, dst=dst, props=props)
 

@@ -248,8 +248,8 @@ class Store:
 
     @contextmanager
     def joined(self, reader: Reader) -> Iterator[None]:
-        """Within the block, writes of this thread become parts of the transaction `reader`, if it
-        is one: they succeed or vanish with it."""
+        """Make writes of this thread part of the transaction `reader`, if it is one, in the
+        block."""
         before = getattr(self._local, "joined", None)
         self._local.joined = reader if isinstance(reader, Transaction) else None
         try:
@@ -280,9 +280,9 @@ class Store:
     def returned(
         self, reader: Reader, krefs: Sequence[str], context: Mapping[str, Any] | None
     ) -> None:
-        """Note what a verb returned, by its addresses. `context` is known to policies as $_name;
-        None: nothing is noted."""
-        evaluator = reader.declared().judge
+        """Record the accesses to what a verb returned, by its addresses. `context` is known to
+        policies as $_name; None: nothing is recorded."""
+        evaluator = reader.declared().evaluator
         if (
             self.read_only
             or not self.decay_enabled
@@ -313,7 +313,7 @@ class Store:
                 raise
 
     def sweep(self) -> bool:
-        """Judge the next batch of elements by policies that changed. False when nothing is left."""
+        """Update the next windows after a change of policies. False when none is left."""
         with self.read() as reader:
             if not reader.swept():
                 return False

@@ -44,7 +44,7 @@ def infer(expression: t.Expression, scope: Scope, check: Checks) -> str:
     match expression:
         case t.Literal(value):
             return _LITERALS[type(value)]
-        case t.Parameter():
+        case t.ParameterRef():
             return "any"
         case t.Variable(name):
             if name not in scope:
@@ -106,7 +106,7 @@ class Checks:
 
 def _composed(expression: t.Expression, scope: Scope, check: Checks) -> str:
     match expression:
-        case t.Not(of):
+        case t.Negation(of):
             _boolean(of, scope, check)
             return "boolean"
         case t.Logic(_, items):
@@ -228,7 +228,7 @@ def condition(expression: t.Expression, scope: Scope, check: Checks) -> None:
                 )
         check.pattern(expression.pattern, scope)
         return
-    if isinstance(expression, t.Not):
+    if isinstance(expression, t.Negation):
         condition(expression.of, scope, check)
         return
     if isinstance(expression, t.Logic):
@@ -319,7 +319,7 @@ def _call(call: t.Call, scope: Scope, check: Checks) -> str:
     signature = FUNCTIONS.get(call.name.lower())
     if signature is None:
         fail(
-            f"There is no function {call.name}.",
+            f"Unknown function {call.name!r}.",
             call.at,
             detail="UnknownFunction",
             hint="SHOW FUNCTIONS lists them.",

@@ -299,8 +299,8 @@ class SearchWriter:
         *,
         before: tuple[tuple[str, ...], Mapping[str, Any]],
     ) -> None:
-        """`before` is its labels and properties before the touch; what the transaction found at
-        first counts."""
+        """Note a changed node. `before` is its labels and properties before the change; the first
+        one noted in a transaction counts."""
         if any(
             label in self._rules or label in self._rules_before for label in (*labels, *before[0])
         ):
@@ -309,7 +309,7 @@ class SearchWriter:
         self._owners.add(identity)
 
     def node_made(self, identity: int, labels: Iterable[str]) -> None:
-        """Do the same for a new node: no edge can point from it yet."""
+        """Note a new node: no edge can point from it yet."""
         if any(label in self._rules for label in labels):
             self._dirty[identity] = self._speaking[identity] = None
 
@@ -322,8 +322,8 @@ class SearchWriter:
             self._dirty[dst] = self._speaking[dst] = None
 
     def rule_set(self, label: str, rule: SearchRule | None) -> None:
-        """A label became searchable, is searched otherwise, or no longer: all its nodes follow in
-        this transaction."""
+        """Reindex all nodes of a label in this transaction, since its search rule was added,
+        changed or removed."""
         if self._rules.get(label) == rule:
             return
         self._rule_changed = True
@@ -368,8 +368,8 @@ class SearchWriter:
         return bool(self._change)
 
     def flush_atoms(self) -> None:
-        """Bring `atom` up to date with what was written so far, so that it can be queried within
-        the transaction."""
+        """Update `atom` with what was written so far, so that it can be queried within the
+        transaction."""
         for kind in self._live_edges:
             for owner in self._owners:
                 for edge in self._source.edges_out(NodeId(owner), kind):
