@@ -13,7 +13,7 @@ from doxa.base.ids import NodeId
 from doxa.belief import Draft, Ledger, parse_kref, read_any, require, resolve
 from doxa.belief.graph import RESERVED_EDGES
 from doxa.store import Identity, Node, Store, Transaction, check, digest, replayed_digest
-from doxa.store.log import read_start
+from doxa.store.log_writer import read_start
 
 A, D = "kref://shop/a.fact", "kref://shop/d.fact"
 BOT, ANA = Identity("bot", "agent"), Identity("ana", "operator")

@@ -21,13 +21,13 @@ def _timeline(**changes: object) -> dict[str, object]:
         "track": "supersession",
         "initial_state": {
             "persistent_facts": [
-                {"id": "F-1", "key": "meeting_room", "value": "Room Ash", "supersedes": None}
+                {"id": "F-1", "key": "meeting_place", "value": "Hall Ash", "supersedes": None}
             ],
             "environment": {"now": "2026-03-02T08:00:00"},
         },
         "events": [
-            {**said, "ts": "2026-03-02T09:00:00", "text": "The meeting is in Room Ash."},
-            {**said, "ts": "2026-03-02T10:00:00", "text": "Actually the meeting is in Room Birch."},
+            {**said, "ts": "2026-03-02T09:00:00", "text": "The meeting is in Hall Ash."},
+            {**said, "ts": "2026-03-02T10:00:00", "text": "Actually the meeting is in Hall Birch."},
             {
                 "type": "supersession",
                 "ts": "2026-03-02T10:01:00",
@@ -35,8 +35,8 @@ def _timeline(**changes: object) -> dict[str, object]:
                     {
                         **write,
                         "id": "F-2",
-                        "key": "meeting_room_v2",
-                        "value": "Room Birch",
+                        "key": "meeting_place_v2",
+                        "value": "Hall Birch",
                         "supersedes": "F-1",
                     }
                 ],
@@ -44,10 +44,10 @@ def _timeline(**changes: object) -> dict[str, object]:
             {
                 "type": "query",
                 "ts": "2026-03-02T11:00:00",
-                "prompt": "Which room is the meeting in?",
-                "ground_truth": {"must_mention": ["Room BIRCH"], "must_not_mention": ["Ash"]},
+                "prompt": "Which hall is the meeting in?",
+                "ground_truth": {"must_mention": ["Hall BIRCH"], "must_not_mention": ["Ash"]},
             },
-            {**said, "ts": "2026-03-02T12:00:00", "text": "The meeting is in Room Cedar."},
+            {**said, "ts": "2026-03-02T12:00:00", "text": "The meeting is in Hall Cedar."},
         ],
         **changes,
     }
@@ -57,7 +57,7 @@ def test_statebench_counts_what_comes_back_and_what_should_not(tmp_path: Path) -
     file = tmp_path / "train.jsonl"
     file.write_text(json.dumps(_timeline()) + "\n")
     figures = statebench.run(tmp_path, None, seed=SEED).figures
-    # the write of the new room is the next revision of the old one, which stays away
+    # the write of the new place is the next revision of the old one, which stays away
     assert figures["writes.recall.must"] == 1
     assert figures["writes.recall.must_not"] == figures["writes.recall.superseded"] == 0
     # plain search ranks both texts
@@ -70,9 +70,9 @@ def test_statebench_counts_what_comes_back_and_what_should_not(tmp_path: Path) -
 
 def test_statebench_unmarked_talk_lacks_the_words_of_correction() -> None:
     strip = statebench._MARKERS.sub
-    assert strip(" ", "Actually, the room is Birch.").strip() == "the room is Birch."
+    assert strip(" ", "Actually, the hall is Birch.").strip() == "the hall is Birch."
     assert strip(" ", "No wait, make it Tuesday instead.").strip() == "make it Tuesday ."
-    assert strip(" ", "The actual room is Birch.") == "The actual room is Birch."
+    assert strip(" ", "The actual hall is Birch.") == "The actual hall is Birch."
 
 
 def _session(name: str, day: str, *turns: dict[str, object]) -> dict[str, object]:

@@ -20,7 +20,7 @@ from doxa.base.errors import (
     StoreError,
 )
 from doxa.store import Identity, Store, check, digest, replayed_digest, verify_log
-from doxa.store.schema import APPLICATION_ID, FORMAT, MIGRATIONS
+from doxa.store.migration.schema import APPLICATION_ID, FORMAT, MIGRATIONS
 
 ME = Identity("ana", "operator")
 WIDER = (*MIGRATIONS, ("0002-wider", "CREATE TABLE wider(x); INSERT INTO wider VALUES(7)"))

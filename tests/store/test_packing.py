@@ -31,7 +31,7 @@ from doxa.store import (
     unpack_vectors,
     vector_id,
 )
-from doxa.store.schema import VECTORS_NUMBERED
+from doxa.store.migration.schema import VECTORS_NUMBERED
 from tests.fixtures_shared import as_format_6, opened
 
 ONE, TWO, LONG = (

@@ -23,7 +23,7 @@ from doxa.base.ids import EdgeId, NodeId
 from doxa.base.limits import ACTOR_CHARS_MAX, NOTE_CHARS_MAX
 from doxa.base.values import canonical
 from doxa.store import Edge, Identity, Node, Store, check, digest, replayed_digest, verify_log
-from doxa.store.log import GENESIS, receipt_hash
+from doxa.store.log_writer import GENESIS, receipt_hash
 
 ANA, BOT, SYSTEM = Identity("ana", "operator"), Identity("bot", "agent"), Identity("doxa", "system")
 

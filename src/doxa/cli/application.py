@@ -12,7 +12,7 @@ from typer.core import TyperGroup
 from doxa.app.verbs import ALL, GROUPS, SHELL
 from doxa.cli.build import Commands
 from doxa.cli.context import EXIT_CODES, Db, Json, ProjectOfAll
-from doxa.cli.text import json_text
+from doxa.cli.output import json_text
 
 _USAGE_ERROR: type[Exception] = next(
     kind for kind in typer.BadParameter.__mro__ if kind.__name__ == "ClickException"

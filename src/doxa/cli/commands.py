@@ -24,7 +24,7 @@ from doxa.cli.context import (
     progress,
     user,
 )
-from doxa.cli.text import (
+from doxa.cli.output import (
     conflicts_text,
     doctor_text,
     fields_text,

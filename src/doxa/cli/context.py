@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from doxa.cli.text import json_text
+from doxa.cli.output import json_text
 
 if TYPE_CHECKING:
     from doxa.app import Memory

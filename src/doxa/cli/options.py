@@ -14,7 +14,7 @@ from doxa.app.checks import checked_path
 from doxa.base.clock import parse_time
 from doxa.base.errors import InputError
 from doxa.base.limits import QUERY_TIMEOUT_MS
-from doxa.cli.results import FORMATS
+from doxa.cli.cypher_results import FORMATS
 
 _INT_MIN, _INT_MAX = -(2**63), 2**63 - 1
 _TIMEOUT_S_MAX = 366 * 86_400

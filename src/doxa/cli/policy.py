@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from doxa.cli.context import Db, Json, opened
-from doxa.cli.text import show
+from doxa.cli.output import show
 
 if TYPE_CHECKING:
     from doxa.app import Memory
@@ -302,7 +302,7 @@ def _lists_text(found: dict[str, list[dict[str, Any]]]) -> str:
 
 
 def _table_of(rows: list[dict[str, Any]]) -> str:
-    from doxa.cli.results import table_text
+    from doxa.cli.cypher_results import table_text
 
     return table_text(tuple(rows[0]), [tuple(row.values()) for row in rows])
 

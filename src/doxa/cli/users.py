@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from doxa.cli.context import Db, Json, errors_reported
-from doxa.cli.text import show
+from doxa.cli.output import show
 
 if TYPE_CHECKING:
     from doxa.servers.credentials import Credentials

@@ -31,7 +31,7 @@ from doxa.store.declared import Declared
 from doxa.store.guard import End
 from doxa.store.index import IndexWriter, State
 from doxa.store.indexing.search_rows import SearchWriter
-from doxa.store.log import LogWriter, Tail
+from doxa.store.log_writer import LogWriter, Tail
 from doxa.store.reader import Reader, read_edge, read_node
 from doxa.store.rows import Edge, Identity, Node
 from doxa.store.visibility.evaluator import Expressions, Subject

@@ -35,10 +35,10 @@ _RECEIPT = "tx, time, actor, role, op, note, first_seq, last_seq, head, hash"
 
 if TYPE_CHECKING:
     from doxa.store.declared import Declared
-    from doxa.store.log import LogWriter
+    from doxa.store.log_writer import LogWriter
     from doxa.store.visibility.access import Access
     from doxa.store.visibility.evaluator import Expressions, Subject
-    from doxa.store.visibility.filter import VisibilityFilter
+    from doxa.store.visibility.visible_now import VisibilityFilter
 
 _SAYING = "SELECT a.node FROM carray(?2) k CROSS JOIN atom a ON a.scope = ?1 AND a.key = k.value"
 # what follows the comma sorts before "-", the next character
@@ -317,7 +317,7 @@ class Reader:
 
     def sight(self) -> VisibilityFilter:
         """Return what the policies show on this snapshot."""
-        from doxa.store.visibility.filter import sight_of
+        from doxa.store.visibility.visible_now import sight_of
 
         return sight_of(self.declared(), self.neutral)
 

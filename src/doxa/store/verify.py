@@ -34,9 +34,9 @@ from doxa.store.indexing.search_rows import (
     words_of,
 )
 from doxa.store.indexing.vector_tables import INDEXED_PARTS, ids_of
-from doxa.store.log import GENESIS, entry_hash, receipt_hash
+from doxa.store.log_writer import GENESIS, entry_hash, receipt_hash
+from doxa.store.migration.schema import MIGRATIONS
 from doxa.store.reader import Reader
-from doxa.store.schema import MIGRATIONS
 from doxa.store.store import Store
 from doxa.store.visibility.window_writer import WindowWriter
 from doxa.store.visibility.window_writer import problems as window_problems

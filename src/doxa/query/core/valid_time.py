@@ -1,6 +1,6 @@
 """AS OF VALID TIME: the test that an element's window contains a point in time.
 
-(Persistence policies hide elements too; `store/visibility/filter.py` implements that.)
+(Persistence policies hide elements too; `store/visibility/visible_now.py` implements that.)
 
 Temporal constraints name the window's properties, (key…, from, to). Without a constraint they are
 those of revisions (valid_from, valid_until) and of the graph ledger's FactVersion (validFrom,

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from doxa.cli.text import encoded
+from doxa.cli.output import encoded
 from doxa.cli.values import cypher_text, line_text, plain, plain_text
 
 if TYPE_CHECKING:
