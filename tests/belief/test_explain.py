@@ -28,7 +28,7 @@ class Told:
         memory.remember(
             "A letter\n from Oslo", name="letter", valid_from="2020-01-01", valid_until="2030-01-01"
         )
-        self.believed = clock.advance(seconds=1)
+        clock.advance(seconds=1)
         memory.remember(
             "Ana lives in Oslo",
             name="ana",
