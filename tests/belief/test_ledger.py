@@ -8,7 +8,7 @@ import pytest
 
 from doxa.base.clock import FakeClock, format_time
 from doxa.base.errors import ConflictError, InputError, LimitError, NotFoundError, RoleError
-from doxa.base.limits import FACTS_PER_REVISION_MAX
+from doxa.base.limits import FACTS_PER_REVISION_MAX, SENTENCES_PER_REVISION_MAX
 from doxa.base.temporal import Date
 from doxa.belief import (
     Change,
@@ -25,6 +25,7 @@ from doxa.belief import (
     resolve,
     tagged_at,
 )
+from doxa.logic.sentence import Atom
 from doxa.store import Store, verify_log
 from tests.belief.shop import HOST, PORT, USES, K, draft, moves, read, summaries
 
@@ -462,6 +463,8 @@ def test_a_retired_belief_that_supersedes_another_is_believed_again(
 
 # Refusals
 
+ATOM = Atom("s", "p", 1)
+
 
 @pytest.mark.parametrize(
     ("bad", "kind"),
@@ -488,6 +491,10 @@ def test_a_retired_belief_that_supersedes_another_is_believed_again(
         (Draft("x", facts=(Fact("s", "p", None),)), InputError),
         (Draft("x", facts=(Fact("\ud800", "p", 1),)), InputError),  # type: ignore[arg-type]
         (Draft("x", facts=(Fact("s", "p", 1),) * (FACTS_PER_REVISION_MAX + 1)), LimitError),
+        (Draft("x", sentences="[1]"), InputError),  # type: ignore[arg-type]
+        (Draft("x", sentences=5), InputError),  # type: ignore[arg-type]
+        (Draft("x", sentences=(["s", "p"],)), InputError),  # type: ignore[arg-type]
+        (Draft("x", sentences=(ATOM,) * (SENTENCES_PER_REVISION_MAX + 1)), LimitError),
         (Draft("x" * 2_000_000), LimitError),
     ],
 )
@@ -500,6 +507,13 @@ def test_unusable_drafts_write_nothing(
             call(bad)
         assert caught.value.next_step
     assert verify_log(believing) == before
+
+
+def test_as_much_as_the_limits_allow_is_written(ledger: Ledger) -> None:
+    facts = tuple(Fact("s", "p", number) for number in range(FACTS_PER_REVISION_MAX))
+    assert ledger.put(draft("facts", *facts, name="f")).gained == facts
+    sentences = tuple(Atom("s", "q", number) for number in range(SENTENCES_PER_REVISION_MAX))
+    assert ledger.put(draft("sentences", name="s", sentences=sentences)).action == "created"
 
 
 def test_a_missing_address_says_what_is_there(ledger: Ledger, believing: Store) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import apsw
 import pytest
 
 from doxa.base.clock import FakeClock
@@ -17,6 +18,7 @@ from doxa.belief import (
 )
 from doxa.store import Store
 from tests.belief.shop import K, draft, read, summaries
+from tests.fixtures_shared import opened
 
 pytestmark = pytest.mark.usefixtures("sound")
 
@@ -112,6 +114,31 @@ def test_a_bundle_has_a_limit(ledger: Ledger, monkeypatch: pytest.MonkeyPatch) -
     with pytest.raises(LimitError) as caught:
         ledger.bundle("kref://shop/release.bundle", add=[K, "kref://shop/other.decision"])
     assert caught.value.fields["limit_items"] == 1
+    ledger.bundle("kref://shop/release.bundle", add=[K])
+    with pytest.raises(LimitError):
+        ledger.bundle("kref://shop/release.bundle", add=["kref://shop/other.decision"])
+    assert ledger.bundle("kref://shop/release.bundle", add=[K]).action == "unchanged"
+
+
+# Damage
+
+
+def test_a_revision_that_a_damaged_file_holds_without_its_item_is_reported(
+    tmp_path: Path,
+) -> None:
+    """No operation takes the item away; what reads such a revision names the remedy."""
+    path = tmp_path / "damaged.db"
+    with opened(path, embedder=None, project="p") as memory:
+        memory.remember("one", name="a", sentences=[["a", "b", 1]])
+        memory.attach("kref://p/a.fact", "f", location="x")
+    raw = apsw.Connection(str(path))
+    raw.execute("DELETE FROM edge WHERE type = 'HAS_REVISION'")
+    raw.close()
+    with opened(path, embedder=None, project="p") as memory:
+        for read_it in (memory.get, memory.explain):
+            with pytest.raises(NotFoundError, match="has no item") as caught:
+                read_it("kref://p/a.fact")
+            assert "doctor" in caught.value.next_step
 
 
 # Erasure
