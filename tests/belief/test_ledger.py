@@ -8,7 +8,11 @@ import pytest
 
 from doxa.base.clock import FakeClock, format_time
 from doxa.base.errors import ConflictError, InputError, LimitError, NotFoundError, RoleError
-from doxa.base.limits import FACTS_PER_REVISION_MAX, SENTENCES_PER_REVISION_MAX
+from doxa.base.limits import (
+    FACTS_PER_REVISION_MAX,
+    SENTENCE_ATOMS_MAX,
+    SENTENCES_PER_REVISION_MAX,
+)
 from doxa.base.temporal import Date
 from doxa.belief import (
     Change,
@@ -25,7 +29,7 @@ from doxa.belief import (
     resolve,
     tagged_at,
 )
-from doxa.logic.sentence import Atom
+from doxa.logic.sentence import And, Atom
 from doxa.store import Store, verify_log
 from tests.belief.shop import HOST, PORT, USES, K, draft, moves, read, summaries
 
@@ -495,6 +499,7 @@ ATOM = Atom("s", "p", 1)
         (Draft("x", sentences=5), InputError),  # type: ignore[arg-type]
         (Draft("x", sentences=(["s", "p"],)), InputError),  # type: ignore[arg-type]
         (Draft("x", sentences=(ATOM,) * (SENTENCES_PER_REVISION_MAX + 1)), LimitError),
+        (Draft("x", sentences=(And((ATOM,) * (SENTENCE_ATOMS_MAX + 1)),)), LimitError),
         (Draft("x" * 2_000_000), LimitError),
     ],
 )

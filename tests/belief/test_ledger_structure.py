@@ -141,6 +141,25 @@ def test_a_revision_that_a_damaged_file_holds_without_its_item_is_reported(
             assert "doctor" in caught.value.next_step
 
 
+def test_a_conflict_that_a_damaged_file_holds_without_its_challenger_is_reported(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "damaged.db"
+    with opened(path, embedder=None, project="p") as memory:
+        memory.remember("one", name="a", facts=[("a", "port", 1)], trust="verified")
+        memory.remember("two", name="b", facts=[("a", "port", 2)], trust="untrusted")
+        kref = memory.conflicts()[0].kref
+    raw = apsw.Connection(str(path))
+    raw.execute("DELETE FROM edge WHERE type = 'CHALLENGER'")
+    raw.close()
+    with opened(path, embedder=None, project="p") as memory:
+        assert memory.conflicts() == []
+        with pytest.raises(NotFoundError, match="has been erased"):
+            memory.get(kref)
+        with pytest.raises(NotFoundError, match="has been erased"):
+            memory.resolve(kref, "accept")
+
+
 # Erasure
 
 

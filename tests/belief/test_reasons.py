@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from itertools import combinations
+from pathlib import Path
 
 import pytest
 
 import doxa
+from doxa.base.clock import FakeClock
 from doxa.base.errors import KrefError
 from doxa.belief import Fact, Ledger, Revision, parse_kref
 from doxa.store import Identity
+from tests.fixtures_shared import opened
 
 
 def k(name: str) -> str:
@@ -161,3 +164,55 @@ def test_an_address_in_an_error_is_cut(memory: doxa.Memory) -> None:
             parse_kref(text)
         assert caught.value.fields["text"] == text[:120]
         assert repr(text[:120]) in caught.value.message
+
+
+def test_an_item_that_states_something_else_reports_what_it_stated(memory: doxa.Memory) -> None:
+    """Also where that held for longer than what it states now."""
+    facts = [("Ana", "likes", "snow")]
+    for name, until, more in (
+        ("whole", None, ""),
+        ("part", "2030-01-01", " also for the time that it does not speak of"),
+    ):
+        memory.remember("Ana likes snow", name=name, facts=facts)
+        change = memory.remember(
+            "Ana likes rain", name=name, facts=[("Ana", "likes", "rain")], valid_until=until
+        ).change
+        assert [(loss.kref, loss.says, loss.why, loss.because) for loss in change.losses] == [
+            (
+                k(name) + "?r=1",
+                "Ana likes snow",
+                f"its item says something else now{more}",
+                (k(name) + "?r=2",),
+            )
+        ]
+        same = memory.remember("Rain", name=name, facts=[("Ana", "likes", "rain")]).change
+        assert same.losses == ()
+
+
+def test_a_ground_that_is_stated_again_supports_again(memory: doxa.Memory) -> None:
+    """By another revision of its item; the revisions in between do not matter."""
+    oslo, rome = [("Ana", "lives in", "Oslo")], [("Ana", "lives in", "Rome")]
+    memory.remember("Oslo", name="ana", facts=oslo)
+    memory.remember("a coat", name="coat", depends_on=[k("ana")])
+    for facts, supported in ((rome, False), (rome, False), (oslo, True), (rome, False)):
+        memory.revise(k("ana"), f"text {memory.get(k('ana'))}"[:80], facts=facts)
+        assert (revision(memory, k("coat")).unsupported == "") is supported
+    memory.revise(k("ana"), "Oslo for good", facts=oslo)
+    assert revision(memory, k("coat")).unsupported == ""
+
+
+def test_history_under_a_policy_is_what_is_visible_of_it(tmp_path: Path, clock: FakeClock) -> None:
+    with opened(tmp_path / "m.db", embedder=None, project="p", clock=clock) as memory:
+        memory.run(
+            "CREATE DECAY PROFILE week OPTIONS {halfLifeSeconds: 86400, function: 'step',"
+            " visibilityThreshold: 0.5} CREATE DECAY PROFILE old FOR (n:Revision) APPLY {DECAY"
+            " PROFILE 'week'}"
+        )
+        for number in (1, 2, 3):
+            memory.remember(f"text {number}", name="n")
+            clock.advance(seconds=36_000)
+        for hours, visible in ((0, [2, 3]), (10, [3]), (10, [])):
+            clock.advance(seconds=3_600 * hours)
+            assert [one.number for one in memory.history(k("n")).revisions] == visible
+            whole = memory.history(k("n"), reveal=True).revisions
+            assert [one.number for one in whole] == [1, 2, 3]

@@ -127,6 +127,7 @@ def test_undo_and_undoing_that(full: Store, ledger: Ledger, name: str) -> None:
     undone = ledger.undo(change.change)
     _same(held(full), before)
     assert undone.action == "undone" and undone.change is not None
+    assert undone.kref.startswith("kref://p/")
     if name == "a challenge":  # a conflict that an undo closed stays closed
         return
     ledger.undo(undone.change)

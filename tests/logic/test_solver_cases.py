@@ -117,6 +117,15 @@ def test_steps_are_limited(monkeypatch: pytest.MonkeyPatch) -> None:
     assert world_of(many, free) is not None
 
 
+def test_a_clause_that_is_looked_at_is_a_step(monkeypatch: pytest.MonkeyPatch) -> None:
+    for steps, sentences in ((1, [A]), (2, [A, B]), (3, [Or((A, B))])):
+        monkeypatch.setattr(solver, "SOLVER_STEPS_MAX", steps)
+        assert world_of(sentences, free) is not None
+        monkeypatch.setattr(solver, "SOLVER_STEPS_MAX", steps - 1)
+        with pytest.raises(LimitError):
+            world_of(sentences, free)
+
+
 def test_what_the_model_satisfies_needs_no_search(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nor what one more true atom satisfies, if all that names it stays true."""
     theory = Theory(one_colour, [A, Implies(C, A)])
