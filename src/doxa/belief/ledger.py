@@ -460,11 +460,6 @@ class Ledger:
             losses=verdict.losses(),
         )
 
-    def consolidate(self, project: str) -> Change:
-        """Make the beliefs of a project consistent: what contradicts something more entrenched
-        is retracted."""
-        return self.constrain(project)
-
     # Tags
 
     def tag(self, target: str | Kref, tag: str, *, expect: int | None = None) -> Change:

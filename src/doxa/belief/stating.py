@@ -80,7 +80,7 @@ def state(
     if before is not None and not again and (same := _same(before, draft, content)):
         return Change("unchanged", str(before.props["kref"]), None, tx.now, reason=same)
     held = [node for node in (before, replacing) if node is not None]
-    verdict = _verdict(tx, draft, leave_out=held)
+    verdict = _verdict(tx, draft, project=str(item.props["project"]), leave_out=held)
     higher = [
         node
         for node in (*held, *(verdict.losers if verdict else ()))
@@ -173,11 +173,13 @@ def _same(before: Node, draft: Draft, content: Content) -> str:
     return f"the current revision says the same, and is {before.props['trust']}" if same else ""
 
 
-def _verdict(tx: Transaction, draft: Draft, *, leave_out: Iterable[Node]) -> RetractionPlan | None:
+def _verdict(
+    tx: Transaction, draft: Draft, *, project: str, leave_out: Iterable[Node]
+) -> RetractionPlan | None:
     sentences = sentences_in(draft)
     if not sentences:
         return None
-    holding = RelevantBeliefs(tx, draft.project, leave_out=frozenset(node.id for node in leave_out))
+    holding = RelevantBeliefs(tx, project, leave_out=frozenset(node.id for node in leave_out))
     return judge(
         "revise", holding, sentences, within=window_of(draft.valid_from, draft.valid_until)
     )
@@ -267,7 +269,7 @@ def place_for(tx: Transaction, draft: Draft) -> Kref:
         address = replace(
             address, name="-".join(part for part in (slug(" ".join(topic))[:120], digest) if part)
         )
-    verdict = _verdict(tx, draft, leave_out=())
+    verdict = _verdict(tx, draft, project=draft.project, leave_out=())
     for node in sorted(verdict.losers if verdict else (), key=lambda node: node.id):
         stated = sentences_of(node)
         about = {sentence.topic if isinstance(sentence, Atom) else None for sentence in stated}

@@ -93,11 +93,7 @@ def propagate_support(tx: Transaction) -> tuple[tuple[SupportLost, ...], tuple[S
         if identity not in supported and not state.tagged:
             cause, ground = region.cause(identity, supported)
             tag_unsupported(tx, identity, cause, ground=ground)
-            fallen.append(
-                SupportLost(
-                    _address(tx, identity), f"{cause}: {_address(tx, ground)}" if ground else cause
-                )
-            )
+            fallen.append(SupportLost(_address(tx, identity), f"{cause}: {_address(tx, ground)}"))
         elif identity in supported and state.tagged:
             _untag(tx, identity)
             risen.append(SupportLost(_address(tx, identity), "what it depends on is believed"))
@@ -347,17 +343,17 @@ class _Region:
         state = self.states[node]
         return state.live and not state.tagged
 
-    def cause(self, member: NodeId, supported: set[NodeId]) -> tuple[str, NodeId | None]:
-        """Why it lacks support, in words, and which ground is missing."""
+    def cause(self, member: NodeId, supported: set[NodeId]) -> tuple[str, NodeId]:
+        """Why it lacks support, in words, and which ground is missing. In a circle each is without
+        support because of the next."""
         if member in self._lacking:
             return "what it depends on is not believed any more", self._lacking[member]
-        for node in (
+        grounds = (
             *self._needed.get(member, ()),
             *(one for together in self._either.get(member, {}).values() for one in together),
-        ):
-            if not self._holds(node, supported):
-                return "what it depends on has no support itself", node
-        return "its grounds depend on itself", None
+        )
+        missing = next(node for node in grounds if not self._holds(node, supported))
+        return "what it depends on has no support itself", missing
 
 
 def _address(reader: Reader, identity: NodeId) -> str:

@@ -82,7 +82,7 @@ def draft_kref(draft: Draft) -> Kref:
     return Kref(place.project, place.spaces, name, kind)
 
 
-def check_address(kref: Kref) -> Kref:
+def check_address(kref: Kref) -> None:
     """Check that what is written can be found by its address: raise KrefError unless its printed
     form, with a pin and an artifact, is an address."""
     pinned = replace(
@@ -94,7 +94,6 @@ def check_address(kref: Kref) -> Kref:
             next_step="Choose another name.",
             kref=str(kref),
         )
-    return kref
 
 
 _PIN_WIDEST, _ARTIFACT_WIDEST = 10**9, "a" * 64  # every item's address leaves space for these
