@@ -110,19 +110,32 @@ def test_a_set_without_its_erased_member_holds_nothing_later(memory: doxa.Memory
     assert revision(memory, k("it")).unsupported == ""
 
 
-def test_what_was_retired_while_a_ground_was_erased_is_not_supported_later(
+def test_what_is_left_of_a_set_is_named_when_the_other_ground_is_unlinked(
     memory: doxa.Memory,
 ) -> None:
-    for name in ("x", "y", "it"):
+    for name in ("x", "y", "z", "it"):
         memory.remember(f"{name}: belief", name=name)
     for target in ("x", "y"):
         memory.link(k("it"), k(target), kind="DERIVED_FROM", metadata={"set": "s"})
-    memory.deprecate(k("it"))
+    memory.link(k("it"), k("z"), kind="DERIVED_FROM")
     Ledger(memory.store, Identity("local", "operator")).erase([k("x")])
-    memory.restore(k("it"))
+    memory.unlink(k("it"), k("z"), kind="DERIVED_FROM")
     assert revision(memory, k("it")).unsupported == (
         f"what it depended on together with this was erased: {k('y')}?r=1"
     )
+
+
+@pytest.mark.parametrize("kind", ["DEPENDS_ON", "DERIVED_FROM"])
+def test_a_retired_belief_is_restored_without_the_support_that_was_erased(
+    memory: doxa.Memory, kind: str
+) -> None:
+    for name in ("x", "it"):
+        memory.remember(f"{name}: belief", name=name)
+    memory.link(k("it"), k("x"), kind=kind)
+    memory.deprecate(k("it"))
+    Ledger(memory.store, Identity("local", "operator")).erase([k("x")])
+    memory.restore(k("it"))
+    assert revision(memory, k("it")).unsupported == "what it depended on was erased"
 
 
 def test_the_cause_of_lost_support_names_the_ground(memory: doxa.Memory) -> None:

@@ -86,7 +86,7 @@ def propagate_support(tx: Transaction) -> tuple[tuple[SupportLost, ...], tuple[S
     if not dirty:
         return (), ()
     states = _states(tx, dirty)
-    for identity in [i for i, state in states.items() if state.tagged and not state.live]:
+    for identity in [i for i, state in states.items() if state.tagged == 1 and not state.live]:
         _untag(tx, identity)  # what is not believed any more needs no support
     region = _affected(tx, states)
     supported = region.supported()
@@ -400,13 +400,12 @@ class Erasure:
     def __init__(self, tx: Transaction, gone: Iterable[NodeId]) -> None:
         erased = frozenset(gone)
         dependents = [identity for identity in _dependents(tx, erased) if identity not in erased]
-        states = _states(tx, dependents)
         self._due: list[NodeId] = []
         self._incomplete: list[EdgeId] = []
         for identity in dependents:
             grounds = _grounds_without(tx, identity, erased)
             self._incomplete += grounds.incomplete
-            if identity in states and states[identity].live and grounds.lost:
+            if grounds.lost:
                 self._due.append(identity)
 
     def tag(self, tx: Transaction) -> None:
