@@ -7,13 +7,17 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from hypothesis import is_hypothesis_test, settings
+from hypothesis import HealthCheck, is_hypothesis_test, settings
 
 from doxa.base.clock import FakeClock
 from doxa.belief import Ledger, declare
 from doxa.store import Identity, Store
 
 _REMARK = "remark"
+
+# A busy machine draws slowly: no test depends on a clock.
+settings.register_profile("doxa", suppress_health_check=[HealthCheck.too_slow], deadline=None)
+settings.load_profile("doxa")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

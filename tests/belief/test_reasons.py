@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import combinations
+from itertools import combinations, permutations
 from pathlib import Path
 
 import pytest
@@ -68,6 +68,74 @@ def test_what_an_erasure_leaves_without_support(
         )
         cause = revision(memory, k(f"it{number}")).unsupported
         assert cause == ("what it depended on was erased" if lost else ""), (edges, gone)
+
+
+@pytest.mark.parametrize("edges", GROUNDS, ids=[str(number) for number in range(len(GROUNDS))])
+def test_erasures_one_by_one_leave_what_one_erasure_leaves(
+    memory: doxa.Memory, edges: list[tuple[str, str, str]]
+) -> None:
+    """What is left of a set after one of its members was erased is not a ground of its own."""
+    ledger = Ledger(memory.store, Identity("local", "operator"))
+    cases = [order for count in (2, 3) for order in permutations("xyz", count)]
+    for number, gone in enumerate(cases):
+        causes = []
+        for project, at_once in ((f"a{number}", True), (f"b{number}", False)):
+            for name in ("x", "y", "z", "it"):
+                memory.remember(f"{name} of {number}", name=name, project=project)
+            for kind, group, target in edges:
+                memory.link(
+                    f"kref://{project}/it.fact",
+                    f"kref://{project}/{target}.fact",
+                    kind=kind,
+                    metadata={"set": group} if group else None,
+                )
+            krefs = [f"kref://{project}/{name}.fact" for name in gone]
+            for targets in [krefs] if at_once else [[kref] for kref in krefs]:
+                ledger.erase(targets)
+            causes.append(revision(memory, f"kref://{project}/it.fact").unsupported)
+        assert causes[0] == causes[1], (edges, gone)
+
+
+def test_a_set_without_its_erased_member_holds_nothing_later(memory: doxa.Memory) -> None:
+    for name in ("x", "y", "z", "it"):
+        memory.remember(f"{name}: belief", name=name)
+    for target, together in (("x", "s"), ("y", "s"), ("z", "")):
+        metadata = {"set": together} if together else None
+        memory.link(k("it"), k(target), kind="DERIVED_FROM", metadata=metadata)
+    Ledger(memory.store, Identity("local", "operator")).erase([k("x")])
+    assert revision(memory, k("it")).unsupported == ""
+    memory.deprecate(k("z"))
+    assert revision(memory, k("it")).unsupported.startswith("what it depends on is not believed")
+    memory.restore(k("z"))
+    assert revision(memory, k("it")).unsupported == ""
+
+
+def test_what_is_left_of_a_set_is_named_when_the_other_ground_is_unlinked(
+    memory: doxa.Memory,
+) -> None:
+    for name in ("x", "y", "z", "it"):
+        memory.remember(f"{name}: belief", name=name)
+    for target in ("x", "y"):
+        memory.link(k("it"), k(target), kind="DERIVED_FROM", metadata={"set": "s"})
+    memory.link(k("it"), k("z"), kind="DERIVED_FROM")
+    Ledger(memory.store, Identity("local", "operator")).erase([k("x")])
+    memory.unlink(k("it"), k("z"), kind="DERIVED_FROM")
+    assert revision(memory, k("it")).unsupported == (
+        f"what it depended on together with this was erased: {k('y')}?r=1"
+    )
+
+
+@pytest.mark.parametrize("kind", ["DEPENDS_ON", "DERIVED_FROM"])
+def test_a_retired_belief_is_restored_without_the_support_that_was_erased(
+    memory: doxa.Memory, kind: str
+) -> None:
+    for name in ("x", "it"):
+        memory.remember(f"{name}: belief", name=name)
+    memory.link(k("it"), k("x"), kind=kind)
+    memory.deprecate(k("it"))
+    Ledger(memory.store, Identity("local", "operator")).erase([k("x")])
+    memory.restore(k("it"))
+    assert revision(memory, k("it")).unsupported == "what it depended on was erased"
 
 
 def test_the_cause_of_lost_support_names_the_ground(memory: doxa.Memory) -> None:

@@ -21,10 +21,11 @@ stated, since only then can they be grounds. Source: Doyle, "A Truth Maintenance
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
+from typing import NamedTuple
 
 import msgspec
 
-from doxa.base.ids import NodeId
+from doxa.base.ids import EdgeId, NodeId
 from doxa.base.values import decode
 from doxa.belief.graph import HAS_REVISION, TAG, UNSUPPORTED
 from doxa.belief.types import SupportLost
@@ -56,9 +57,11 @@ _STATES = (
     " FROM (SELECT value AS id FROM carray(?)) n LEFT JOIN edge h ON h.dst ="
     " n.id AND h.type = 'HAS_REVISION'"
 )
+_BROKEN = "member_erased"  # set on what is left of a set of grounds of which one was erased
 _GROUNDS = (
-    "SELECT e.src, e.type, e.dst, e.props ->> '$.set' FROM carray(?) f CROSS JOIN edge e ON e.src"
-    f" = f.value AND e.type IN {_TYPES}"
+    "SELECT e.src, e.type, e.dst, e.props ->> '$.set', e.id, coalesce(e.props ->>"
+    f" '$.{_BROKEN}', 0) FROM carray(?) f CROSS JOIN edge e ON e.src = f.value AND e.type IN"
+    f" {_TYPES}"
 )
 _CURRENT_FACTS = (
     "SELECT e.dst, n.props -> '$.facts' FROM edge e JOIN node n ON n.id = e.dst WHERE e.src = ? AND"
@@ -83,7 +86,7 @@ def propagate_support(tx: Transaction) -> tuple[tuple[SupportLost, ...], tuple[S
     if not dirty:
         return (), ()
     states = _states(tx, dirty)
-    for identity in [i for i, state in states.items() if state.tagged and not state.live]:
+    for identity in [i for i, state in states.items() if state.tagged == 1 and not state.live]:
         _untag(tx, identity)  # what is not believed any more needs no support
     region = _affected(tx, states)
     supported = region.supported()
@@ -246,6 +249,7 @@ class _Region:
         self._lacking: dict[
             NodeId, NodeId
         ] = {}  # a target that has ceased to be a ground, of those that have such a one
+        self._left: dict[NodeId, NodeId] = {}  # a target of a set that has lost another member
         self._broken = set(broken)  # members that have no support whatever becomes of the rest
         self._read_grounds(gone)
 
@@ -271,7 +275,7 @@ class _Region:
         alternatives: set[NodeId] = set()
         incomplete: set[tuple[NodeId, str]] = set()
         either, users, lacking = self._either, self._users, self._lacking
-        for src, kind, target, together in edges:
+        for src, kind, target, together, _, broken in edges:
             node = standing[target]
             if node is None:
                 lacking.setdefault(src, target)
@@ -287,8 +291,9 @@ class _Region:
             alternatives.add(src)
             if node is not None:
                 either.setdefault(src, {}).setdefault(name, []).append(node)
-            elif together is not None:
+            if together is not None and (node is None or broken):
                 incomplete.add((src, name))
+                self._left[src] = target
         for src, name in incomplete:
             either.get(src, {}).pop(name, None)
         self._broken.update(src for src in alternatives if not either.get(src))
@@ -352,7 +357,9 @@ class _Region:
             *self._needed.get(member, ()),
             *(one for together in self._either.get(member, {}).values() for one in together),
         )
-        missing = next(node for node in grounds if not self._holds(node, supported))
+        missing = next((node for node in grounds if not self._holds(node, supported)), None)
+        if missing is None:
+            return "what it depended on together with this was erased", self._left[member]
         return "what it depends on has no support itself", missing
 
 
@@ -393,30 +400,47 @@ class Erasure:
     def __init__(self, tx: Transaction, gone: Iterable[NodeId]) -> None:
         erased = frozenset(gone)
         dependents = [identity for identity in _dependents(tx, erased) if identity not in erased]
-        states = _states(tx, dependents)
         self._due: list[NodeId] = []
+        self._incomplete: list[EdgeId] = []
         for identity in dependents:
-            if identity in states and states[identity].live and _loses(tx, identity, erased):
+            grounds = _grounds_without(tx, identity, erased)
+            self._incomplete += grounds.incomplete
+            if grounds.lost:
                 self._due.append(identity)
 
     def tag(self, tx: Transaction) -> None:
-        """Tag them after the erasure."""
+        """Tag them after the erasure. What is left of a set is no ground, then or later."""
+        for link in self._incomplete:
+            edge = tx.edge(link)
+            if edge is not None:
+                tx.set_edge(link, {**edge.props, _BROKEN: True})
         for identity in self._due:
             _untag(tx, identity)
             tag_unsupported(tx, identity, "what it depended on was erased", erased=True)
 
 
-def _loses(tx: Transaction, identity: NodeId, erased: frozenset[NodeId]) -> bool:
-    """Whether a belief loses a precondition, or the last ground of which one is enough."""
+class _GroundsLeft(NamedTuple):
+    """Whether a belief loses a precondition, or the last ground of which one is enough; and the
+    edges of sets that an erasure leaves without a member."""
+
+    lost: bool
+    incomplete: list[EdgeId]
+
+
+def _grounds_without(tx: Transaction, identity: NodeId, erased: frozenset[NodeId]) -> _GroundsLeft:
+    lost = False
     whole: dict[str, bool] = {}
-    for _, kind, target, together in tx.rows(_GROUNDS, (int64_array([identity]),)):
+    sets: dict[str, list[EdgeId]] = {}
+    for _, kind, target, together, edge, broken in tx.rows(_GROUNDS, (int64_array([identity]),)):
         if kind == "DEPENDS_ON" and together is None:
-            if target in erased:
-                return True
+            lost = lost or target in erased
             continue
         name = f"edge {target}" if together is None else f"set {together}"
-        whole[name] = whole.get(name, True) and target not in erased
-    return bool(whole) and not any(whole.values())
+        whole[name] = whole.get(name, True) and target not in erased and not broken
+        if together is not None and target not in erased:
+            sets.setdefault(name, []).append(edge)
+    incomplete = [edge for name, edges in sets.items() if not whole[name] for edge in edges]
+    return _GroundsLeft(lost or (bool(whole) and not any(whole.values())), incomplete)
 
 
 def _untag(tx: Transaction, revision: NodeId) -> None:
