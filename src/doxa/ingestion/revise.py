@@ -27,6 +27,7 @@ from doxa.belief import (
 )
 from doxa.belief.graph import current_of
 from doxa.belief.loading import load_item
+from doxa.belief.retiring import mark_turns
 from doxa.belief.stating import stated_facts
 from doxa.belief.types import ENRICHMENTS
 from doxa.belief.types import check_kind as check_belief_kind
@@ -35,7 +36,7 @@ from doxa.ingestion.arguments import check_kind
 from doxa.ingestion.remember import clean_draft
 from doxa.logic.sentence import Sentence, parse_sentence, worded
 from doxa.redaction.redact import left_out
-from doxa.store import Identity, Node, Store
+from doxa.store import Identity, Node, Store, Transaction
 
 _APART = ("embedding_text", "statements")
 _KEPT = ("title", "topics", "keywords", "valid_from", "valid_until", "confidence", "trust")
@@ -67,6 +68,7 @@ def revise(
         change = ledger.upsert(
             tx, kref.item(), full, expect=expect, again=again, carry=True, loaded=loaded
         )
+        _mark(tx, before, change)
     return noted(with_receipt(change, work), secrets, notes if change.action != "unchanged" else ())
 
 
@@ -130,7 +132,21 @@ def supersede(
         full, notes = _carried(draft, old, given=given, identity=identity)
         ledger.check(full)
         change = ledger.replace_in(work.tx, kref, full)
+        _mark(work.tx, old, change)
     return noted(with_receipt(change, work), secrets, notes)
+
+
+def _mark(tx: Transaction, before: Node | None, change: Change) -> None:
+    """Mark the turns that the former revision was read from as superseded."""
+    if before is None or change.action not in ("revised", "superseded"):
+        return
+    made = tx.node_by_kref(change.kref)
+    if (
+        made is not None
+        and made.id != before.id
+        and made.props["summary"] != before.props["summary"]
+    ):
+        mark_turns(tx, before.id, by=made.id)
 
 
 def noted(change: Change, secrets: list[str], notes: tuple[str, ...] = ()) -> Change:
