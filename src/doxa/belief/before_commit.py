@@ -23,6 +23,7 @@ def check_before_commit(tx: Transaction) -> None:
     beliefs."""
     dirty = tx.dirty_nodes
     keep_verified(tx, dirty)
+    keep_ranks(tx, dirty)
     for node in tx.nodes(dirty):
         if node.props.get("kref") is None:
             continue
@@ -37,8 +38,6 @@ def check_before_commit(tx: Transaction) -> None:
             )
         elif "Revision" in node.labels and tx.edges_in(node.id, CURRENT):
             _check_current(tx, node)
-            if tx.is_made(node.id):
-                keep_ranks(tx, node)
     propagate_support(tx)
 
 

@@ -15,7 +15,7 @@ from typing import Any, cast
 from doxa.base.ids import NodeId
 from doxa.base.limits import INGEST_BATCH_TURNS
 from doxa.belief import Ledger, place_of
-from doxa.ingestion.candidates import CANDIDATES, Candidates, read_turn
+from doxa.ingestion.from_turns import CANDIDATES, Candidates, read_turn
 from doxa.ingestion.ingest import noted_in
 from doxa.language.turns import TURN_ROLES, Turn
 from doxa.redaction.redact import refuse_secret
@@ -87,7 +87,8 @@ def _read(tx: Transaction, job: Candidates, node: Node, *, again: bool) -> None:
     if noted:
         tx.set_node(node.id, node.props | noted)
     for candidate in found.candidates:
-        job.state(tx, candidate, turn=turn, source=str(node.props["kref"]), again=again)
+        source = str(node.props["kref"])
+        job.state(tx, candidate, turn=turn, source=source, again=again, is_new=False)
 
 
 def _turn(node: Node) -> Turn:

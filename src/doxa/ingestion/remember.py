@@ -205,7 +205,8 @@ def _kept(
     found = sure(tx, verdict) if _holds_now(tx, draft) else []
     if found and may_retire(draft, [node for _, node in found]):
         return revised(tx, ledger, draft, found, facts=verdict.facts, links=links), (), ()
-    full = replace(draft, facts=verdict.facts)
+    # a fact would retract what it contradicts; what is unsure stays until somebody decides
+    full = draft if verdict.action == "conflict" else replace(draft, facts=verdict.facts)
     if found and (change := challenged(tx, full, verdict, links=links)) is not None:
         return change, (), ()
     change = ledger.upsert(tx, draft_kref(full), full, links=links)

@@ -146,7 +146,7 @@ def _mark(tx: Transaction, before: Node | None, change: Change) -> None:
         and made.id != before.id
         and made.props["summary"] != before.props["summary"]
     ):
-        mark_turns(tx, before.id, by=made.id)
+        mark_turns(tx, before.id, by=made.id, read=False)
 
 
 def noted(change: Change, secrets: list[str], notes: tuple[str, ...] = ()) -> Change:

@@ -6,8 +6,9 @@
 
 A candidate is stated by a person: a user, or a named participant of a conversation. What tools,
 systems and assistants say, and what a person only passes on (own_words.py), states nothing. A
-person's candidate never retires that of another person: where both are about one item, the later
-opens a conflict. A candidate is trusted less than what a caller stated, and retires none of it.
+person's candidate never retires that of another person: where both are about one item, the one read
+later opens a conflict. Only a user's replaces that of somebody who is not a user. A candidate is
+trusted less than what a caller stated, and retires none of it.
 """
 
 from __future__ import annotations
@@ -112,29 +113,45 @@ class Candidates:
         self._held = None
 
     def state(
-        self, tx: Transaction, candidate: Candidate, *, turn: Turn, source: str, again: bool = False
+        self,
+        tx: Transaction,
+        candidate: Candidate,
+        *,
+        turn: Turn,
+        source: str,
+        again: bool = False,
+        is_new: bool = True,
     ) -> None:
-        """State one candidate of a turn at the address `source`. `again`: also one whose item an
-        undo has retired."""
+        """State one candidate of a turn at the address `source`. `again`: also one that an undo has
+        taken away, so that its revision is derived from no turn any more. `is_new` False: the turn
+        was stored before, and what an undo has taken away stays so unless `again`."""
         time = tx.now if turn.time_ns is None else turn.time_ns
         draft = self._draft(candidate, turn, source)
         kref = Kref(self._place.project, self._place.spaces, draft.name, candidate.kind)
         item = tx.node_by_kref(str(kref))
         last = last_of(tx, item) if item else None
+        undone = (
+            item is not None
+            and bool(item.props.get("deprecated"))
+            and (last is None or not turns_of(tx, last.id))
+        )
+        if undone and not (again or is_new):
+            return
         if item is not None and last is not None:
             facts = [fact.stored() for fact in draft.facts]
             if _is_read(tx, item, source, facts):
                 return
             same = last.props.get("facts") == facts
-            if _is_later(last, turn.time_ns):
-                if not same and _speaker(last) in ("", turn.speaker.casefold()):
+            other = not same and _is_of_another(tx, item, turn)
+            if _is_later(last, turn.time_ns) and not other:
+                if not same:
                     _mark_turn(tx, last, source)
                 return
-            restored = _was_corrected(tx, last, turn.time_ns) or (again and was_undone(tx, item))
+            restored = _was_corrected(tx, last, turn.time_ns) or (again and undone)
             if same and not restored:
                 self._note_repetition(tx, item, last, time=time, source=source)
                 return
-            if not same and _is_of_another(tx, item, turn):
+            if other and not _outranks(turn, last):
                 self._challenge(tx, kref, draft, source)
                 return
         change = self._ledger.upsert(
@@ -160,7 +177,7 @@ class Candidates:
 
     def _draft(self, candidate: Candidate, turn: Turn, source: str) -> Draft:
         words = [candidate.subject, candidate.predicate]
-        if candidate.rule not in _ONE_VALUE:
+        if not getattr(candidate, "single", candidate.rule in _ONE_VALUE):
             words.append(candidate.value)
         digest = hashlib.blake2b(
             "|".join(w.casefold() for w in words).encode(), digest_size=3
@@ -249,14 +266,14 @@ class Candidates:
             self._held[key] = [*kept, new] if key in new.keys and new.item not in gone else kept
 
 
-def was_undone(tx: Transaction, node: Node) -> bool:
-    """Return whether it was an undo that retired an item or a turn, and not a person."""
-    if not node.props.get("deprecated"):
+def was_undone(tx: Transaction, turn: Node) -> bool:
+    """Return whether it was an undo that retired a turn, and not a person."""
+    if not turn.props.get("deprecated"):
         return False
     rows = tx.rows(
         "SELECT r.op FROM receipt r WHERE r.tx = (SELECT max(tx) FROM log WHERE element = ? AND op"
         " = 'node.set')",
-        (node.id,),
+        (turn.id,),
     )
     return bool(rows) and rows[0][0] == "undo"
 
@@ -309,6 +326,11 @@ def _is_read(tx: Transaction, item: Node, source: str, facts: list[str]) -> bool
         (source, item.id),
     )
     return any(decode(row[0]) == facts for row in rows if row[0])
+
+
+def _outranks(turn: Turn, held: Node) -> bool:
+    """Return whether a user speaks, and the held candidate is not of a user."""
+    return turn.role == "user" and held.props.get(SPEAKER_ROLE) not in (None, "user")
 
 
 def _mark_turn(tx: Transaction, last: Node, source: str) -> None:
