@@ -8,7 +8,8 @@ is the words of somebody else, so that nothing in it is stated by the writer.
     The API host is 10.0.0.9.
 
 A text that is passed on has no reliable end, so that everything after its beginning counts as such:
-a statement that is missed can be made again, and a planted one cannot be told from a true one.
+a statement that is missed can be made again, and nothing distinguishes a planted one from a true
+one.
 """
 
 from __future__ import annotations
