@@ -36,22 +36,23 @@ lint: ready
 	$(BIN)/python -m mypy bench
 	$(BIN)/python -m mypy scripts/mutants.py
 
-# Every scenario of the openCypher TCK, if its feature files are at hand (FEATURES=folder).
+# Every scenario of the openCypher TCK, if its feature files are available (FEATURES=folder).
 FEATURES ?= $(wildcard ../shared/data/tck)
 tck: ready
-	$(if $(FEATURES),$(BIN)/python -m bench tck --features $(FEATURES),@echo "No feature files: say where they are, as in make tck FEATURES=folder.")
+	$(if $(FEATURES),$(BIN)/python -m bench tck --features $(FEATURES),@echo "No feature files: name their folder, as in make tck FEATURES=folder.")
 
 bench: ready
 	$(BIN)/python -m bench all $(if $(DATA),--data $(DATA))
 	$(BIN)/python -m bench table
 
-# The stamp holds the folder that the environment was made in and what it was made from. What is believed is the probe: an environment of
-# another folder, of another lock, or one that cannot import what is needed, is installed into again; nothing else is touched.
+# The stamp holds the folder that the environment was made in and what it was made from. The probe
+# decides: an environment of another folder, of another lock, or one that cannot import what is
+# needed is installed into again; nothing else is touched.
 MADE_FROM := requirements/test.txt requirements/models.txt pyproject.toml
 IDENTITY   = $(CURDIR) $(shell cat $(MADE_FROM) | cksum)
 PARTS     := apsw, msgspec, numpy, Stemmer, re2, typer, rich, pytest, mypy, importlib.util
-TOLD      := ("ruff", "hypothesis", "mcp", "onnxruntime", "tokenizers", "xdist")
-PROBE     := import pathlib, sys, $(PARTS), doxa.cli; assert all(map(importlib.util.find_spec, $(TOLD))); \
+FOUND     := ("ruff", "hypothesis", "mcp", "onnxruntime", "tokenizers", "xdist")
+PROBE     := import pathlib, sys, $(PARTS), doxa.cli; assert all(map(importlib.util.find_spec, $(FOUND))); \
   sys.exit(pathlib.Path(doxa.__file__).resolve() != pathlib.Path("src/doxa/__init__.py").resolve())
 WEIGHTS   := import sys, doxa.models; sys.exit(doxa.models.find_weights() is None)
 
@@ -64,12 +65,12 @@ install:
 	@$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "doxa needs Python 3.11 or newer; set PYTHON=...")'
 	@$(BIN)/python -c 'import pip' 2>/dev/null || $(PYTHON) -m venv --clear $(VENV)
 	$(PIP) install --require-hashes -r requirements/test.txt
-	@$(BIN)/python -c 'import $(PARTS); assert all(map(importlib.util.find_spec, $(TOLD)))' 2>/dev/null \
+	@$(BIN)/python -c 'import $(PARTS); assert all(map(importlib.util.find_spec, $(FOUND)))' 2>/dev/null \
 	  || $(PIP) install --force-reinstall --require-hashes -r requirements/test.txt
 	$(PIP) install --no-deps --no-build-isolation -e .
 	@echo "$(IDENTITY)" > $(STAMP)
 
-# Tried again each time until they are there: without them everything works but the search by meaning.
+# Retried each time until they are there: without them everything works except search by meaning.
 weights:
 	@$(PIP) install --no-deps --no-build-isolation ./weights \
 	  || echo "The embedding model could not be built: doxa searches by words until it is (see weights/README.md)."
@@ -83,7 +84,7 @@ wheel: ready
 	$(VENV)/wheel/bin/python -m pip --disable-pip-version-check -q install --no-deps --no-index --force-reinstall dist/*.whl
 	cd $(VENV)/wheel && bin/python -m doxa.cli demo
 
-# Writes the lock anew from requirements/*.in (needs uv on the path). No address of any index goes into it.
+# Rewrites the lock from requirements/*.in (needs uv on the path). It contains no address of an index.
 LOCK := uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-annotate --no-header --no-emit-index-url --no-emit-find-links
 lock:
 	$(LOCK) requirements/run.in -o requirements/run.txt

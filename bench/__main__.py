@@ -24,11 +24,14 @@ from bench import (
     peers,
     persistence,
     qa,
+    realmem,
     results,
     sensitivity,
     speed,
+    statebench,
     tck,
     updates,
+    vehicle,
 )
 from bench.embedders import local_embedder
 from bench.persistence_parts import FULL, QUICK
@@ -44,6 +47,9 @@ _RECORDED = (
     "locomo-plus",
     "beam",
     "longmemeval",
+    "statebench",
+    "realmem",
+    "vehicle",
     "speed",
     "embedding",
     "ablation",
@@ -172,6 +178,12 @@ def _run(options: argparse.Namespace, embedder: Embedder | None) -> Report:
         return beam.run(options.data, embedder, seed=options.seed)
     if options.command == "longmemeval":
         return longmemeval.run(options.data, embedder, seed=options.seed, limit=options.limit)
+    if options.command == "statebench":
+        return statebench.run(options.data, embedder, seed=options.seed, limit=options.limit)
+    if options.command == "realmem":
+        return realmem.run(options.data, embedder, seed=options.seed)
+    if options.command == "vehicle":
+        return vehicle.run(options.data, embedder, seed=options.seed)
     if options.command == "ablation":
         return ablation.run(options.data, embedder, seed=options.seed)
     if options.command == "sensitivity":
@@ -218,6 +230,9 @@ def _parser() -> argparse.ArgumentParser:
         "locomo-plus",
         "beam",
         "longmemeval",
+        "statebench",
+        "realmem",
+        "vehicle",
         "speed",
         "embedding",
         "ablation",
@@ -246,8 +261,8 @@ def _parser() -> argparse.ArgumentParser:
             )
         if name in _RECORDED:
             _record_options(command)
-        if name == "longmemeval":
-            command.add_argument("--limit", type=int, help="the first so many questions only")
+        if name in ("longmemeval", "statebench"):
+            command.add_argument("--limit", type=int, help="the first so many only")
         if name == "sensitivity":
             command.add_argument(
                 "--only", type=_names, default=(), help="some constants only, as K1,B"

@@ -20,7 +20,16 @@ HISTORY = "history.md"
 
 # Which commands a page shows, by its name in the folder that is named like the document.
 PAGES: dict[str, tuple[str, ...]] = {
-    "recall.md": ("locomo", "locomo-plus", "beam", "longmemeval", "qa"),
+    "recall.md": (
+        "locomo",
+        "locomo-plus",
+        "beam",
+        "statebench",
+        "realmem",
+        "vehicle",
+        "longmemeval",
+        "qa",
+    ),
     "speed.md": ("speed", "embedding", "libraries"),
     "graph.md": ("graph",),
     "persistence.md": ("persistence",),

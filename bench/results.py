@@ -24,7 +24,10 @@ from bench import (
     locomo_plus,
     longmemeval,
     peers,
+    realmem,
     speed,
+    statebench,
+    vehicle,
 )
 from bench.report import Report, configuration, machine, write_json
 from doxa.models import Embedder
@@ -34,6 +37,9 @@ COMMANDS = (
     "locomo",
     "locomo-plus",
     "beam",
+    "statebench",
+    "realmem",
+    "vehicle",
     "speed",
     "embedding",
     "libraries",
@@ -66,6 +72,11 @@ def run_all(
         yield locomo_plus.run(cues, talks, embedder, seed=seed)
     if chats.exists():
         yield beam.run(chats, embedder, seed=seed)
+    for name, bench in (("statebench", statebench), ("realmem", realmem)):
+        if (data / name).exists():
+            yield bench.run(data / name, embedder, seed=seed)
+    if (data / "vehiclemem").exists():
+        yield vehicle.run(data / "vehiclemem", embedder, seed=seed)
     if (data / "longmemeval").exists():
         yield longmemeval.run(data / "longmemeval", embedder, seed=seed)
     if talks.exists() and cues.exists() and chats.exists():

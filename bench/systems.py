@@ -57,19 +57,24 @@ class Systems:
         """Of all turns together."""
         return sum(map(tokens_of, self._texts.values()))
 
-    def rankings(self, question: str, *, limit: int, plain_limit: int | None = None) -> Rankings:
+    def rankings(
+        self,
+        question: str,
+        *,
+        limit: int,
+        plain_limit: int | None = None,
+        until_ns: int | None = None,
+    ) -> Rankings:
         """The first `limit` source ids by every system; of the baselines the first `plain_limit`,
-        if given."""
+        if given. With `until_ns`, only of turns that were said before it."""
         found = {
-            name: _names(self._recall(question, limit=limit, lanes=lanes))
+            name: _names(self._recall(question, limit=limit, lanes=lanes, until_ns=until_ns))
             for name, lanes in self._lanes.items()
         }
-        found.update(
-            {
-                name: ranking[: plain_limit or limit]
-                for name, ranking in self._plain.rankings(question).items()
-            }
-        )
+        for name, ranking in self._plain.rankings(question).items():
+            if until_ns is not None:
+                ranking = [one for one in ranking if (self._turns[one].time_ns or 0) < until_ns]
+            found[name] = ranking[: plain_limit or limit]
         return found
 
     def ask(self, question: str, *, limit: int = 10) -> Recall:
@@ -149,14 +154,25 @@ class Systems:
         }
 
     def _recall(
-        self, question: str, *, limit: int, lanes: Sequence[str], tokens_max: int | None = None
+        self,
+        question: str,
+        *,
+        limit: int,
+        lanes: Sequence[str],
+        tokens_max: int | None = None,
+        until_ns: int | None = None,
     ) -> Recall:
         if self._asked[0] != question:
             self._asked = (question, {})
-        held, key = self._asked[1], (limit, tuple(lanes), tokens_max)
+        held, key = self._asked[1], (limit, tuple(lanes), tokens_max, until_ns)
         if key not in held:
             held[key] = self._memory.recall(
-                question, limit=limit, kinds=("exchange",), lanes=lanes, tokens_max=tokens_max
+                question,
+                limit=limit,
+                kinds=("exchange",),
+                lanes=lanes,
+                tokens_max=tokens_max,
+                until=until_ns,
             )
         return held[key]
 

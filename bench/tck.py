@@ -22,7 +22,7 @@ from doxa.cypher.errors import QueryError
 from doxa.cypher.semantics.signatures import ProcedureSignature
 from doxa.query.core.comparison import group_key
 from doxa.query.engine import Plan, QueryEngine
-from doxa.query.procedures.registry import Procedure, Registry
+from doxa.query.procedures.registry import RegisteredProcedure, Registry
 from doxa.store import Identity, Store
 
 _TESTER = Identity("tck", "operator")
@@ -290,7 +290,7 @@ def _python(value: Any) -> Any:
     return float("nan") if kind == "float" and inner == "NaN" else inner
 
 
-def _procedure(text: str, table: list[list[str]]) -> Procedure:
+def _procedure(text: str, table: list[list[str]]) -> RegisteredProcedure:
     """test.my.proc(name :: STRING?) :: (city :: STRING?): the rows whose first cells equal the
     arguments."""
     name, _, rest = text.rstrip(":").partition("(")
@@ -307,7 +307,7 @@ def _procedure(text: str, table: list[list[str]]) -> Procedure:
             if [group_key(_like(v, g)) for v, g in zip(row, given, strict=False)] == wanted
         ]
 
-    return Procedure(ProcedureSignature(name.strip(), args, outs), call)
+    return RegisteredProcedure(ProcedureSignature(name.strip(), args, outs), call)
 
 
 def _like(value: Any, given: Any) -> Any:

@@ -1,8 +1,8 @@
 """The changes that a mutation run tries: each is one small fault in one syntax tree.
 
 A change is found by its position in a fixed walk over the tree, so that a number names it: parse
-the file, list the changes, apply the one with that number. Texts, annotations, imports, assertions
-and `__all__` are left alone: a fault there is a spelling, not a behaviour.
+the file, list the changes, apply the one with that number. Texts, annotations, type variables,
+imports, assertions and `__all__` are left alone: a fault there is a spelling, not a behaviour.
 
     comparison    < to <=, == to !=, in to not in, is to is not, ...
     logic         and to or, not x to x, a condition to its negation
@@ -136,6 +136,8 @@ def _children(node: ast.AST) -> Iterator[ast.AST]:
 
 
 def _is_for_types(node: ast.AST) -> bool:
+    if isinstance(node, ast.Call):
+        return isinstance(node.func, ast.Name) and node.func.id == "TypeVar"
     return isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test)
 
 

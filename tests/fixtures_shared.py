@@ -12,7 +12,7 @@ import pytest
 
 from doxa.app import Memory, open_memory
 from doxa.models import Embedder, HashEmbedder, find_weights, load_minilm
-from doxa.store.schema import VECTORS_NUMBERED
+from doxa.store.migration.schema import VECTORS_NUMBERED
 
 # Names that would pass for what doxa itself says of a hit, if they stood unquoted.
 SPOOFS = (

@@ -1,5 +1,5 @@
-"""Every procedure that is a verb of beliefs, with arguments of every kind: rows, or an error of
-ours."""
+"""Every procedure that is a verb of beliefs, with arguments of every kind: rows, or a
+DoxaError."""
 
 from __future__ import annotations
 
@@ -154,21 +154,28 @@ def test_a_query_reads_no_file_and_erases_nothing(memory: doxa.Memory, tmp_path:
         memory.run("CALL doxa.forget('kref://shop/deploys', {erase: true})").records()
 
 
-def test_an_empty_project_is_the_sessions_in_every_procedure_that_writes(tmp_path: Path) -> None:
+def test_a_project_is_the_sessions_all_or_a_name_and_never_empty(tmp_path: Path) -> None:
     with doxa.open(tmp_path / "m.db", embedder=None, role="operator", project="shop") as made:
 
         def kref(call: str) -> str:
             return str(made.run(f"CALL doxa.{call} YIELD kref RETURN kref").single())
 
-        assert kref("revise(['ana','age',5],'',{project:''})").startswith("kref://shop/")
-        made.remember("We deploy on Thursdays", name="day")
-        day = "kref://shop/day.fact"
-        later = kref(f"supersede('{day}', 'We deploy on Fridays', {{project: '', name: 'later'}})")
-        assert later.startswith("kref://shop/later.fact")
-        assert kref("remember('The bank is open', {project: '', name: 'b'})").startswith(
-            "kref://shop/b.fact"
-        )
-        assert kref("remember('The port is open', {project: null})").startswith("kref://shop/")
+        assert kref("revise(['ana','age',5],'',{project: null})").startswith("kref://shop/")
+        assert kref("remember('The port is open', {name: 'p'})").startswith("kref://shop/p.fact")
+        assert kref("remember('The port is shut', {project: 'bay'})").startswith("kref://bay/")
+        port = "kref://shop/p.fact"
+        assert kref("recall('port', {limit: 1})").startswith(port)
+        everywhere = made.run("CALL doxa.recall('port', {project: '*'}) YIELD kref").records()
+        assert len(everywhere) == 2
+        for call in (
+            "revise(['ana','age',6],'',{project: ''})",
+            f"supersede('{port}', 'The port is busy', {{project: '', name: 'later'}})",
+            "remember('The bank is open', {project: ''})",
+            "recall('port', {project: ''})",
+            "rules('')",
+        ):
+            with pytest.raises(DoxaError, match="cannot be empty"):
+                made.run(f"CALL doxa.{call}").records()
 
 
 def test_no_project_may_be_said_of_a_revision(tmp_path: Path) -> None:

@@ -330,7 +330,7 @@ def test_where_the_file_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
         assert Path(memory.store.path) == default_path()
         assert (
             len(list(default_path().parent.iterdir())) > 1
-        )  # the write-ahead log beside it holds the same texts
+        )  # the write-ahead log next to it holds the same texts
         for file in default_path().parent.iterdir():
             assert stat.S_IMODE(file.stat().st_mode) == 0o600
     monkeypatch.setenv("DOXA_DB", str(tmp_path / "new" / "mine.db"))

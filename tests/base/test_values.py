@@ -25,6 +25,7 @@ from doxa.base.values import (
     decode,
     decode_properties,
     encode_properties,
+    float_text,
     same_value,
 )
 
@@ -135,3 +136,10 @@ def test_list_and_property_limits() -> None:
     with pytest.raises(LimitError) as caught:
         encode_properties({f"p{i}": part for i in range(4)}, owner="x")
     assert caught.value.fields["limit_bytes"] == PROPERTIES_BYTES_MAX
+
+
+@given(st.floats())
+def test_the_text_of_a_float_reads_as_the_same_float(value: float) -> None:
+    text = float_text(value)
+    assert float(text) == value or (math.isnan(value) and text == "NaN")
+    assert not math.isinf(value) or text in ("Infinity", "-Infinity")

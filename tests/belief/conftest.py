@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 import doxa
+from doxa.store import Store, check, digest, replayed_digest, verify_log
 from tests.fixtures_shared import opened
 
 
@@ -17,3 +18,12 @@ def memory(tmp_path: Path) -> Iterator[doxa.Memory]:
         yield made
         assert made.check() == []
         made.verify()
+
+
+@pytest.fixture
+def sound(believing: Store) -> Iterator[None]:
+    """After each test the store proves itself."""
+    yield
+    assert check(believing) == []
+    verify_log(believing)
+    assert digest(believing) == replayed_digest(believing)

@@ -4,6 +4,7 @@ position."""
 from __future__ import annotations
 
 import unicodedata
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -187,3 +188,26 @@ def test_a_slug_can_stand_in_an_address_or_is_empty(text: str) -> None:
 def test_slug() -> None:
     assert slug("We deploy on Thursdays!") == "we-deploy-on-thursdays"
     assert slug("…!?") == ""
+
+
+@pytest.mark.parametrize(
+    ("build", "most"),
+    [
+        (lambda count: "kref://" + "p" * count, NAME_CHARS_MAX),
+        (lambda count: "kref://p/" + "n" * count + ".fact", NAME_CHARS_MAX),
+        (lambda count: "kref://p" + "/a" * (count - 1), KREF_SEGMENTS_MAX),
+        (lambda count: "kref://p/n.fact?t=" + "t" * count, TAG_CHARS_MAX),
+        (lambda count: _of_length(count), KREF_CHARS_MAX),
+    ],
+)
+def test_an_address_is_as_long_as_the_limits_allow(build: Callable[[int], str], most: int) -> None:
+    assert str(parse_kref(build(most))) == build(most)
+    with pytest.raises(KrefError):
+        parse_kref(build(most + 1))
+
+
+def _of_length(count: int) -> str:
+    """An address of so many characters in segments of 100."""
+    rest = count - len("kref://")
+    path = "/".join(["s" * 100] * (rest // 101))
+    return f"kref://{path}/" + "e" * (rest - len(path) - 1)

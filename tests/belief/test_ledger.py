@@ -1,16 +1,18 @@
-"""Every belief operation: what it changes, what it says it changed, and under which receipt."""
+"""Every belief operation: what it changes, what it reports, and under which receipt."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
-from typing import Any
 
 import pytest
 
 from doxa.base.clock import FakeClock, format_time
 from doxa.base.errors import ConflictError, InputError, LimitError, NotFoundError, RoleError
-from doxa.base.limits import FACTS_PER_REVISION_MAX
+from doxa.base.limits import (
+    FACTS_PER_REVISION_MAX,
+    SENTENCE_ATOMS_MAX,
+    SENTENCES_PER_REVISION_MAX,
+)
 from doxa.base.temporal import Date
 from doxa.belief import (
     Change,
@@ -19,58 +21,19 @@ from doxa.belief import (
     Ledger,
     Place,
     Revision,
-    TagMove,
     declare,
     draft_kref,
     parse_kref,
     read_any,
     require,
     resolve,
-    revisions_of,
-    tag_moves,
     tagged_at,
 )
-from doxa.store import Store, check, digest, replayed_digest, verify_log
+from doxa.logic.sentence import And, Atom
+from doxa.store import Store, verify_log
+from tests.belief.shop import HOST, PORT, USES, K, draft, moves, read, summaries
 
-K = "kref://shop/db.decision"
-USES, PORT, HOST = (
-    Fact("db", "is", "postgres"),
-    Fact("db", "port", 5432),
-    Fact("db", "remote", True),
-)
-
-
-def draft(summary: str = "we use postgres", *facts: Fact, name: str = "db", **more: Any) -> Draft:
-    return Draft(summary, project="shop", name=name, kind="decision", facts=facts, **more)
-
-
-def read(store: Store, kref: str) -> Revision:
-    with store.read() as snapshot:
-        found = read_any(snapshot, resolve(snapshot, parse_kref(kref)))
-    assert isinstance(found, Revision)
-    return found
-
-
-def summaries(store: Store, kref: str = K) -> list[str]:
-    with store.read() as snapshot:
-        return [
-            str(node.props["summary"])
-            for node in revisions_of(snapshot, require(snapshot, parse_kref(kref)).id)
-        ]
-
-
-def moves(store: Store, kref: str = K) -> list[TagMove]:
-    with store.read() as snapshot:
-        return tag_moves(snapshot, require(snapshot, parse_kref(kref)))
-
-
-@pytest.fixture(autouse=True)
-def sound(believing: Store) -> Any:
-    """After each test the store proves itself."""
-    yield
-    assert check(believing) == []
-    verify_log(believing)
-    assert digest(believing) == replayed_digest(believing)
+pytestmark = pytest.mark.usefixtures("sound")
 
 
 def test_declaring_twice_changes_nothing(believing: Store) -> None:
@@ -502,209 +465,9 @@ def test_a_retired_belief_that_supersedes_another_is_believed_again(
     )
 
 
-# Undo
-
-
-def test_undo_and_undo_of_undo(ledger: Ledger, believing: Store) -> None:
-    made = ledger.put(draft("one", USES))
-    revised = ledger.put(draft("two", PORT))
-    undone = ledger.undo(revised.change or 0)
-    assert (undone.action, undone.reason, read(believing, K).number) == (
-        "undone",
-        f"change {revised.change}",
-        1,
-    )
-    assert read(believing, K + "?r=2").status == "superseded"
-    ledger.undo(undone.change or 0)
-    assert read(believing, K).number == 2
-    with pytest.raises(ConflictError):
-        ledger.undo(made.change or 0)
-    tagged = ledger.tag(K, "mine")
-    ledger.undo(tagged.change or 0)
-    assert read(believing, K).tags == ("current",)
-    deprecated = ledger.deprecate(K)
-    ledger.undo(deprecated.change or 0)
-    assert read(believing, K).status == "current"
-
-
-def test_undo_of_an_expansion_retires_the_item(ledger: Ledger, believing: Store) -> None:
-    made = ledger.expand(draft("one", USES))
-    undone = ledger.undo(made.change or 0)
-    assert read(believing, K + "?r=1").status == "deprecated"
-    ledger.undo(undone.change or 0)
-    assert read(believing, K).status == "current"
-    assert ledger.put(draft("two")).kref == K + "?r=2"
-
-
-def test_undo_is_refused_after_a_later_change(ledger: Ledger, believing: Store) -> None:
-    first = ledger.put(draft("one"))
-    second = ledger.put(draft("two"))
-    with pytest.raises(ConflictError) as caught:
-        ledger.undo(first.change or 0)
-    assert caught.value.fields["change"] == first.change
-    assert caught.value.fields["later"] == second.change
-    ledger.tag(K + "?r=1", "mine")
-    ledger.tag(K + "?r=2", "mine")
-    untagged = ledger.untag(K, "mine")
-    ledger.tag(K + "?r=1", "mine")
-    with pytest.raises(ConflictError, match="the tag mine"):
-        ledger.undo(untagged.change or 0)
-    assert [
-        move.kref for move in moves(believing) if move.until is None and move.tag == "mine"
-    ] == [K + "?r=1"]
-    deprecated = ledger.deprecate(K)
-    ledger.restore(K)
-    with pytest.raises(ConflictError):
-        ledger.undo(deprecated.change or 0)
-
-
-@pytest.mark.parametrize("change", [0, -1, 999, 2**70, "1", None])
-def test_undo_of_nothing_is_refused(ledger: Ledger, change: Any) -> None:
-    with pytest.raises(NotFoundError, match="no change"):
-        ledger.undo(change)
-
-
-# Edges, artifacts, bundles
-
-
-def test_links(ledger: Ledger, believing: Store) -> None:
-    ledger.put(draft("one"))
-    ledger.put(draft("two", name="other"), links=[("DEPENDS_ON", K)])
-    linked = ledger.link(
-        "kref://shop/other.decision", K, kind="REFERENCED", metadata={"why": "said so"}
-    )
-    assert (linked.action, linked.reason) == ("linked", f"REFERENCED {K}?r=1")
-    with believing.read() as snapshot:
-        node = resolve(snapshot, parse_kref("kref://shop/other.decision"))
-        assert [(edge.type, edge.props) for edge in snapshot.edges_out(node.id)] == [
-            ("DEPENDS_ON", {}),
-            ("REFERENCED", {"why": "said so"}),
-        ]
-    assert ledger.unlink("kref://shop/other.decision", K, kind="REFERENCED").action == "unlinked"
-    assert ledger.unlink("kref://shop/other.decision", K, kind="REFERENCED").action == "unchanged"
-    for bad in ("", "depends_on", "A B", "É", "1A", "A" * 65, None):
-        with pytest.raises(InputError, match="edge type"):
-            ledger.link("kref://shop/other.decision", K, kind=bad)  # type: ignore[arg-type]
-    with pytest.raises(NotFoundError):
-        ledger.put(
-            draft("three", name="third"), links=[("DEPENDS_ON", "kref://shop/none.decision")]
-        )
-    with pytest.raises(NotFoundError):
-        read(believing, "kref://shop/third.decision")
-
-
-def test_artifacts(ledger: Ledger, believing: Store) -> None:
-    ledger.put(draft("one"))
-    made = ledger.attach(K, "log.txt", location="/data/log.txt", sha256="ab" * 32, size_bytes=5)
-    assert made.kref == K + "?r=1&a=log.txt"
-    with believing.read() as snapshot:
-        node = require(snapshot, parse_kref(made.kref))
-        assert node.labels == ("Artifact",)
-        assert node.props == {
-            "kref": made.kref,
-            "name": "log.txt",
-            "location": "/data/log.txt",
-            "sha256": "ab" * 32,
-            "size_bytes": 5,
-        }
-    undone = ledger.undo(made.change or 0)
-    with believing.read() as snapshot:
-        assert snapshot.node_by_kref(made.kref) is None
-    redone = ledger.undo(undone.change or 0)
-    with believing.read() as snapshot:
-        again = require(snapshot, parse_kref(made.kref))
-        assert (again.id, again.labels, again.props) == (node.id, node.labels, node.props)
-        assert [
-            edge.dst
-            for edge in snapshot.edges_out(resolve(snapshot, parse_kref(K)).id, "HAS_ARTIFACT")
-        ] == [node.id]
-    undone = ledger.undo(redone.change or 0)
-    other = ledger.attach(K, "log.txt", location="/data/other.txt")
-    with pytest.raises(ConflictError, match="is there again"):
-        ledger.undo(undone.change or 0)
-    with believing.read() as snapshot:
-        assert require(snapshot, parse_kref(other.kref)).props["location"] == "/data/other.txt"
-
-
-def test_bundles(ledger: Ledger, believing: Store, clock: FakeClock) -> None:
-    bundle = "kref://shop/release.bundle"
-    ledger.put(draft("one"))
-    ledger.put(draft("two", name="other"))
-    made = ledger.bundle(bundle, add=[K, "kref://shop/other.decision", K])
-    clock.advance(seconds=1)
-    assert ledger.bundle(bundle, add=[K]).action == "unchanged"
-    assert ledger.bundle(bundle, remove=[K]).action == "grouped"
-    with believing.read() as snapshot:
-        node = require(snapshot, parse_kref(bundle))
-        assert "Bundle" in node.labels
-        names = [
-            snapshot.node(edge.dst).props["name"] for edge in snapshot.edges_out(node.id, "MEMBER")
-        ]  # type: ignore[union-attr]
-        assert names == ["other"]
-        assert len(snapshot.edges_as_of(node.id, made.time, kind="MEMBER")) == 2
-    with pytest.raises(InputError, match="not a bundle"):
-        ledger.bundle(K, add=[])
-    with pytest.raises(NotFoundError):
-        ledger.bundle(bundle, add=["kref://shop/none.decision"])
-
-
-def test_a_bundle_has_a_limit(ledger: Ledger, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("doxa.belief.ledger.BUNDLE_MEMBERS_MAX", 1)
-    ledger.put(draft("one"))
-    ledger.put(draft("two", name="other"))
-    with pytest.raises(LimitError) as caught:
-        ledger.bundle("kref://shop/release.bundle", add=[K, "kref://shop/other.decision"])
-    assert caught.value.fields["limit_items"] == 1
-
-
-# Erasure
-
-
-def test_erasing_a_revision_never_frees_its_number(ledger: Ledger, believing: Store) -> None:
-    for summary in ("one", "two", "three zqxcanary"):
-        ledger.put(draft(summary))
-    assert ledger.erase([K + "?r=3"]).reason == "1 elements"
-    assert ledger.put(draft("four")).kref == K + "?r=4"
-    ledger.tag(K + "?r=2", "old")
-    ledger.erase([K + "?t=old"])
-    assert summaries(believing) == ["one", "four"]
-    ledger.erase([K + "?r=4", K + "?r=1"])
-    assert ledger.put(draft("five")).kref == K + "?r=5"
-    folder = Path(believing.path)
-    assert all(
-        b"zqxcanary" not in found.read_bytes() for found in folder.parent.glob(folder.name + "*")
-    )
-
-
-def test_erasing_an_artifact_keeps_its_revision(ledger: Ledger, believing: Store) -> None:
-    ledger.put(draft("one"))
-    made = ledger.attach(K, "log.txt", location="/data/zqxcanary")
-    ledger.erase([made.kref])
-    assert read(believing, K).summary == "one"
-    with pytest.raises(NotFoundError):
-        ledger.erase([made.kref])
-
-
-def test_erasing_an_item_takes_all_of_it_and_needs_an_operator(
-    ledger: Ledger, agent: Ledger, believing: Store
-) -> None:
-    change = ledger.put(draft("one zqxcanary", Fact("a", "b", "zqxcanary2")))
-    ledger.put(draft("two"))
-    with pytest.raises(RoleError):
-        agent.erase([K])
-    assert read(believing, K).summary == "two"
-    assert ledger.erase([K]).reason == "3 elements"
-    with pytest.raises(NotFoundError):
-        read(believing, K)
-    with pytest.raises(ConflictError, match="erased"):
-        ledger.undo(change.change or 0)
-    path = Path(believing.path)
-    assert all(
-        b"zqxcanary" not in found.read_bytes() for found in path.parent.glob(path.name + "*")
-    )
-
-
 # Refusals
+
+ATOM = Atom("s", "p", 1)
 
 
 @pytest.mark.parametrize(
@@ -732,6 +495,11 @@ def test_erasing_an_item_takes_all_of_it_and_needs_an_operator(
         (Draft("x", facts=(Fact("s", "p", None),)), InputError),
         (Draft("x", facts=(Fact("\ud800", "p", 1),)), InputError),  # type: ignore[arg-type]
         (Draft("x", facts=(Fact("s", "p", 1),) * (FACTS_PER_REVISION_MAX + 1)), LimitError),
+        (Draft("x", sentences="[1]"), InputError),  # type: ignore[arg-type]
+        (Draft("x", sentences=5), InputError),  # type: ignore[arg-type]
+        (Draft("x", sentences=(["s", "p"],)), InputError),  # type: ignore[arg-type]
+        (Draft("x", sentences=(ATOM,) * (SENTENCES_PER_REVISION_MAX + 1)), LimitError),
+        (Draft("x", sentences=(And((ATOM,) * (SENTENCE_ATOMS_MAX + 1)),)), LimitError),
         (Draft("x" * 2_000_000), LimitError),
     ],
 )
@@ -744,6 +512,13 @@ def test_unusable_drafts_write_nothing(
             call(bad)
         assert caught.value.next_step
     assert verify_log(believing) == before
+
+
+def test_as_much_as_the_limits_allow_is_written(ledger: Ledger) -> None:
+    facts = tuple(Fact("s", "p", number) for number in range(FACTS_PER_REVISION_MAX))
+    assert ledger.put(draft("facts", *facts, name="f")).gained == facts
+    sentences = tuple(Atom("s", "q", number) for number in range(SENTENCES_PER_REVISION_MAX))
+    assert ledger.put(draft("sentences", name="s", sentences=sentences)).action == "created"
 
 
 def test_a_missing_address_says_what_is_there(ledger: Ledger, believing: Store) -> None:

@@ -1,4 +1,4 @@
-"""What gives way to what, wherever it is: rewriting, windows of validity, trust, and the same
+"""What is retracted for what, wherever it is: rewriting, windows of validity, trust, and the same
 checks when something comes back."""
 
 from __future__ import annotations

@@ -8,12 +8,13 @@ from typing import Any
 
 import pytest
 
+import doxa
 from doxa.base.errors import ConstraintError, InputError, NotFoundError, RoleError
 from doxa.base.ids import NodeId
 from doxa.belief import Draft, Ledger, parse_kref, read_any, require, resolve
 from doxa.belief.graph import RESERVED_EDGES
 from doxa.store import Identity, Node, Store, Transaction, check, digest, replayed_digest
-from doxa.store.log import read_start
+from doxa.store.log_writer import read_start
 
 A, D = "kref://shop/a.fact", "kref://shop/d.fact"
 BOT, ANA = Identity("bot", "agent"), Identity("ana", "operator")
@@ -280,3 +281,17 @@ def test_what_is_at_an_address_is_what_the_address_says(shop: Store, agent: Ledg
     ):
         with pytest.raises((NotFoundError, InputError, ConstraintError)):
             call()
+
+
+@pytest.mark.parametrize("label", ["Project", "Space", "Thread", "Item", "Conflict"])
+def test_nodes_of_others_with_such_a_label_are_theirs(memory: doxa.Memory, label: str) -> None:
+    """Only what has an address is guarded: a graph may have items or projects of its own."""
+    memory.run(f"CREATE (n:{label} {{name: 5, space: [1], opened: 'x', project: true}})")
+    memory.run(f"MATCH (n:{label}) SET n.name = 'six', n.kind = 7, n.other = 1 REMOVE n.space")
+    memory.run(f"MATCH (n:{label}) WHERE n.kref IS NULL CREATE (n)-[:OF]->(:{label} {{name: 1}})")
+    (row,) = memory.run(
+        f"MATCH (n:{label})-[:OF]->(m) RETURN n.name AS name, n.kind AS kind, m.name AS other"
+    ).records()
+    assert dict(row) == {"name": "six", "kind": 7, "other": 1}
+    memory.run(f"MATCH (n:{label}) WHERE n.kref IS NULL DETACH DELETE n")
+    assert memory.run(f"MATCH (n:{label}) WHERE n.name = 'six' RETURN n").records() == []

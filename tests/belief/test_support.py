@@ -1,5 +1,5 @@
-"""Grounds of beliefs: one of several is enough, a set only whole, a circle none; what falls is
-tagged with its cause and comes back."""
+"""Grounds of beliefs: one of several is enough, a set only whole, a circle none; what loses its
+support is tagged with the cause and comes back."""
 
 from __future__ import annotations
 

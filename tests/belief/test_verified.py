@@ -1,4 +1,4 @@
-"""What an operator verified gives way to no agent, by whatever verb or query."""
+"""No agent retracts what an operator verified, by whatever verb or query."""
 
 from __future__ import annotations
 

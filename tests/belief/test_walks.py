@@ -77,7 +77,7 @@ def test_depths_outside_the_limit_are_refused(web: Store, depth: Any) -> None:
             shortest_path(snapshot, k("a"), k("b"), depth=depth)
         assert (
             impact(snapshot, k("a"), depth=None).cut == ""
-        )  # what rests on a belief is asked for without a bound
+        )  # what depends on a belief is asked for without a bound
 
 
 def test_unknown_direction_and_start(web: Store) -> None:
@@ -98,7 +98,7 @@ def test_impact_follows_support_of_all_revisions(web: Store, ledger: Ledger) -> 
         assert walk.cut.startswith("stopped at depth 3")
         assert impact(snapshot, r("a", 2)).steps == ()
         assert names(impact(snapshot, r("a"), depth=1)) == [("b", 1)]
-        assert impact(snapshot, k("x")).steps == ()  # a mention is no support
+        assert impact(snapshot, k("x")).steps == ()  # a mention is not support
         assert names(provenance(snapshot, k("d"))) == [("c", 1), ("b", 2), ("a", 3)]
 
 

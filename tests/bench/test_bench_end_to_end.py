@@ -194,7 +194,7 @@ def test_small_speed_runs_end_with_figures() -> None:
     assert report.figures["scale.300.vector.recall_at_10"] == 1.0
     assert (
         report.figures["scale.300.recall.recall_at_10"] > 0.9
-    )  # neighbours lift a few that were no candidates
+    )  # neighbours lift a few that were not candidates
     assert report.figures["scale.300.disk.bytes_per_exchange"] > 0
     assert report.figures["revise.per_s"] > 0
     assert report.figures["graph.two_hops.reached_mean"] > 0

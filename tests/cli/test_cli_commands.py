@@ -329,7 +329,7 @@ def test_every_format_is_imported_once(run: Run, name: str, added: int | None) -
     assert (again["added"], again["known"]) == (0, first["added"])
     assert run(
         "doctor", exit=0 if find_weights() is None else 1
-    )  # vectors are due where there is a model
+    )  # vectors are pending where there is a model
 
 
 def test_forget_shows_first(run: Run) -> None:

@@ -254,7 +254,7 @@ def test_addresses_are_explained_and_what_is_not_there_is_said(run: Run, tmp_pat
         receipts = len(memory.log(limit=100))
     run("policy", "explain", kref)
     with opened(tmp_path / "m.db", embedder=None) as memory:
-        assert len(memory.log(limit=100)) == receipts  # looking is no access
+        assert len(memory.log(limit=100)) == receipts  # looking is not an access
 
 
 def test_trying_policies_writes_nothing(run: Run, tmp_path: Path) -> None:

@@ -56,7 +56,7 @@ def test_users_come_and_go(db: Path) -> None:
     assert doxa(db, "users", "remove", "bot", "--label", "other")[0] == 3
     assert doxa(db, "users", "remove", "bot", "--label", "ci") == (0, "removed: 1\n", "")
     assert known.verify_token(token.strip()) is None
-    assert not db.exists()  # who may log in is no part of the memory
+    assert not db.exists()  # who may log in is not part of the memory
 
 
 def test_secrets_are_neither_arguments_nor_kept(db: Path) -> None:

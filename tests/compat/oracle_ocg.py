@@ -1,6 +1,6 @@
 """ocg, another Cypher engine, behind its input and output, in the oracles' own environment. Each
 line in is `[graph, [query, ...]]`; each line out is a list with `["rows", [[value, ...], ...]]` or
-`["error", text]` for each query. Elements and paths are told by the numbers in `i`.
+`["error", text]` for each query. Elements and paths are identified by the numbers in `i`.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def told(value: Any) -> Any:
 def answer(graph: Any, text: str) -> list[Any]:
     try:
         return ["rows", [[told(value) for value in row.values()] for row in graph.execute(text)]]
-    except BaseException as error:  # a panic of the engine is no Exception
+    except BaseException as error:  # a panic of the engine is not an Exception
         if isinstance(error, (KeyboardInterrupt, SystemExit)):
             raise
         return ["error", str(error)[:300]]

@@ -159,3 +159,11 @@ def test_attempts_at_patterns_stay_linear(unit: str) -> None:
         return made
 
     assert calls(50) < 20 * calls(5)
+
+
+@pytest.mark.parametrize("comment", ["/* c */", "// d\n", "/* c */ // d\n"])
+def test_a_column_is_named_without_the_comments_after_it(comment: str) -> None:
+    name = "'//' + n { .x /* inner */ }"
+    text = f"MATCH (n) RETURN {name} {comment} LIMIT 1"
+    assert name in str(parse(text))
+    assert "c */ /" not in str(parse(text)) and "// d" not in str(parse(text))

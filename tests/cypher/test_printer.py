@@ -76,7 +76,7 @@ def _grow(inner: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
         st.builds(t.Slice, inner, st.none() | inner, st.none() | inner),
         st.lists(inner, max_size=3).map(lambda items: t.ListOf(tuple(items))),
         st.lists(st.tuples(NAMES, inner), max_size=2).map(lambda items: t.MapOf(tuple(items))),
-        st.builds(t.Not, inner),
+        st.builds(t.Negation, inner),
         st.builds(_chain, st.sampled_from(["AND", "OR", "XOR"]), several),
         st.builds(
             lambda a, b, op: t.Comparison((a, b), (op,)),
@@ -130,7 +130,7 @@ def _grow(inner: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
 EXPRESSIONS = st.recursive(
     LITERALS
     | NAMES.map(t.Variable)
-    | NAMES.map(t.Parameter)
+    | NAMES.map(t.ParameterRef)
     | st.just(t.Call("count", (), star=True)),
     _grow,
     max_leaves=8,
@@ -183,7 +183,7 @@ QUERIES = st.builds(
 )
 PROPERTY_NAMES = st.lists(NAMES, min_size=1, max_size=3).map(tuple)
 TARGETS = st.builds(t.SchemaTarget, st.booleans(), NAMES, st.tuples(NAMES), PROPERTY_NAMES)
-RULES = st.none() | NAMES | NAMES.map(t.Parameter)
+RULES = st.none() | NAMES | NAMES.map(t.ParameterRef)
 REQUIREMENTS = st.sampled_from(["unique", "key", "exists"]).map(
     lambda kind: (kind, ())
 ) | st.one_of(
@@ -211,7 +211,7 @@ SCHEMA = st.one_of(
     st.builds(
         t.DropSchema,
         st.sampled_from(["INDEX", "CONSTRAINT"]),
-        NAMES | NAMES.map(t.Parameter),
+        NAMES | NAMES.map(t.ParameterRef),
         st.booleans(),
     ),
     st.builds(

@@ -118,13 +118,11 @@ def found_in_page(path: Path) -> list[str]:
     ]
 
 
-def found_in_module(path: Path) -> list[str]:
+def found_in_module(path: Path, *, strings: bool) -> list[str]:
     name = path.relative_to(ROOT)
     return [
         f"{name}:{first + line}: {words!r}; write: {instead}"
-        for first, text in prose_of_module(
-            path.read_text(), strings=READS_ENGLISH not in path.parts
-        )
+        for first, text in prose_of_module(path.read_text(), strings=strings)
         for line, words, instead in hits(text)
     ]
 
@@ -135,6 +133,12 @@ for _path in sorted((ROOT / "src" / "doxa").rglob("*.py")):
     _package = _path.relative_to(ROOT / "src" / "doxa").parts[0].removesuffix(".py")
     MODULES.setdefault("doxa" if _package == "__init__" else _package, []).append(_path)
 MODULES["bench"] = sorted((ROOT / "bench").glob("*.py"))
+MODULES["scripts"] = sorted((ROOT / "scripts").glob("*.py"))
+# The strings of tests are data: sentences to be read, and words that must not occur.
+TEST_MODULES: dict[str, list[Path]] = {}
+for _path in sorted((ROOT / "tests").rglob("*.py")):
+    TEST_MODULES.setdefault(str(_path.parent.relative_to(ROOT)), []).append(_path)
+RECIPES = [ROOT / "Makefile", *sorted((ROOT / "scripts").glob("*.sh"))]
 
 
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: str(path.relative_to(ROOT)))
@@ -145,8 +149,24 @@ def test_a_page_uses_the_fields_words(path: Path) -> None:
 
 @pytest.mark.parametrize("package", MODULES)
 def test_a_package_uses_the_fields_words(package: str) -> None:
-    found = [one for path in MODULES[package] for one in found_in_module(path)]
+    strings = package != READS_ENGLISH
+    found = [one for path in MODULES[package] for one in found_in_module(path, strings=strings)]
     assert len(found) <= ALLOWED.get(package, 0), "\n".join(found)
+
+
+@pytest.mark.parametrize("folder", TEST_MODULES)
+def test_the_prose_of_tests_uses_the_fields_words(folder: str) -> None:
+    found = [one for path in TEST_MODULES[folder] for one in found_in_module(path, strings=False)]
+    assert not found, "\n".join(found)
+
+
+@pytest.mark.parametrize("path", RECIPES, ids=lambda path: path.name)
+def test_a_recipe_uses_the_fields_words(path: Path) -> None:
+    found = [
+        f"{path.name}:{line + 1}: {words!r}; write: {instead}"
+        for line, words, instead in hits(path.read_text())
+    ]
+    assert not found, "\n".join(found)
 
 
 def test_an_allowance_is_of_something_that_exists() -> None:

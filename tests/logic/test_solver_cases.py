@@ -117,6 +117,25 @@ def test_steps_are_limited(monkeypatch: pytest.MonkeyPatch) -> None:
     assert world_of(many, free) is not None
 
 
+def test_a_clause_that_is_looked_at_is_a_step(monkeypatch: pytest.MonkeyPatch) -> None:
+    for steps, sentences in ((1, [A]), (2, [A, B]), (3, [Or((A, B))])):
+        monkeypatch.setattr(solver, "SOLVER_STEPS_MAX", steps)
+        assert world_of(sentences, free) is not None
+        monkeypatch.setattr(solver, "SOLVER_STEPS_MAX", steps - 1)
+        with pytest.raises(LimitError):
+            world_of(sentences, free)
+
+
+def test_what_the_model_satisfies_needs_no_search(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nor what one more true atom satisfies, if all that names it stays true."""
+    theory = Theory(one_colour, [A, Implies(C, A)])
+    monkeypatch.setattr(solver, "SOLVER_STEPS_MAX", 0)
+    assert theory.add(Or((A, B))) and theory.add(Not(RED)) and theory.allows(A)
+    assert theory.add(BLUE) and theory.add(Or((BLUE, C)))
+    with pytest.raises(LimitError):
+        theory.add(Not(BLUE))
+
+
 FORMS: dict[str, Callable[[object], object]] = {
     "not": lambda inner: {"not": inner},
     "and, first": lambda inner: {"and": [inner, ["it", "b", True]]},
@@ -134,6 +153,7 @@ def test_depth_is_counted_in_every_form(form: str) -> None:
     for _ in range(min(SENTENCE_DEPTH_MAX, SENTENCE_ATOMS_MAX - 1)):
         value = FORMS[form](value)
     sentence = parse_sentence(value)
+    assert parse_sentence(sentence) == sentence
     with pytest.raises(LimitError):
         parse_sentence(FORMS[form](value))
     with pytest.raises(LimitError):

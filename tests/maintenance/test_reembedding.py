@@ -25,7 +25,7 @@ from doxa.maintenance.embedding import Reembedding, parts
 from doxa.models import HashEmbedder
 from doxa.models.cache import CachedEmbedder
 from doxa.store import Store, pack_part
-from doxa.store.schema import FORMAT, MIGRATIONS
+from doxa.store.migration.schema import FORMAT, MIGRATIONS
 from tests.fixtures_shared import as_format_6, opened
 
 TABLES = ("vector", "vector_code", "vector_next", "vector_code_next", "vector_next_due")

@@ -377,10 +377,10 @@ def test_a_huge_request_is_refused_before_it_is_sent(server: ModelServer) -> Non
     ],
 )
 def test_an_answer_of_another_shape_is_an_error(body: bytes) -> None:
-    from doxa.models.openai import _Vectors
+    from doxa.models.openai import _OpenAiVectors
 
     with pytest.raises(ModelError, match="has an unexpected shape") as caught:
-        decoded(body, _Vectors, url="u", model="m")
+        decoded(body, _OpenAiVectors, url="u", model="m")
     assert ("outage" in caught.value.fields) == (not body.startswith(b"{"))
 
 

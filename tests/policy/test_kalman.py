@@ -92,3 +92,62 @@ def test_the_estimate_stays_between_itself_and_what_is_seen(
 def test_the_same_values_give_the_same_state(values: list[float], mode: Mode) -> None:
     one, two = Filter(), Filter()
     assert run(values, mode, one) == run(values, mode, two) and one == two
+
+
+def by_the_formulas(
+    values: list[float], *, q: float | None, r: float | None, scale: float, window: int
+) -> list[tuple[float, float, float, float]]:
+    """x, P, R and c after each value, as the formulas of the module say, with its numbers."""
+    k, found = 2.0, []
+    x = p = noise = c = 0.0
+    for number, z in enumerate(values):
+        if number == 0:
+            x, noise = z, r if r is not None else 0.001 * max(1.0, z**2)
+            p = noise
+        elif r is not None:
+            noise, p = r, p + (q if q is not None else 0.0)
+            gain = p / (p + r)
+            x, p = x + gain * (z - x), (1 - gain) * p
+        else:
+            share, memory = (q if q is not None else 0.01), 1 / window
+            nu, damped = z - x, scale * noise
+            s = p + damped
+            c = c + memory * (sorted((-k, nu / math.sqrt(s), k))[1] - c)
+            p = p + share * damped + 2.0 * c**2 * s
+            s = p + damped
+            w = min(1.0, k * math.sqrt(s) / abs(nu)) if nu != 0 else 1.0
+            gain = p / (p + damped / w)
+            x, p = x + gain * nu, (1 - gain) * p
+            noise = noise + memory * (max(0.0001, (w * nu) ** 2 * damped / s) - noise)
+        found.append((x, p, noise, c))
+    return found
+
+
+@given(
+    st.lists(st.floats(-3, 3) | st.sampled_from([0.0, 0.6, 0.61, 0.99, 40.0]), max_size=30),
+    st.none() | st.sampled_from([0.0, 0.05, 1.0]),
+    st.none() | st.sampled_from([0.01, 50.0]),
+    st.sampled_from([0.5, 1.0, 4.0]),
+    st.integers(1, 32),
+)
+def test_each_step_is_that_of_the_formulas(
+    values: list[float], q: float | None, r: float | None, scale: float, window: int
+) -> None:
+    state, found = Filter(), []
+    for value in values:
+        assert observe(state, value, q=q, r=r, scale=scale, window=window) == state.x
+        found.append((state.x, state.p, state.r, state.c))
+    wanted = by_the_formulas(values, q=q, r=r, scale=scale, window=window)
+    assert state.n == len(values)
+    assert [part for row in found for part in row] == pytest.approx(
+        [part for row in wanted for part in row], rel=1e-6, abs=1e-9
+    )
+
+
+def test_usual_parameters_are_those_that_are_documented() -> None:
+    values = [0.2, 0.9, 0.3, 7.0, 0.4]
+    (*_, last) = by_the_formulas(values, q=None, r=None, scale=1.0, window=8)
+    assert run(values, {})[-1] == pytest.approx(last[0])
+    state = Filter(0.5, 0.1, 0.1, n=1)
+    other = Filter(0.5, 0.1, 0.1, n=1)
+    assert observe(state, 1.0, window=0) == observe(other, 1.0, window=1)

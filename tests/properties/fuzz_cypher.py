@@ -1,4 +1,4 @@
-"""Texts of every kind against the parser: each ends in a tree or in an error of ours, soon, and a
+"""Texts of every kind against the parser: each ends in a tree or in a DoxaError, soon, and a
 tree is printed and parsed to itself.
 
     python -m tests.properties.fuzz_cypher --seconds 600 --seed 1
@@ -136,7 +136,7 @@ HUGE = (
 @cache
 def corpus() -> tuple[str, ...]:
     """Texts to begin with: those above, those of persistence policies, and those of the TCK if its
-    files are at hand."""
+    files are available."""
     found = [*SEEDS, *POLICIES]
     for path in sorted(FEATURES.rglob("*.feature")) if FEATURES.is_dir() else ():
         found += [

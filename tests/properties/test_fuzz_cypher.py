@@ -1,5 +1,5 @@
 """A few of the texts of fuzz_cypher.py in each run, and arbitrary bytes and words: a tree that
-comes back from its print, or an error of ours."""
+comes back from its print, or a DoxaError."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 """The openCypher TCK through the benchmark's runner: the outside definition of right. Skipped where
-its files are not at hand."""
+its files are not available."""
 
 from __future__ import annotations
 

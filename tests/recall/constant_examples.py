@@ -166,13 +166,16 @@ def the_latest_five_hundred_texts_are_read_for_a_phrase() -> None:
 
 
 @example("PHRASE_CHARS_MAX")
-def of_five_texts_of_45_000_characters_four_are_read() -> None:
-    """Four have 180,000 characters, five 225,000."""
-    with calibrated(*["red green " + "x" * 44_990] * 9, embedder=None) as (reader, index, rows):
-        everywhere = np.ones(len(rows), dtype=bool)
-        postings = read_postings(reader, index.scope, asked_terms("red green"), eligible=everywhere)
-        (found,) = phrase_postings(reader, index, [("red", "green")], postings)
-        assert found.docs.tolist() == [5, 6, 7, 8]
+def of_texts_of_50_000_characters_four_are_read() -> None:
+    """They have 200,000 characters; three texts of 66,667 have one more, and two are read."""
+    for length, wanted in ((50_000, [2, 3, 4, 5]), (66_667, [4, 5])):
+        text = "red green " + "x" * (length - 10)
+        with calibrated(*[text] * 6, embedder=None) as (reader, index, rows):
+            everywhere = np.ones(len(rows), dtype=bool)
+            asked = asked_terms("red green")
+            postings = read_postings(reader, index.scope, asked, eligible=everywhere)
+            (found,) = phrase_postings(reader, index, [("red", "green")], postings)
+            assert found.docs.tolist() == wanted
 
 
 # Meaning
@@ -251,7 +254,7 @@ def of_more_than_2048_memories_every_second_is_measured() -> None:
     reader: Any = SimpleNamespace(rows=lambda sql, args: [])
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(calibration, "vector_id", counted)
-        for count in (2_048, 2_050, 4_096):
+        for count in (2_048, 2_049, 4_096):
             calibrate(reader, Columns(count, {}, None), np.arange(count))  # type: ignore[arg-type]
     assert measured == [2_048, 1_025, 2_048]
 
@@ -325,15 +328,17 @@ def compared(count: int, *, depth: int) -> list[int]:
 
 @example("SIGN_CANDIDATES_MIN", "CODE_SAMPLE")
 def of_five_thousand_entries_two_thousand_are_compared_by_code() -> None:
-    """And every third is a sample, so that they are no more than 2,000."""
+    """And every second or third is a sample, so that they are no more than 2,000."""
     assert compared(5_000, depth=10) == [2_000, 1_667]
+    assert compared(4_000, depth=10) == [2_000, 2_000]
+    assert compared(4_002, depth=10) == [2_000, 1_334]
 
 
 @example("SIGN_CANDIDATES_OF")
 def of_very_many_entries_one_in_two_hundred_is_compared_by_code() -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(constants, "SIGN_CANDIDATES_MIN", 1)
-        assert compared(4_000, depth=1)[0] == 20
+        assert [compared(count, depth=1)[0] for count in (3_999, 4_000)] == [19, 20]
 
 
 # Candidates

@@ -493,9 +493,13 @@ def a_text_is_cut_if_forty_characters_remain() -> None:
     long = hit(text="x" * 900, tokens=225)
     assert len(fit_budget([whole, long], 20)[0]) == 1
     assert len(fit_budget([whole, long], 21)[0]) == 2
-    frame = len(framed([hit(text="")], None)) - len("> ")
-    sizes = [len(framed([long], tokens)) - frame for tokens in range(1, 200)]
-    assert min(size for size in sizes if size > 0) in range(41, 46)
+    sizes = []
+    for name in ("a", "ab", "abc", "abcd"):  # budgets end at every fourth character
+        kref = f"kref://p/{name}.fact"
+        frame = len(framed([hit(kref, text="")], None)) - len("> ")
+        cut = hit(kref, text="x" * 900, tokens=225)
+        sizes += [len(framed([cut], tokens)) - frame for tokens in range(1, 200)]
+    assert min(size for size in sizes if size > 0) == 40 + len("…")
 
 
 @example("WHY_TERMS_MAX")

@@ -111,7 +111,7 @@ def test_convex() -> None:
 
 
 def test_convex_where_all_are_alike() -> None:
-    """No room between the values: the lane says nothing, and nothing is divided by zero."""
+    """No difference between the values: the lane says nothing, and nothing is divided by zero."""
     assert fused("convex", words=[0.0] * 4, meaning=[0.0] * 4) == near(
         [sides(at) for at in range(4)]
     )

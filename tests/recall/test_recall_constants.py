@@ -19,11 +19,11 @@ DESCRIBED = constants.described()
 
 
 def changed(name: str) -> list[float]:
-    """A quarter less and a quarter more, and far more; whole numbers by at least one."""
+    """A quarter less and a quarter more, and far more; whole numbers by one, too."""
     value = getattr(constants, name)
     if isinstance(value, int):
         step = max(1, value // 4)
-        return [value - step, value + step, 10 * value]
+        return sorted({value - step, value - 1, value + 1, value + step, 10 * value})
     return [0.75 * value, 1.25 * value, 10 * value]
 
 
@@ -46,8 +46,10 @@ def test_every_constant_is_described_and_has_an_example() -> None:
         for name, value in vars(constants).items()
         if name.isupper() and isinstance(value, (int, float))
     }
-    assert numbers == set(DESCRIBED) == set(EXAMPLES)
-    for name, constant in DESCRIBED.items():
+    described = constants.described()
+    assert numbers == set(described) == set(EXAMPLES)
+    for name, constant in described.items():
+        assert isinstance(constant, constants.Constant), name
         assert constant.meaning and constant.source, name
 
 

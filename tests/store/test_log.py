@@ -11,7 +11,7 @@ from doxa.base.errors import NotFoundError
 from doxa.base.ids import NodeId
 from doxa.store import Identity, Store, Transaction, check, digest, replayed_digest, verify_log
 from doxa.store import elements as module
-from doxa.store.log import RUN_BYTES_MAX, RUN_ENTRIES_MAX, entry_hash
+from doxa.store.log_writer import RUN_BYTES_MAX, RUN_ENTRIES_MAX, entry_hash
 
 ANA = Identity("ana", "operator")
 COUNT = "SELECT count(*) FROM log l JOIN log_payload p ON p.seq = l.seq"

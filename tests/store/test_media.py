@@ -57,7 +57,7 @@ def filled(path: Path, *, nodes: int = 3) -> str:
 
 
 def fill(place: Path, *, leave: int = 0) -> None:
-    """Take the room that is left on a disk, but for some bytes."""
+    """Fill a disk except for some bytes."""
     with (place / "filler").open("wb", buffering=0) as out:
         for size in (4_096, 1):
             try:

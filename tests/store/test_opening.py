@@ -20,7 +20,7 @@ from doxa.base.errors import (
     StoreError,
 )
 from doxa.store import Identity, Store, check, digest, replayed_digest, verify_log
-from doxa.store.schema import APPLICATION_ID, FORMAT, MIGRATIONS
+from doxa.store.migration.schema import APPLICATION_ID, FORMAT, MIGRATIONS
 
 ME = Identity("ana", "operator")
 WIDER = (*MIGRATIONS, ("0002-wider", "CREATE TABLE wider(x); INSERT INTO wider VALUES(7)"))
@@ -137,7 +137,7 @@ def test_a_folder_or_a_missing_folder_is_refused(tmp_path: Path, name: str) -> N
 
 
 def test_read_only_needs_a_file(tmp_path: Path) -> None:
-    with pytest.raises(StoreError, match="no such file"):
+    with pytest.raises(StoreError, match="does not exist"):
         Store(tmp_path / "none.db", read_only=True)
     assert list(tmp_path.iterdir()) == []
     (tmp_path / "empty.db").touch()

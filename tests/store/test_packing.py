@@ -31,7 +31,7 @@ from doxa.store import (
     unpack_vectors,
     vector_id,
 )
-from doxa.store.schema import VECTORS_NUMBERED
+from doxa.store.migration.schema import VECTORS_NUMBERED
 from tests.fixtures_shared import as_format_6, opened
 
 ONE, TWO, LONG = (
@@ -42,7 +42,7 @@ ONE, TWO, LONG = (
 NEXT = HashEmbedder(dimensions=128)
 ENDS = ("", "_next", "_code_next", "_code")
 
-# What is done to the tables, and how `check` begins to tell of it. {v} and {c} are the tables of
+# What is done to the tables, and how `check` begins to report it. {v} and {c} are the tables of
 # one set.
 DAMAGE = {
     "all codes are zero": (
@@ -108,7 +108,7 @@ COUNTED = {
 
 def made(path: Path, *, coming: bool = False) -> Memory:
     """A turn without sentences, one with two and one with passages; `coming`: with most vectors of
-    another model beside."""
+    another model as well."""
     memory = opened(path)
     memory.ingest([{"speaker": "Ana", "text": text} for text in (ONE, TWO, LONG)], extract=False)
     memory.embed()

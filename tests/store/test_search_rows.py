@@ -16,7 +16,7 @@ from doxa.base.clock import FakeClock
 from doxa.base.errors import InputError, StoreError
 from doxa.base.ids import NodeId
 from doxa.base.temporal import Date
-from doxa.base.words import ANALYSER, terms
+from doxa.base.words import ANALYSER, stem, terms
 from doxa.recall import Ask, Recaller
 from doxa.store import Identity, Store, check, codes_of, unpack_vectors
 from doxa.store.indexing.search_rows import SearchWriter, words_of
@@ -271,7 +271,7 @@ def test_entries_of_fields_are_found_and_follow_their_node_and_their_declaration
     assert rows(store, "SELECT DISTINCT length FROM doc WHERE node > 0") == [
         (4,)
     ]  # its own two words and those of the longest entry
-    change(store, node, hints=["a spoon", 7, " "])  # what is no text says nothing
+    change(store, node, hints=["a spoon", 7, " "])  # what is not text says nothing
     assert (found(store, "spoon"), found(store, "kettle")) == (["green tea"], ["black tea"])
     change(store, node, hints="spoon")
     assert found(store, "spoon") == []
@@ -434,3 +434,31 @@ def test_names_that_hold_a_nul_are_searchable(store: Store) -> None:
         for number in range(2):
             tx.create_node(("Note",), {"text": f"a\0b {number}", "project": "p\0", "space": "s\0"})
     assert check(store) == []
+
+
+def test_live_nodes_with_all_terms_are_found_in_both_tables_of_postings(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Docs that were moved, docs that were not, and docs that one transaction wrote together."""
+    monkeypatch.setattr("doxa.store.indexing.search_rows.COMPACT_AFTER_ROWS", 60)
+    chance = random.Random(7)
+    words = ("boat", "cat", "dog", "fig", "goat", "hat", "ink", "jam")
+    with Store(tmp_path / "m.db", clock=FakeClock()) as store:
+        declare(store, "Revision", RULE)
+        held: dict[NodeId, set[str]] = {}
+        for number in range(80):
+            texts = [
+                " ".join((*chance.sample(words, chance.randint(1, 4)), f"n{number}x{part}"))
+                for part in range(chance.choice((1, 1, 3)))
+            ]
+            held |= dict(zip(add(store, *texts), map(set, map(terms, texts)), strict=True))
+            asked = chance.sample(words, chance.randint(1, 3))
+            with store.read() as reader:
+                nodes = reader.live_with_terms(
+                    [*asked, asked[0]], project="p", space="", kind="fact", limit=1_000
+                )
+            wanted = {node for node, stems in held.items() if stems.issuperset(map(stem, asked))}
+            assert {node.id for node in nodes} == wanted
+            assert len(nodes) == len(wanted)
+        assert rows(store, "SELECT count(*) FROM posting")[0][0] > 0
+        assert rows(store, "SELECT count(*) FROM posting_new")[0][0] > 0

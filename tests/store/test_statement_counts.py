@@ -8,6 +8,10 @@ from pathlib import Path
 import pytest
 
 import doxa
+from doxa.belief import parse_kref
+from doxa.belief.graph import current_of
+from doxa.belief.loading import load_item
+from doxa.store import Identity
 from doxa.store.statements import counted_statements
 
 ITEM, BASE = "kref://shop/deploy-day.fact", "kref://shop/server.fact"
@@ -75,6 +79,36 @@ def test_a_transaction_reads_an_element_once(memory: doxa.Memory) -> None:
         memory.revise(ITEM, "We deploy at one")
     reads = [sql for sql in seen if sql.startswith("SELECT id, ")]
     assert len(reads) == len(set(reads))
+
+
+def test_what_nothing_is_connected_with_reads_no_support(memory: doxa.Memory) -> None:
+    with counted_statements(memory.store) as seen:
+        memory.remember("The dog is brown", project="shop")
+    assert not [sql for sql in seen if "DEPENDS_ON" in sql]
+    with counted_statements(memory.store) as seen:
+        memory.remember("The dog barks", project="shop", depends_on=[BASE])
+    assert [sql for sql in seen if "DEPENDS_ON" in sql]
+
+
+def test_what_is_loaded_with_an_item_is_not_read_again(memory: doxa.Memory) -> None:
+    """One statement reads the item, its tags, its current revision and the edges of that."""
+    memory.revise(ITEM, "We deploy at noon")
+    memory.tag(ITEM + "?r=1", "old")
+    with (
+        memory.store.write(Identity("local", "operator"), op="test") as tx,
+        counted_statements(memory.store) as seen,
+    ):
+        loaded = load_item(tx, parse_kref(ITEM))
+        assert len(seen) == 1
+        assert loaded is not None and loaded.current is not None
+        assert loaded.last == loaded.current.id
+        assert current_of(tx, loaded.node.id) == loaded.current
+        assert len(tx.edges_out(loaded.node.id, "CURRENT")) == 1
+        assert [edge.props["name"] for edge in tx.edges_out(loaded.node.id, "TAG")] == ["old"]
+        assert [edge.src for edge in tx.edges_in(loaded.current.id, "CURRENT")] == [loaded.node.id]
+        kinds = {edge.type for edge in tx.edges_out(loaded.current.id)}
+        assert kinds == {"SUPERSEDES", "DEPENDS_ON"}
+        assert len(seen) == 1
 
 
 def test_tell_reads_and_writes_in_few_statements(memory: doxa.Memory) -> None:

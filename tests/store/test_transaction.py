@@ -23,7 +23,7 @@ from doxa.base.ids import EdgeId, NodeId
 from doxa.base.limits import ACTOR_CHARS_MAX, NOTE_CHARS_MAX
 from doxa.base.values import canonical
 from doxa.store import Edge, Identity, Node, Store, check, digest, replayed_digest, verify_log
-from doxa.store.log import GENESIS, receipt_hash
+from doxa.store.log_writer import GENESIS, receipt_hash
 
 ANA, BOT, SYSTEM = Identity("ana", "operator"), Identity("bot", "agent"), Identity("doxa", "system")
 
@@ -420,7 +420,7 @@ def in_child(work: Any) -> int:
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
 @pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork:DeprecationWarning")
 def test_a_forked_child_has_its_own_connection_and_loses_nothing(tmp_path: Path) -> None:
-    """The child goes on writing after the parent has closed: what it was told is written must be
+    """The child goes on writing after the parent has closed: what was acknowledged must be
     there."""
     store = Store(tmp_path / "a.db")
     with store.write(ANA, op="a") as tx:

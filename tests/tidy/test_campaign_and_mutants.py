@@ -82,6 +82,7 @@ SOURCE = '''
 """A module."""
 from x import y
 LIMIT = 10
+T = TypeVar("T", covariant=True)
 RATE: float = 0.5
 __all__ = ["f"]
 

@@ -22,7 +22,7 @@ esac
 
 @pytest.fixture
 def checkout(tmp_path: Path) -> Path:
-    """A checkout whose environment is the one that runs the tests, but for pip."""
+    """A checkout whose environment is the one that runs the tests, except pip."""
     folder = tmp_path / "a checkout"
     (folder / ".venv" / "bin").mkdir(parents=True)
     for name in ("Makefile", "pyproject.toml"):
@@ -87,7 +87,7 @@ def test_a_moved_checkout_and_a_changed_lock_install_again(checkout: Path) -> No
 
 
 @pytest.mark.parametrize("module", ["apsw", "msgspec", "typer"])
-def test_a_damaged_environment_is_mended(checkout: Path, module: str) -> None:
+def test_a_damaged_environment_is_repaired(checkout: Path, module: str) -> None:
     calls = made(checkout, before=hidden(checkout, module))
     assert installs(calls)
     assert any(

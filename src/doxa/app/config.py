@@ -52,7 +52,8 @@ class Config:
 
 
 def default_path() -> Path:
-    """DOXA_DB, else doxa/memory.db in the user's data folder (XDG_DATA_HOME, or ~/.local/share)."""
+    """Return DOXA_DB, or doxa/memory.db in the user's data folder (XDG_DATA_HOME, or
+    ~/.local/share)."""
     named = os.environ.get("DOXA_DB")
     if named:
         return Path(named)

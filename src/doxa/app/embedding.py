@@ -2,26 +2,25 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
 from contextlib import suppress
 
+from doxa.app.background import BackgroundThread
 from doxa.app.models import Interrupted, Job, Models
 from doxa.base.errors import LimitError, ModelError
-from doxa.base.limits import JOB_PAUSE_MS, JOB_STOP_S, MODEL_OUTAGE_MS
+from doxa.base.limits import JOB_PAUSE_MS, MODEL_OUTAGE_MS
 from doxa.store import Store
 
 
-class EmbeddingThread:
+class EmbeddingThread(BackgroundThread):
     """Embeds what is pending. The thread starts at the first `wake` and never blocks a caller;
     with `enabled` False there is none."""
 
+    name = "doxa-embedding"
+
     def __init__(self, store: Store, models: Models, *, enabled: bool) -> None:
+        super().__init__()
         self._store, self._models, self._enabled = store, models, enabled
-        self._lock = threading.Lock()
-        self._thread: threading.Thread | None = None
-        self._due = threading.Event()
-        self._stopping = threading.Event()
         self.error: ModelError | None = None  # what ended the last run
 
     def embed(
@@ -56,18 +55,7 @@ class EmbeddingThread:
         self._due.set()
         with self._lock:
             if self._thread is None and not self._stopping.is_set():
-                self._thread = threading.Thread(
-                    target=self._work, name="doxa-embedding", daemon=True
-                )
-                self._thread.start()
-
-    def stop(self) -> None:
-        """End the thread after its current batch."""
-        self._stopping.set()
-        self._due.set()
-        if self._thread is not None:
-            self._thread.join(timeout=JOB_STOP_S)
-            self._thread = None
+                self._start()
 
     def _work(self) -> None:
         pause = 1

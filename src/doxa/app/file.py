@@ -93,7 +93,7 @@ class MemoryFile:
         return 0 if self.config.read_only else self.maintenance.flush()
 
     def settle(self) -> int:
-        """Deprecated name of `flush`."""
+        """Call `flush`, of which this is the deprecated name."""
         deprecated("settle", "flush")
         return self.flush()
 

@@ -7,25 +7,23 @@ not reached yet is evaluated when it is read, and what is pending is written at 
 
 from __future__ import annotations
 
-import threading
 from contextlib import suppress
 
+from doxa.app.background import BackgroundThread
 from doxa.base.errors import BusyError, ClosedError, DoxaError, StoreError
-from doxa.base.limits import JOB_STOP_S
 from doxa.store import Store
 
 
-class MaintenanceThread:
+class MaintenanceThread(BackgroundThread):
     """The thread of one open store. An access waits at most `interval_ms` before it is written."""
 
+    name = "doxa-maintenance"
+
     def __init__(self, store: Store, *, interval_ms: int, background: bool) -> None:
+        super().__init__()
         self._store = store
         self._interval_s = interval_ms / 1_000
         self._background = background
-        self._lock = threading.Lock()
-        self._thread: threading.Thread | None = None
-        self._stopping = threading.Event()
-        self._due = threading.Event()
         self.error: DoxaError | None = None  # why the last run failed; it is tried again
         if background and not store.read_only:
             store.on_due = self.due
@@ -45,25 +43,15 @@ class MaintenanceThread:
             if (
                 self._thread is None or not self._thread.is_alive()
             ) and not self._stopping.is_set():
-                self._thread = threading.Thread(
-                    target=self._work, name="doxa-maintenance", daemon=True
-                )
-                self._thread.start()
+                self._start()
 
     def flush(self) -> int:
-        """Do all of it here and now; return how many elements had accesses to write."""
+        """Do all pending work in the calling thread; return how many elements had accesses to
+        write."""
         written = self._store.flush_accesses()
         while self._store.sweep():
             pass
         return written
-
-    def stop(self) -> None:
-        """End the thread after its current batch."""
-        self._stopping.set()
-        self._due.set()
-        if self._thread is not None:
-            self._thread.join(timeout=JOB_STOP_S)
-            self._thread = None
 
     def _work(self) -> None:
         while not self._stopping.is_set():

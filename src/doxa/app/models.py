@@ -473,7 +473,7 @@ class Job:
         self.error: ModelError | LimitError | None = None
 
     def written(self, count: int) -> None:
-        """So many memories got their vectors."""
+        """Count the memories whose vectors were written."""
         self.done += count
         if self._progress:
             self._progress(count)

@@ -26,7 +26,7 @@ from doxa.belief import Change, Explanation, Walk
 from doxa.cypher.semantics.signatures import ProcedureSignature
 from doxa.query.core.elements import Edge, Node
 from doxa.query.core.valid_time import instant_ns
-from doxa.query.procedures.registry import Procedure, Registry
+from doxa.query.procedures.registry import RegisteredProcedure, Registry
 from doxa.store import Transaction
 
 Rows = Iterable[tuple[Any, ...]]
@@ -52,12 +52,12 @@ def register(registry: Registry) -> None:
         if verb.cypher is None:
             continue
         call = _recall if verb.name == "recall" else partial(_call, verb)
-        registry.add(Procedure(signature(verb), _in_session(call, verb.name)))
+        registry.add(RegisteredProcedure(signature(verb), _in_session(call, verb.name)))
     entry = DRY_RUN_PROCEDURE
     dry_run = ProcedureSignature(
         f"doxa.{entry.name}", entry.arguments, entry.results, False, entry.optional, entry.summary
     )
-    registry.add(Procedure(dry_run, _in_session(_dry_run, entry.name)))
+    registry.add(RegisteredProcedure(dry_run, _in_session(_dry_run, entry.name)))
 
 
 def signature(verb: Verb) -> ProcedureSignature:
@@ -121,11 +121,7 @@ def _call(verb: Verb, session: Session, run: Any, *args: Any) -> Rows:
             given[parameter.name] = _plain(value)
     options = args[len(known)] if len(args) > len(known) else None
     given |= _named(verb, options)
-    if given.get("project") == "":  # its meaning before all projects had a name
-        if verb.writes or verb.name == "rules":
-            del given["project"]
-        else:
-            given["project"] = ALL_PROJECTS
+    _check_project(given)
     _check_messages(verb, given)
     owner = session if verb.owner == "Session" else session.memory
     method = getattr(owner, verb.name)
@@ -133,6 +129,15 @@ def _call(verb: Verb, session: Session, run: Any, *args: Any) -> Rows:
     result = method(*[given.pop(name) for name in placed], **given)
     rows = _impact if verb.name == "impact" else _ROWS[verb.result]
     return rows(result)
+
+
+def _check_project(given: Mapping[str, Any]) -> None:
+    if given.get("project") == "":
+        raise InputError(
+            "The name of a project cannot be empty.",
+            next_step=f"Leave it out for the session's project; {ALL_PROJECTS!r} searches all.",
+            field="project",
+        )
 
 
 def _check_messages(verb: Verb, given: Mapping[str, Any]) -> None:
@@ -168,8 +173,7 @@ def _recall(session: Session, run: Any, text: str, options: Any = None) -> Rows:
     """Recall sees what is committed: its arrays are shared with other threads, which must not see
     what may still be rolled back."""
     given = _named(VERBS["recall"], options)
-    if given.get("project") == "":
-        given["project"] = ALL_PROJECTS
+    _check_project(given)
     if run.graph.as_of is not None:
         given.setdefault("as_of", format_time(run.graph.as_of))
     if run.graph.valid is not None:

@@ -152,17 +152,20 @@ _MADE: dict[str, Callable[[Any], object]] = {
 }
 
 
+def float_text(value: float) -> str:
+    """Return the shortest text that reads as the same float; NaN, Infinity or -Infinity."""
+    if value != value:
+        return "NaN"
+    return repr(value) if math.isfinite(value) else "Infinity" if value > 0 else "-Infinity"
+
+
 def _tagged(value: Any) -> object:
     if type(value) is list:
         return [_tagged(item) for item in value]
     if type(value) is dict:
         return {name: _tagged(item) for name, item in value.items()}
     if type(value) is float:
-        return (
-            value
-            if math.isfinite(value)
-            else {"$float": "NaN" if value != value else "Infinity" if value > 0 else "-Infinity"}
-        )
+        return value if math.isfinite(value) else {"$float": float_text(value)}
     tag = _TAGS.get(type(value))
     return value if tag is None else {tag[0]: tag[1](value)}
 

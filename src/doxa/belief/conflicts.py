@@ -18,7 +18,7 @@ from doxa.base.ids import NodeId
 from doxa.belief.graph import CHALLENGER, HELD
 from doxa.belief.kref import Kref, parse_kref
 from doxa.belief.reading.views import sides
-from doxa.belief.types import CONFLICT_KIND, Draft
+from doxa.belief.types import CONFLICT_KIND, CheckedDraft
 from doxa.belief.writes import Content, add_revision, create_item
 from doxa.store import Node, Reader, Transaction
 
@@ -27,12 +27,17 @@ DECISIONS: tuple[Decision, ...] = ("accept", "reject", "both")
 
 
 def open_conflict(
-    tx: Transaction, kref: Kref, draft: Draft, held: Sequence[Node]
+    tx: Transaction,
+    kref: Kref,
+    draft: CheckedDraft,
+    held: Sequence[Node],
+    *,
+    content: Content | None = None,
 ) -> tuple[Node, str, bool]:
     """Write a challenger and its conflict: (challenger, the conflict's address, whether it is new).
-    One that is open already is found again."""
+    One that is open already is found again. `content`: that of the draft, where it is known."""
     item = tx.node_by_kref(str(kref)) or create_item(tx, kref)
-    content = Content.of(draft)
+    content = content or Content.of(draft)
     for conflict, challenger in _open_of(tx, item.id):
         if challenger.props.get("content_hash") == content.hash:
             return challenger, str(conflict.props["kref"]), False

@@ -243,7 +243,7 @@ def missing(reader: Reader, kref: Kref) -> NotFoundError:
             f"Known projects: {', '.join(known)}." if known else "This memory has no project yet."
         )
         return NotFoundError(
-            f"There is no project {nearest.project!r}. {said}",
+            f"Unknown project {nearest.project!r}. {said}",
             next_step="Check the address.",
             kref=str(kref),
         )

@@ -23,6 +23,7 @@ from doxa.base.limits import KREF_CHARS_MAX, KREF_SEGMENTS_MAX, NAME_CHARS_MAX, 
 
 SCHEME = "kref://"
 _EXTRA = frozenset("-_~+@")
+_PLAIN = re.compile(r"[A-Za-z0-9_~+@][A-Za-z0-9_~+@-]*")  # as most names are: all of it is allowed
 _NUMBER = re.compile(r"[1-9][0-9]{0,17}")
 _KEYS = ("r", "t", "at", "a")
 
@@ -182,11 +183,13 @@ def _check_name(
 def name_problem(
     name: str, *, dots: bool = False, chars_max: int = NAME_CHARS_MAX
 ) -> tuple[int, str] | None:
-    """Say why a name cannot stand in an address, with the offset; None if it can."""
+    """Return why a name cannot occur in an address, with the offset; None if it can."""
     if not name:
         return 0, "a segment is empty"
     if len(name) > chars_max:
         return chars_max, f"a name has at most {chars_max} characters"
+    if _PLAIN.fullmatch(name):
+        return None
     if name[0] in "-.":
         return 0, "a name does not begin with - or ."
     if ".." in name:

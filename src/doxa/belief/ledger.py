@@ -51,6 +51,7 @@ from doxa.belief.types import (
     RESERVED_KINDS,
     Action,
     Change,
+    CheckedDraft,
     Draft,
     Fact,
     check_artifact,
@@ -79,7 +80,8 @@ from doxa.store import Identity, Node, Store, Transaction
 
 
 def declare(store: Store) -> None:
-    """Tell a new file its gates and what is searchable. Does nothing on a file that knows."""
+    """Declare the guards and searchable labels in a new file. Does nothing where they are
+    declared."""
     with store.read() as snapshot:
         known = snapshot.catalogue_all()
     wanted = {name: value for name, value in DECLARATIONS.items() if known.get(name) != value}
@@ -133,10 +135,10 @@ class Ledger:
         except DryRunRollback:
             pass
 
-    def check(self, draft: Draft) -> None:
+    def check(self, draft: Draft) -> CheckedDraft:
         """Check a draft as callers give it: its author is who acts, unless an operator vouches for
         somebody else."""
-        check_draft(draft)
+        checked = check_draft(draft)
         if self.identity.role == "agent" and draft.author not in ("", self.identity.actor):
             raise RoleError(
                 f"A belief stated by {self.identity.actor[:80]} cannot be signed"
@@ -145,6 +147,7 @@ class Ledger:
                 role=self.identity.role,
                 needed="operator",
             )
+        return checked
 
     # Places
 
@@ -161,7 +164,7 @@ class Ledger:
     def expand(self, draft: Draft, *, links: Links = ()) -> Change:
         """Add a new belief. Raises ConflictError if the item exists, or if it contradicts what is
         believed: then it is a revision, and should be called one."""
-        self.check(draft)
+        checked = self.check(draft)
         kref = draft_kref(draft)
         with self.write("expand") as work:
             if work.tx.node_by_kref(str(kref)) is not None:
@@ -170,7 +173,7 @@ class Ledger:
                     next_step="Revise it, or give the new belief another name.",
                     kref=str(kref),
                 )
-            change = state(work.tx, create_item(work.tx, kref), draft, links=links)
+            change = state(work.tx, create_item(work.tx, kref), checked, links=links)
             if change.losses or change.conflict:
                 beside = change.losses[0].kref if change.losses else change.conflict
                 raise ConflictError(
@@ -182,19 +185,19 @@ class Ledger:
 
     def put(self, draft: Draft, *, links: Links = (), expect: int | None = None) -> Change:
         """Expand or revise, whichever it is; unchanged if the current revision says the same."""
-        self.check(draft)
+        checked = self.check(draft)
         with self.write("put") as work:
-            change = self.upsert(work.tx, draft_kref(draft), draft, links=links, expect=expect)
+            change = self.upsert(work.tx, draft_kref(draft), checked, links=links, expect=expect)
         return with_receipt(change, work)
 
     def believe(self, draft: Draft, *, links: Links = ()) -> Change:
         """State sentences where they belong: as the next revision of a belief that states another
         value of the same thing, else as a new belief. What contradicts them, anywhere in the
         project, is retracted."""
-        self.check(draft)
+        checked = self.check(draft)
         with self.write("revise") as work:
             kref = draft_kref(draft) if draft.name else place_for(work.tx, draft)
-            change = self.upsert(work.tx, kref, draft, links=links)
+            change = self.upsert(work.tx, kref, checked, links=links)
         return with_receipt(change, work)
 
     def revise(
@@ -209,8 +212,12 @@ class Ledger:
         """Write a new revision of an existing item. `expect` is the revision number the caller saw
         as current (compare-and-set); `again`: write one also if it says the same, since it was
         stated once more."""
-        self.check(draft)
-        kref = parse_target(target)
+        checked = self.check(draft)
+        return self._revise(parse_target(target), checked, links, expect, again)
+
+    def _revise(
+        self, kref: Kref, draft: CheckedDraft, links: Links, expect: int | None, again: bool
+    ) -> Change:
         with self.write("revise") as work:
             loaded = load_item(work.tx, kref.item())
             require_belief(work.tx, kref)
@@ -229,7 +236,7 @@ class Ledger:
         self,
         tx: Transaction,
         kref: Kref,
-        draft: Draft,
+        draft: CheckedDraft,
         *,
         links: Links = (),
         expect: int | None = None,
@@ -238,9 +245,10 @@ class Ledger:
         carry: bool = False,
         loaded: LoadedItem | None = None,
     ) -> Change:
-        """Do `put` inside a transaction that the caller holds. The Change has no receipt yet; see
-        with_receipt(). `in_time`: what contradicts it and was stated later persists. `carry`: it
-        depends on what the item depended on. `loaded`: the item, if the caller has read it."""
+        """Do what `put` does, inside a transaction that the caller holds. The Change has no receipt
+        yet; see with_receipt(). `in_time`: what contradicts it and was stated later persists.
+        `carry`: it depends on what the item depended on. `loaded`: the item, if the caller has read
+        it."""
         loaded = loaded or load_item(tx, kref)
         item = create_item(tx, kref) if loaded is None else require_belief(tx, kref)
         expect_revision(tx, item, tag="current", expect=expect)
@@ -258,17 +266,19 @@ class Ledger:
     def supersede(self, target: str | Kref, draft: Draft, *, links: Links = ()) -> Change:
         """Replace a belief. Under the same address it is a revision; under a new one the old item
         is retired and linked."""
-        self.check(draft)
+        checked = self.check(draft)
         kref = parse_target(target)
         if not draft.name or draft_kref(draft) == kref.item():
-            return self.revise(kref, draft, links=links)
+            return self._revise(kref, checked, links, None, False)
         with self.write("supersede") as work:
-            change = self.replace_in(work.tx, kref, draft, links=links)
+            change = self.replace_in(work.tx, kref, checked, links=links)
         return with_receipt(change, work)
 
-    def replace_in(self, tx: Transaction, kref: Kref, draft: Draft, *, links: Links = ()) -> Change:
-        """Do `supersede` by a belief at another address, inside a transaction that the caller
-        holds. The Change has no receipt yet; see with_receipt()."""
+    def replace_in(
+        self, tx: Transaction, kref: Kref, draft: CheckedDraft, *, links: Links = ()
+    ) -> Change:
+        """Do what `supersede` does by a belief at another address, inside a transaction that the
+        caller holds. The Change has no receipt yet; see with_receipt()."""
         load_item(tx, kref.item())
         old_item = require_belief(tx, kref)
         old = current_of(tx, old_item.id)
@@ -380,8 +390,8 @@ class Ledger:
         )
 
     def restore(self, target: str | Kref) -> Change:
-        """Bring a deprecated item or exchange back. What contradicts it is retracted; ConflictError
-        if that is trusted more."""
+        """Restore a deprecated item or exchange. What contradicts it is retracted; raises
+        ConflictError if that is trusted more."""
         kref, verdict, node = parse_target(target).item(), None, None
         with self.write("restore") as work:
             item = require_item(work.tx, kref)
@@ -449,11 +459,6 @@ class Ledger:
             kref=str(place),
             losses=verdict.losses(),
         )
-
-    def consolidate(self, project: str) -> Change:
-        """Make the beliefs of a project consistent: what contradicts something more entrenched
-        is retracted."""
-        return self.constrain(project)
 
     # Tags
 

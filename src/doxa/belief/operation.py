@@ -43,8 +43,10 @@ def with_receipt(change: Change, work: Operation) -> Change:
         fields["supported"] = (*change.supported, *risen)
     if work.dry:
         fields |= {"change": None, "reason": _dry(change.reason)}
-    elif work.tx.receipt_made is not None and change.change is not None:
-        fields["receipt"] = work.tx.receipt_made.hash.hex()
+    elif change.change is not None:
+        receipt = work.tx.receipt_made
+        assert receipt is not None, "a change was written, so there is a receipt"
+        fields["receipt"] = receipt.hash.hex()
     return replace(change, **fields) if fields else change
 
 

@@ -81,11 +81,11 @@ def standing_of(reader: Reader, node: Node) -> EntrenchmentFactors:
     p = cast("dict[str, Any]", node.props)
     support = reader.rows(_SUPPORT, (node.id,))[0][0]
     return EntrenchmentFactors(
-        str(p.get("kind", "")),
+        p["kind"],
         trust_rank(node),
         max(1, support),
-        float(p.get("confidence", 1.0)),
-        int(p.get("time", 0)),
+        float(p["confidence"]),
+        p["time"],
         (node.id,),
     )
 

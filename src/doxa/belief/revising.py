@@ -99,8 +99,8 @@ def judge(
 def judge_revision(
     tx: Transaction, node: Node, *, instead_of: Node | None = None
 ) -> RetractionPlan | None:
-    """Judge what contradicts a revision once it is believed, perhaps in place of another one. None
-    if it states nothing to be judged."""
+    """Decide what is retracted once a revision is believed, perhaps in place of another one. None
+    if it states no facts."""
     sentences = sentences_of(node)
     if not sentences:
         return None

@@ -43,7 +43,7 @@ from doxa.belief.revising import (
     restrict,
     split_revision,
 )
-from doxa.belief.types import Change, Draft, Fact, Retracted, check_draft, without
+from doxa.belief.types import Change, CheckedDraft, Draft, Fact, Retracted, without
 from doxa.belief.writes import (
     Content,
     add_revision,
@@ -61,7 +61,7 @@ Links = Iterable[tuple[str, str]]  # (edge type, kref)
 def state(
     tx: Transaction,
     item: Node,
-    draft: Draft,
+    draft: CheckedDraft,
     *,
     links: Links = (),
     again: bool = False,
@@ -75,27 +75,26 @@ def state(
     address that this one replaces. `in_time`: what contradicts it and was stated later
     persists, and this goes to history. `carry`: the item keeps what it depended on. `last`: the
     revision that was written last, where that is known."""
-    check_draft(draft)
     content = Content.of(draft)
     before, retired = current_of(tx, item.id), bool(item.props.get("deprecated"))
     if before is not None and not again and (same := _same(before, draft, content)):
         return Change("unchanged", str(before.props["kref"]), None, tx.now, reason=same)
     held = [node for node in (before, replacing) if node is not None]
-    verdict = _verdict(tx, draft, leave_out=held)
+    verdict = _verdict(tx, draft, project=str(item.props["project"]), leave_out=held)
     higher = [
         node
         for node in (*held, *(verdict.losers if verdict else ()))
         if not may_replace(draft.trust, draft.metadata, node)
     ]
     if higher:
-        return _challenge(tx, item, draft, links=links, held=higher)
+        return _challenge(tx, item, draft, content=content, links=links, held=higher)
     later = [
         node
         for node in (verdict.losers if verdict and in_time else ())
         if _time(node) > (tx.now if draft.time is None else draft.time)
     ]
     if later:
-        return _said_otherwise(tx, item, draft, later)
+        return _said_otherwise(tx, item, draft, later, content=content)
     former = last_of(tx, item)
     if retired:
         set_deprecated(tx, item, False)
@@ -151,8 +150,10 @@ def _time(node: Node) -> int:
     return time if isinstance(time, int) else node.born
 
 
-def _said_otherwise(tx: Transaction, item: Node, draft: Draft, later: Sequence[Node]) -> Change:
-    made = add_revision(tx, item, draft, current=False)
+def _said_otherwise(
+    tx: Transaction, item: Node, draft: Draft, later: Sequence[Node], *, content: Content
+) -> Change:
+    made = add_revision(tx, item, draft, current=False, content=content)
     for node in later:
         tx.create_edge(SUPERSEDES, node.id, dst=made.id)
     names = ", ".join(str(node.props["kref"]) for node in later)
@@ -172,11 +173,13 @@ def _same(before: Node, draft: Draft, content: Content) -> str:
     return f"the current revision says the same, and is {before.props['trust']}" if same else ""
 
 
-def _verdict(tx: Transaction, draft: Draft, *, leave_out: Iterable[Node]) -> RetractionPlan | None:
+def _verdict(
+    tx: Transaction, draft: Draft, *, project: str, leave_out: Iterable[Node]
+) -> RetractionPlan | None:
     sentences = sentences_in(draft)
     if not sentences:
         return None
-    holding = RelevantBeliefs(tx, draft.project, leave_out=frozenset(node.id for node in leave_out))
+    holding = RelevantBeliefs(tx, project, leave_out=frozenset(node.id for node in leave_out))
     return judge(
         "revise", holding, sentences, within=window_of(draft.valid_from, draft.valid_until)
     )
@@ -217,10 +220,18 @@ def _pairs(links: Links) -> Iterable[tuple[str, str]]:
 
 
 def _challenge(
-    tx: Transaction, item: Node, draft: Draft, *, links: Links, held: Sequence[Node]
+    tx: Transaction,
+    item: Node,
+    draft: CheckedDraft,
+    *,
+    content: Content,
+    links: Links,
+    held: Sequence[Node],
 ) -> Change:
     together = list({node.id: node for node in held}.values())
-    made, conflict, new = open_conflict(tx, parse_kref(str(item.props["kref"])), draft, together)
+    made, conflict, new = open_conflict(
+        tx, parse_kref(str(item.props["kref"])), draft, together, content=content
+    )
     for kind, target in _pairs(links) if new else ():
         link(tx, made, kind=kind, target=target)
     names = ", ".join(str(node.props["kref"]) for node in together)
@@ -263,7 +274,7 @@ def place_for(tx: Transaction, draft: Draft) -> Kref:
         address = replace(
             address, name="-".join(part for part in (slug(" ".join(topic))[:120], digest) if part)
         )
-    verdict = _verdict(tx, draft, leave_out=())
+    verdict = _verdict(tx, draft, project=draft.project, leave_out=())
     for node in sorted(verdict.losers if verdict else (), key=lambda node: node.id):
         stated = sentences_of(node)
         about = {sentence.topic if isinstance(sentence, Atom) else None for sentence in stated}

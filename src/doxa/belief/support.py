@@ -31,6 +31,7 @@ from doxa.belief.types import SupportLost
 from doxa.store import Reader, Transaction, int64_array
 
 _TYPES = "('DEPENDS_ON', 'DERIVED_FROM')"
+_CONNECTING = frozenset(("DEPENDS_ON", "DERIVED_FROM", TAG))
 # The joins are crossed so that SQLite keeps their order: each is a probe of an index for each row
 # before it.
 _DEPENDENTS = (
@@ -78,7 +79,7 @@ class State(msgspec.Struct, frozen=True, gc=False):
 def propagate_support(tx: Transaction) -> tuple[tuple[SupportLost, ...], tuple[SupportLost, ...]]:
     """Tag what lost its support by this transaction so far, and untag what got it back: (lost it,
     got it back)."""
-    dirty = tx.drain_dirty()
+    dirty = [identity for identity in tx.drain_dirty() if not _is_unconnected(tx, identity)]
     if not dirty:
         return (), ()
     states = _states(tx, dirty)
@@ -92,15 +93,27 @@ def propagate_support(tx: Transaction) -> tuple[tuple[SupportLost, ...], tuple[S
         if identity not in supported and not state.tagged:
             cause, ground = region.cause(identity, supported)
             tag_unsupported(tx, identity, cause, ground=ground)
-            fallen.append(
-                SupportLost(
-                    _address(tx, identity), f"{cause}: {_address(tx, ground)}" if ground else cause
-                )
-            )
+            fallen.append(SupportLost(_address(tx, identity), f"{cause}: {_address(tx, ground)}"))
         elif identity in supported and state.tagged:
             _untag(tx, identity)
             risen.append(SupportLost(_address(tx, identity), "what it depends on is believed"))
     return tuple(fallen), tuple(risen)
+
+
+def _is_unconnected(tx: Transaction, identity: NodeId) -> bool:
+    """Return whether this transaction made the node, and it depends on nothing and nothing on it.
+    The transaction knows all edges of such a node: nothing is read."""
+    if not tx.is_made(identity):
+        return False
+    node = tx.node(identity)
+    if node is None:
+        return False
+    edges = (*tx.edges_out(identity), *tx.edges_in(identity))
+    if node.props.get("facts") and not all(
+        tx.is_made(edge.src) for edge in edges if edge.type == HAS_REVISION
+    ):  # with facts it may stand in for a former revision
+        return False
+    return not any(edge.type in _CONNECTING for edge in edges)
 
 
 def would_fall(
@@ -334,17 +347,17 @@ class _Region:
         state = self.states[node]
         return state.live and not state.tagged
 
-    def cause(self, member: NodeId, supported: set[NodeId]) -> tuple[str, NodeId | None]:
-        """Why it lacks support, in words, and which ground is missing."""
+    def cause(self, member: NodeId, supported: set[NodeId]) -> tuple[str, NodeId]:
+        """Why it lacks support, in words, and which ground is missing. In a circle each is without
+        support because of the next."""
         if member in self._lacking:
             return "what it depends on is not believed any more", self._lacking[member]
-        for node in (
+        grounds = (
             *self._needed.get(member, ()),
             *(one for together in self._either.get(member, {}).values() for one in together),
-        ):
-            if not self._holds(node, supported):
-                return "what it depends on has no support itself", node
-        return "its grounds depend on itself", None
+        )
+        missing = next(node for node in grounds if not self._holds(node, supported))
+        return "what it depends on has no support itself", missing
 
 
 def _address(reader: Reader, identity: NodeId) -> str:

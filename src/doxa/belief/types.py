@@ -10,7 +10,7 @@ import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, NewType
 
 import msgspec
 
@@ -112,7 +112,15 @@ class Draft:
             **{name: list(getattr(self, name)) or None for name in ENRICHMENTS},
             **self.metadata,
         }
-        return {name: value for name, value in values.items() if value is not None}
+        return {name: _stored_value(value) for name, value in values.items() if value is not None}
+
+
+def _stored_value(value: Any) -> Value:
+    """Return a property as it is stored: a tuple as a list."""
+    return list(value) if type(value) is tuple else value
+
+
+CheckedDraft = NewType("CheckedDraft", Draft)  # what check_draft returned
 
 
 def without(facts: tuple[Fact, ...], others: tuple[Fact, ...]) -> tuple[Fact, ...]:
@@ -132,9 +140,10 @@ def check_summary(summary: object) -> None:
     check_text(summary, field="summary")
 
 
-def check_draft(draft: Draft) -> None:
+def check_draft(draft: Draft) -> CheckedDraft:
     """Raise InputError or LimitError for what no revision may say: every field is of its type, so
-    that whatever is stored can be read."""
+    that whatever is stored can be read. The verb that makes a draft calls this once; what it calls
+    takes a CheckedDraft."""
     if not isinstance(draft, Draft):
         raise InputError(
             f"A belief is stated as a Draft; this is {type(draft).__name__}.",
@@ -161,7 +170,7 @@ def check_draft(draft: Draft) -> None:
             field="confidence",
         )
     _check_times(draft)
-    _check_facts(draft.facts)
+    check_facts(draft.facts)
     _check_sentences(draft.sentences)
     for name in ENRICHMENTS:
         _check_enrichment(name, getattr(draft, name))
@@ -171,15 +180,7 @@ def check_draft(draft: Draft) -> None:
             next_step="Give a mapping.",
             field="metadata",
         )
-    check_properties(
-        {
-            "title": draft.title,
-            "topics": list(draft.topics),
-            "keywords": list(draft.keywords),
-            **draft.metadata,
-        },
-        owner="Revision",
-    )
+    check_properties(draft.content(), owner="Revision")
     reserved = RESERVED & draft.metadata.keys()
     if reserved:
         raise InputError(
@@ -187,6 +188,7 @@ def check_draft(draft: Draft) -> None:
             next_step="Choose another name.",
             field="metadata",
         )
+    return CheckedDraft(draft)
 
 
 def check_kind(kind: str) -> None:
@@ -197,6 +199,9 @@ def check_kind(kind: str) -> None:
             next_step="Choose another kind.",
             field="kind",
         )
+
+
+_NOTHING: tuple[()] = ()  # as fields that are not given have it
 
 
 def _check_texts(draft: Draft) -> None:
@@ -211,6 +216,8 @@ def _check_texts(draft: Draft) -> None:
         check_text(value, field=name)
     for name in ("topics", "keywords", *ENRICHMENTS):
         values = getattr(draft, name)
+        if values is _NOTHING:
+            continue
         if not isinstance(values, (tuple, list)) or not all(
             isinstance(value, str) for value in values
         ):
@@ -246,7 +253,8 @@ def _check_times(draft: Draft) -> None:
         )
 
 
-def _check_facts(facts: object) -> None:
+def check_facts(facts: object) -> None:
+    """Raise InputError or LimitError for what cannot be the facts of a revision."""
     if not isinstance(facts, (tuple, list)):
         raise InputError(
             f"facts is a list of facts; this is {type(facts).__name__}.",

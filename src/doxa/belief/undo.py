@@ -50,7 +50,8 @@ def undo(tx: Transaction, change: int) -> str:
         )
     entries = tx.log_of(TxId(change))
     if any(
-        entry.payload is None or entry.op == "erase" or _sets_a_rule(entry) for entry in entries
+        entry.payload is None or entry.op == "erase" or _sets_a_rule(entry.op, entry.payload)
+        for entry in entries
     ):
         raise ConflictError(
             f"Change {change} ({receipt.op}) cannot be undone: it erased content, set rules, or its"
@@ -78,9 +79,9 @@ def undo(tx: Transaction, change: int) -> str:
     return about
 
 
-def _sets_a_rule(entry: LogEntry) -> bool:
+def _sets_a_rule(op: str, payload: Mapping[str, Any]) -> bool:
     """A first suppression notes in the catalogue that there may be some: that is not a rule."""
-    return entry.op == "catalogue.set" and (entry.payload or {}).get("name") != SUPPRESSING
+    return op == "catalogue.set" and payload.get("name") != SUPPRESSING
 
 
 def _reverse(tx: Transaction, entry: LogEntry, receipt: Receipt) -> str:

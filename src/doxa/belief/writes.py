@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from doxa.base.errors import ConflictError, InputError
 from doxa.base.ids import NodeId
-from doxa.base.values import Value, encode_properties
+from doxa.base.values import Properties, encode_properties
 from doxa.belief.graph import (
     CURRENT,
     HAS_REVISION,
@@ -82,7 +82,7 @@ def draft_kref(draft: Draft) -> Kref:
     return Kref(place.project, place.spaces, name, kind)
 
 
-def check_address(kref: Kref) -> Kref:
+def check_address(kref: Kref) -> None:
     """Check that what is written can be found by its address: raise KrefError unless its printed
     form, with a pin and an artifact, is an address."""
     pinned = replace(
@@ -94,7 +94,6 @@ def check_address(kref: Kref) -> Kref:
             next_step="Choose another name.",
             kref=str(kref),
         )
-    return kref
 
 
 _PIN_WIDEST, _ARTIFACT_WIDEST = 10**9, "a" * 64  # every item's address leaves space for these
@@ -118,9 +117,9 @@ def create_item(tx: Transaction, kref: Kref, *, labels: Iterable[str] = ()) -> N
 
 
 class Content(NamedTuple):
-    """What a draft says, as properties, and their hash."""
+    """What a checked draft says, as properties, and their hash."""
 
-    props: dict[str, Value]
+    props: Properties
     hash: str
 
     @classmethod
@@ -160,7 +159,7 @@ def add_revision(
         "time": tx.now if draft.time is None else draft.time,
         "content_hash": content.hash,
     }
-    made = tx.create_node(("Revision",), props)
+    made = tx.create_node(("Revision",), props, checked=True)
     tx.create_edge(HAS_REVISION, item.id, dst=made)
     if current:
         set_current(tx, item.id, made)
@@ -344,7 +343,7 @@ _HELD = frozenset(("Item", "Exchange", "Thread"))
 
 
 def require_belief(tx: Transaction, kref: Kref) -> Node:
-    """Do as require_item, for what has revisions: a turn, thread or bundle has none."""
+    """Do what require_item does, for an item with revisions: a turn, thread or bundle has none."""
     node = require_item(tx, kref)
     if "Bundle" in node.labels:
         raise InputError(

@@ -20,7 +20,7 @@ __all__ = ["EXIT_CODES", "app", "main"]
 
 
 def main() -> None:
-    """The entry point of the `doxa` command."""
+    """Run the `doxa` command."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(

@@ -12,7 +12,7 @@ from typer.core import TyperGroup
 from doxa.app.verbs import ALL, GROUPS, SHELL
 from doxa.cli.build import Commands
 from doxa.cli.context import EXIT_CODES, Db, Json, ProjectOfAll
-from doxa.cli.text import json_text
+from doxa.cli.output import json_text
 
 _USAGE_ERROR: type[Exception] = next(
     kind for kind in typer.BadParameter.__mro__ if kind.__name__ == "ClickException"
@@ -99,7 +99,8 @@ def root(
 
 
 def defaults_of(found: dict[str, Any]) -> dict[str, Any]:
-    """The same defaults for every command, also for those of a group and for former names."""
+    """Return the same defaults for every command, also for those of a group and for former
+    names."""
     names = [verb.command for verb in ALL] + [
         old for verb in ALL if verb.cli is not None for old in verb.cli.old
     ]

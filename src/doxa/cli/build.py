@@ -124,7 +124,7 @@ def _command(name: str, call: Callable[..., None], text: str, *, hidden: bool = 
 
 
 def command_of(verb: Verb, *, old: str = "") -> Any:
-    """The command of a verb, under its own name or a former one."""
+    """Build the command of a verb, under its own name or a former one."""
     found = parameters_of(verb, old=old)
 
     def call(**values: Any) -> None:
@@ -148,7 +148,7 @@ def command_of(verb: Verb, *, old: str = "") -> Any:
 
 
 def parameters_of(verb: Verb, *, old: str = "") -> list[Parameter]:
-    """The parameters of a verb's command: positional ones first."""
+    """Return the parameters of a verb's command, positional ones first."""
     assert verb.cli is not None
     replaced = {one.name for one in verb.cli.extra}
     taken = [
@@ -171,12 +171,12 @@ def parameters_of(verb: Verb, *, old: str = "") -> list[Parameter]:
 
 
 def is_argument(parameter: Parameter) -> bool:
-    """Whether it is typed without an option's name."""
+    """Return whether a parameter is positional: typed without the name of an option."""
     return parameter.positional or parameter.cli.isupper()
 
 
 def option_names(parameter: Parameter) -> tuple[str, ...]:
-    """The spellings of an option: `--name`, or what the table says, and a letter."""
+    """Return the spellings of an option: `--name`, or what the table says, and a letter."""
     name = parameter.cli or f"--{parameter.name.replace('_', '-')}"
     if parameter.kind == "flag" and parameter.default is True and "/" not in name:
         name = f"{name}/--no-{name.removeprefix('--')}"

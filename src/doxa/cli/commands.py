@@ -24,7 +24,7 @@ from doxa.cli.context import (
     progress,
     user,
 )
-from doxa.cli.text import (
+from doxa.cli.output import (
     conflicts_text,
     doctor_text,
     fields_text,
@@ -91,7 +91,7 @@ def _converted(verb: Verb, parameter: Parameter, value: Any) -> Any:
 
 
 def fact_of(text: str) -> tuple[str, str, str]:
-    """A fact of its three parts."""
+    """Split the text of a fact into its three parts."""
     parts = [part.strip() for part in text.split("|")]
     if len(parts) != 3 or not all(parts):
         from doxa.base.errors import InputError

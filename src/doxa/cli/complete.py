@@ -51,8 +51,8 @@ class Names:
 
 
 def names_of(memory: Memory) -> Names:
-    """The names in use now. Properties are those of a few elements of each label and type: a whole
-    graph is not read for a key press."""
+    """Return the names in use now. Properties are those of a few elements of each label and type: a
+    whole graph is not read for a key press."""
     procedures = tuple(procedure.signature.name for procedure in memory.queries.registry.all())
     try:
         labels = _column(memory, "CALL db.labels()")

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from doxa.cli.text import json_text
+from doxa.cli.output import json_text
 
 if TYPE_CHECKING:
     from doxa.app import Memory
@@ -56,7 +56,7 @@ Project = Annotated[
 
 
 def note_old_name(old: str, new: str) -> None:
-    """Say on standard error that a command has another name now."""
+    """Report on standard error that a command has another name now."""
     sys.stderr.write(f"doxa: `{old}` is deprecated; use `{new}`\n")
 
 
@@ -82,8 +82,8 @@ def opened(
 
 
 def decay_enabled() -> bool | None:
-    """DOXA_DECAY: `on` gives a new file the standard policies, `off` leaves all policies without
-    effect; unset, they do what the file says."""
+    """Read DOXA_DECAY: `on` gives a new file the standard policies, `off` disables all policies;
+    unset, the file decides."""
     said = os.environ.get("DOXA_DECAY")
     if not said:
         return None
@@ -132,7 +132,8 @@ def fail(error: DoxaError, as_json: bool) -> int:
 
 
 def error_text(error: DoxaError) -> str:
-    """The message and the next step; under an excerpt with its caret, that is a line of its own."""
+    """Return the message and the next step; after an excerpt with its caret, the step is on a line
+    of its own."""
     return f"{error.message}{error.next_step}" if error.message.endswith("\n") else str(error)
 
 
@@ -194,7 +195,7 @@ def db_hint(db: Path | None) -> str:
 
 @contextmanager
 def progress(what: str, as_json: bool) -> Iterator[Callable[[int], None]]:
-    """A count on standard error while it grows, on a terminal only."""
+    """Show a count on standard error while it grows, on a terminal only."""
     if as_json or not sys.stderr.isatty():
         yield lambda _: None
         return

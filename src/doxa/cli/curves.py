@@ -44,8 +44,8 @@ def drawn(
     promoted: str | None,
     prop: str | None,
 ) -> dict[str, Any]:
-    """The curve of a profile in numbers. Raises NotFoundError for a name that is not there,
-    InputError for what cannot be drawn."""
+    """Compute the curve of a profile. Raises NotFoundError for an unknown name, InputError for what
+    cannot be drawn."""
     kind, curve = _curve_of(rules, name, prop)
     decay, promotion = (
         curve.decay,
@@ -121,9 +121,7 @@ def _unknown(name: str, known: list[str], what: str) -> NotFoundError:
         if known
         else "`doxa policy list` shows what there is."
     )
-    return NotFoundError(
-        f"There is no {what} named {name[:100]!r}.", next_step=listed, name=name[:100]
-    )
+    return NotFoundError(f"Unknown {what} {name[:100]!r}.", next_step=listed, name=name[:100])
 
 
 def _span(decay: Decay, first: int, end: int, days: float | None) -> int:
@@ -217,7 +215,7 @@ def _unit(span: int, least: int = 2) -> tuple[str, int]:
 
 
 def shape_words(function: str, half_life_s: float) -> str:
-    """A curve in words; `half_life_s` in seconds, negative where the score grows."""
+    """Describe a curve in words; `half_life_s` in seconds, negative where the score grows."""
     if function == "none":
         return "it does not decay"
     unit, scale = _unit(int(abs(half_life_s) * 1e9), least=1)

@@ -152,8 +152,8 @@ def _run(
     reads: bool,
 ) -> None:
     """Every statement is read and checked before the first one runs."""
+    from doxa.cli.cypher_results import write_result
     from doxa.cli.options import refuse_writing
-    from doxa.cli.results import write_result
 
     plans = []
     for number, piece in enumerate(pieces, 1):

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from doxa.cli.context import Json, errors_reported
-from doxa.cli.text import fields_text, show
+from doxa.cli.output import fields_text, show
 
 
 def restore_backup(

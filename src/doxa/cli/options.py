@@ -14,7 +14,7 @@ from doxa.app.checks import checked_path
 from doxa.base.clock import parse_time
 from doxa.base.errors import InputError
 from doxa.base.limits import QUERY_TIMEOUT_MS
-from doxa.cli.results import FORMATS
+from doxa.cli.cypher_results import FORMATS
 
 _INT_MIN, _INT_MAX = -(2**63), 2**63 - 1
 _TIMEOUT_S_MAX = 366 * 86_400
@@ -36,7 +36,7 @@ def check_form(form: str, *, as_json: bool) -> None:
 
 
 def script_of(query: str | None, file: Path | None) -> str | None:
-    """The statements as text; None where a person sits at a terminal and gave none."""
+    """Return the statements as text; None if none was given and standard input is a terminal."""
     if query is not None and file is not None:
         raise InputError(
             "A query and --file were both given.", next_step="Give one of them.", field="file"
@@ -70,7 +70,7 @@ def _undecoded(what: str, error: UnicodeDecodeError) -> InputError:
 
 
 def parameters_of(given: list[str], file: Path | None) -> dict[str, Any]:
-    """The parameters of a file, and over them those of the command line."""
+    """Read the parameters of a file, overridden by those of the command line."""
     found: dict[str, Any] = {}
     if file is not None:
         path = checked_path(file, "params")
@@ -98,7 +98,7 @@ def parameters_of(given: list[str], file: Path | None) -> dict[str, Any]:
 
 
 def json_value(text: str, *, name: str) -> Any:
-    """One parameter's value."""
+    """Parse the value of one parameter."""
     step = f"Give a JSON value; text needs double quotes: --param '{name[:40]}=\"text\"'."
     return _decoded(
         text.encode(errors="surrogatepass"), what=f"The value of {name[:40]!r}", step=step
@@ -135,7 +135,7 @@ def moment(text: str | None, option: str) -> int | None:
 
 
 def milliseconds(seconds: float | None) -> int:
-    """A timeout in milliseconds; without one, the usual."""
+    """Convert a timeout to milliseconds; None is the default."""
     if seconds is None:
         return QUERY_TIMEOUT_MS
     if not (math.isfinite(seconds) and 0 < seconds <= _TIMEOUT_S_MAX):

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from doxa.cli.context import Db, Json, opened
-from doxa.cli.text import show
+from doxa.cli.output import show
 
 if TYPE_CHECKING:
     from doxa.app import Memory
@@ -55,7 +55,7 @@ _RECEIPTS_READ = 500
 
 @policy.command("list")
 def list_policies(db: Db = None, as_json: Json = False) -> None:
-    """All policies, as SHOW gives them."""
+    """List all policies, as SHOW does."""
     from doxa.cli.values import plain
 
     with opened(db, as_json, read_only=True) as memory:
@@ -114,7 +114,7 @@ def explain(
     db: Db = None,
     as_json: Json = False,
 ) -> None:
-    """Why an element is visible or hidden, by which rule, and when that changes."""
+    """Explain why an element is visible or hidden, by which rule, and when that changes."""
     from doxa.cli.values import plain
 
     with opened(db, as_json, read_only=True) as memory:
@@ -145,7 +145,7 @@ def simulate(
     db: Db = None,
     as_json: Json = False,
 ) -> None:
-    """What policy commands would hide, and when; nothing is written."""
+    """Show what policy commands would hide, and when; nothing is written."""
     from doxa.cli.values import plain
 
     with opened(db, as_json, read_only=True) as memory:
@@ -180,7 +180,7 @@ def plot(
     db: Db = None,
     as_json: Json = False,
 ) -> None:
-    """A profile's score over time, with the threshold and when it hides."""
+    """Draw a profile's score over time, with the threshold and when it hides."""
     from doxa.cli.curves import curve_text, drawn
 
     with opened(db, as_json, read_only=True) as memory:
@@ -194,7 +194,7 @@ def plot(
 
 @policy.command("status")
 def status(db: Db = None, as_json: Json = False) -> None:
-    """Whether policies are in force, how many there are, and what of their work is still to do."""
+    """Show whether policies are enabled, how many there are, and what work is pending."""
     from doxa.base.limits import ACCESS_FLUSH_MS
 
     with opened(db, as_json, read_only=True) as memory:
@@ -286,7 +286,7 @@ def _hidden_ends(memory: Memory, element: str) -> list[str]:
 
 def _rules(memory: Memory) -> Rules:
     with memory.store.read() as snapshot:
-        return snapshot.declared().judge.rules
+        return snapshot.declared().evaluator.rules
 
 
 # Text
@@ -302,7 +302,7 @@ def _lists_text(found: dict[str, list[dict[str, Any]]]) -> str:
 
 
 def _table_of(rows: list[dict[str, Any]]) -> str:
-    from doxa.cli.results import table_text
+    from doxa.cli.cypher_results import table_text
 
     return table_text(tuple(rows[0]), [tuple(row.values()) for row in rows])
 
@@ -337,7 +337,7 @@ def _status_text(found: dict[str, Any]) -> str:
 
 
 def counted(count: int, what: str) -> str:
-    """`1 policy`, `2 policies`."""
+    """Format a count with its noun: `1 policy`, `2 policies`."""
     return (
         f"{count:,}"
         f" {what if count == 1 else what[:-1] + 'ies' if what.endswith('y') else what + 's'}"

@@ -20,8 +20,8 @@ _DELIMITERS = " \t\n\"'`()[]{}<>=+-*/%^,;:|&!?\\~"
 
 
 def history_path() -> Path | None:
-    """doxa/cypher_history in the state folder (XDG_STATE_HOME, or ~/.local/state); None for a user
-    without a home."""
+    """Return doxa/cypher_history in the state folder (XDG_STATE_HOME, or ~/.local/state); None for
+    a user without a home."""
     base = os.environ.get("XDG_STATE_HOME")
     try:
         return (
@@ -50,7 +50,7 @@ class Prompt:
                 self._readline.add_history(entry)
 
     def ask(self, prompt: str) -> str | None:
-        """One line; None at the end of input. Raises KeyboardInterrupt."""
+        """Read one line; None at the end of input. Raises KeyboardInterrupt."""
         try:
             return input(prompt)
         except EOFError:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 import typer
 
 from doxa.cli.context import Db, Json, Project, decay_enabled, errors_reported, user
-from doxa.cli.text import json_text
+from doxa.cli.output import json_text
 from doxa.cli.users import Users, credentials_of
 
 if TYPE_CHECKING:

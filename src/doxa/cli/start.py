@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from doxa.cli.context import Db, Json, errors_reported, must_be_new, opened
-from doxa.cli.text import show
+from doxa.cli.output import show
 
 
 def init(db: Db = None, as_json: Json = False) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from doxa.cli.context import Db, Json, errors_reported
-from doxa.cli.text import show
+from doxa.cli.output import show
 
 if TYPE_CHECKING:
     from doxa.servers.credentials import Credentials
@@ -42,7 +42,7 @@ def add_user(
     db: Db = None,
     as_json: Json = False,
 ) -> None:
-    """A new user. The password is asked for, or read as one line of standard input."""
+    """Add a user. The password is asked for, or read as one line of standard input."""
     with errors_reported(as_json):
         known = credentials_of(users, db)
         made = known.add(name, _password(), role=role)  # type: ignore[arg-type]  # checked there
@@ -62,7 +62,7 @@ def add_token(
     db: Db = None,
     as_json: Json = False,
 ) -> None:
-    """A new token for bearer authentication, printed this once."""
+    """Add a token for bearer authentication, which is printed only once."""
     with errors_reported(as_json):
         token = credentials_of(users, db).add_token(name, role=role, label=label)  # type: ignore[arg-type]  # checked there
         show({"name": name, "role": role, "label": label, "token": token}, as_json, lambda _: token)
@@ -70,7 +70,7 @@ def add_token(
 
 @users.command("list")
 def list_users(users: Users = None, db: Db = None, as_json: Json = False) -> None:
-    """Who may log in, as what and with what; no secrets."""
+    """List who may log in, with role and credentials; no secrets."""
     with errors_reported(as_json):
         found = [
             {"name": name, "role": role, "with": how}
@@ -96,7 +96,7 @@ def remove_user(
 
 
 def credentials_of(path: Path | None, db: Path | None) -> Credentials:
-    """The file of users: the one given, or the one next to the memory file."""
+    """Open the file of users: the one given, or the one next to the memory file."""
     from doxa.app import default_path
     from doxa.servers.credentials import Credentials
 

@@ -20,18 +20,19 @@ from typing import Any
 
 from doxa.app.results import Edge, Node, Path
 from doxa.base.spatial import Point
+from doxa.base.values import float_text
 from doxa.cypher.printer import name, text_literal
 
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
 def cypher_text(value: Any) -> str:
-    """A value on one line. Characters that would steer the terminal are written as escapes."""
+    """Format a value on one line. Characters that would control the terminal are escaped."""
     return line_text(_text(value))
 
 
 def line_text(text: str) -> str:
-    """A text that stays on its line."""
+    """Escape the characters of a text that would break its line."""
     return _CONTROL.sub(lambda found: f"\\u{ord(found.group()):04X}", text)
 
 
@@ -42,7 +43,7 @@ def _text(value: Any) -> str:
         case str():
             return text_literal(value)
         case float():
-            return _float(value)
+            return float_text(value)
         case Node():
             labels = "".join(f":{name(label)}" for label in value.labels)
             return (
@@ -64,7 +65,8 @@ def _text(value: Any) -> str:
 
 
 def plain_text(value: Any) -> str:
-    """A value as a cell of CSV: text as it is, nothing for null, the rest as Cypher text."""
+    """Format a value as a cell of CSV: text unchanged, nothing for null, the rest as Cypher
+    text."""
     if value is None:
         return ""
     return (
@@ -77,12 +79,12 @@ def plain_text(value: Any) -> str:
 
 
 def plain(value: Any) -> Any:
-    """A value of what JSON has."""
+    """Convert a value to JSON's types."""
     match value:
         case None | bool() | int() | str():
             return value
         case float():
-            return value if math.isfinite(value) else _float(value)
+            return value if math.isfinite(value) else float_text(value)
         case Node():
             return {
                 "id": value.id,
@@ -128,9 +130,3 @@ def _path(path: Path) -> str:
         forth = edge.start == before.id
         parts += ["-" if forth else "<-", _text(edge), "->" if forth else "-", _text(node)]
     return "".join(parts)
-
-
-def _float(value: float) -> str:
-    if value != value:
-        return "NaN"
-    return repr(value) if math.isfinite(value) else "Infinity" if value > 0 else "-Infinity"

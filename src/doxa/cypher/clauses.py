@@ -276,8 +276,8 @@ class ClauseParser(PatternParser):
     def _merge(self) -> t.Clause:
         at = self.need_word("MERGE").at
         pattern = self.path_pattern()
-        created: list[t.Change] = []
-        matched: list[t.Change] = []
+        created: list[t.UpdateItem] = []
+        matched: list[t.UpdateItem] = []
         while self.take_word("ON"):
             if self.take_word("CREATE"):
                 target = created
@@ -288,13 +288,13 @@ class ClauseParser(PatternParser):
             target.extend(self._set_items())
         return t.Merge(pattern, tuple(created), tuple(matched), at=at)
 
-    def _set_items(self) -> tuple[t.Change, ...]:
+    def _set_items(self) -> tuple[t.UpdateItem, ...]:
         items = [self._set_item()]
         while self.take_op(","):
             items.append(self._set_item())
         return tuple(items)
 
-    def _set_item(self) -> t.Change:
+    def _set_item(self) -> t.UpdateItem:
         at = self.token.at
         target = self._target()
         if isinstance(target, t.HasLabels):
@@ -331,7 +331,7 @@ class ClauseParser(PatternParser):
 
     def _remove(self) -> t.Clause:
         at = self.need_word("REMOVE").at
-        items: list[t.Change] = []
+        items: list[t.UpdateItem] = []
         while True:
             target = self._target()
             if isinstance(target, t.HasLabels):

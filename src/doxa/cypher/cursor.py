@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 from doxa.base.limits import EXPRESSION_DEPTH_MAX
 from doxa.cypher.errors import fail
-from doxa.cypher.tokens import Token, tokens
+from doxa.cypher.tokens import Token, token_end, tokens
 from doxa.cypher.tree import Expression, PathPattern, Query
 
 
@@ -98,14 +98,11 @@ class Cursor:
         return ".".join(parts)
 
     def source(self, start: int) -> str:
-        """Return the text from a token index to the last token taken."""
-        last = self.tokens[self.index - 1]
-        following = self.tokens[self.index].at
-        return (
-            self.text[self.tokens[start].at : following].rstrip()
-            if last.kind != "END"
-            else self.text[self.tokens[start].at :].rstrip()
-        )
+        """Return the text from a token index to the last token taken, without comments after
+        it."""
+        last, following = self.tokens[self.index - 1], self.tokens[self.index].at
+        end = min(following, token_end(self.text, last.at))
+        return self.text[self.tokens[start].at : end]
 
     # Failing
 

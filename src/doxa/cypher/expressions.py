@@ -47,7 +47,7 @@ class ExpressionParser(Cursor):
         token = self.token
         if token.upper == "NOT" and least <= 4:
             self.take()
-            return t.Not(self.expression(4), at=token.at)
+            return t.Negation(self.expression(4), at=token.at)
         if token.kind == "OP" and token.text in "+-":
             self.take()
             after = self.token
@@ -138,11 +138,12 @@ class ExpressionParser(Cursor):
             if self.take_op("::") or self.take_word("TYPED"):
                 return t.IsType(left, self.type_name(), negated, at=token.at)
             labels = t.HasLabels(left, self.label_expression(), at=token.at)
-            return t.Not(labels, at=token.at) if negated else labels
+            return t.Negation(labels, at=token.at) if negated else labels
         return None
 
     def type_name(self) -> str:
-        """A Cypher type (5), normalised: INTEGER, LIST<STRING NOT NULL>, INTEGER | FLOAT."""
+        """Parse a Cypher type (5) and return it normalised: INTEGER, LIST<STRING NOT NULL>, INTEGER
+        | FLOAT."""
         words = [self.name("a type").upper()]
         words[0] = _TYPE_WORDS.get(words[0], words[0])
         if words[0] in ("ZONED", "LOCAL"):
@@ -184,7 +185,7 @@ class ExpressionParser(Cursor):
                 atom = self._index(atom)
             elif (
                 token.text == ":"
-                and isinstance(atom, (t.Variable, t.Property, t.Index, t.Call, t.Parameter))
+                and isinstance(atom, (t.Variable, t.Property, t.Index, t.Call, t.ParameterRef))
                 and self._label_follows()
             ):
                 self.take()
@@ -267,7 +268,7 @@ class ExpressionParser(Cursor):
             )
         if token.kind == "PARAMETER":
             self.take()
-            return t.Parameter(token.text, at=token.at)
+            return t.ParameterRef(token.text, at=token.at)
         if token.kind == "OP":
             return self._bracketed(token.text)
         if token.kind == "QUOTED":

@@ -145,7 +145,7 @@ class PatternParser(ExpressionParser):
     def _properties(self) -> t.Expression | None:
         if self.token.kind == "PARAMETER":
             token = self.take()
-            return t.Parameter(token.text, at=token.at)
+            return t.ParameterRef(token.text, at=token.at)
         return self.map_literal() if self.is_op("{") else None
 
     def _edge(self) -> t.EdgePattern:

@@ -116,11 +116,11 @@ class PolicyParser(ClauseParser):
             self.unexpected("PROFILE or POLICY")
         return "PROMOTION PROFILE"
 
-    def _policy_name(self, what: str = "a name") -> str | t.Parameter:
+    def _policy_name(self, what: str = "a name") -> str | t.ParameterRef:
         token = self.token
         if token.kind == "PARAMETER":
             self.take()
-            return t.Parameter(token.text, at=token.at)
+            return t.ParameterRef(token.text, at=token.at)
         if token.kind == "TEXT":
             self.take()
             assert isinstance(token.value, str)
@@ -131,7 +131,7 @@ class PolicyParser(ClauseParser):
             self.unexpected(what)
         return self.dotted(what)
 
-    def _policy_name_and_absent(self, *, replace: bool) -> tuple[str | t.Parameter, bool]:
+    def _policy_name_and_absent(self, *, replace: bool) -> tuple[str | t.ParameterRef, bool]:
         at = self.token.at
         absent = self.take_word("IF", "NOT", "EXISTS")
         name = self._policy_name()
@@ -272,7 +272,7 @@ class PolicyParser(ClauseParser):
     # Bindings
 
     def _decay_binding(
-        self, name: str | t.Parameter, at: int, *, replace: bool, absent: bool
+        self, name: str | t.ParameterRef, at: int, *, replace: bool, absent: bool
     ) -> t.Clause:
         target = self._policy_target()
         self._apply("a binding", "APPLY { NO DECAY } or APPLY { DECAY PROFILE 'name' }")
@@ -361,7 +361,7 @@ class PolicyParser(ClauseParser):
         token = self.token
         if token.kind == "PARAMETER":
             self.take()
-            return t.Parameter(token.text, at=token.at)
+            return t.ParameterRef(token.text, at=token.at)
         negative = self.take_op("-")
         if not negative:
             self.take_op("+")
@@ -378,7 +378,7 @@ class PolicyParser(ClauseParser):
     # Promotion policies
 
     def _promotion_policy(
-        self, name: str | t.Parameter, at: int, *, replace: bool, absent: bool
+        self, name: str | t.ParameterRef, at: int, *, replace: bool, absent: bool
     ) -> t.Clause:
         target = self._policy_target()
         self._apply("a policy", "APPLY { WHEN condition APPLY PROFILE 'name' }")

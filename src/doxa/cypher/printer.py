@@ -18,7 +18,7 @@ _WORDS = frozenset(
 
 
 def name(text: str) -> str:
-    """An identifier, quoted if necessary."""
+    """Return an identifier, quoted if necessary."""
     if _PLAIN.fullmatch(text) and text.lower() not in _WORDS:
         return text
     return "`" + text.replace("`", "``") + "`"
@@ -36,7 +36,7 @@ def text_literal(text: str) -> str:
 
 
 def print_statement(statement: t.Statement) -> str:
-    """A statement as Cypher."""
+    """Print a statement as Cypher."""
     parts: list[str] = [statement.mode] if statement.mode else []
     if statement.system_time is not None:
         parts.append(f"AS OF SYSTEM TIME {expression(statement.system_time)}")
@@ -47,7 +47,7 @@ def print_statement(statement: t.Statement) -> str:
 
 
 def print_expression(found: t.Expression) -> str:
-    """An expression as Cypher, which `parse_expression` reads."""
+    """Print an expression as Cypher that `parse_expression` reads."""
     return expression(found)
 
 
@@ -117,7 +117,7 @@ def _update(found: t.Clause) -> str:
     raise TypeError(f"{type(found).__name__} is not printed")
 
 
-def change(found: t.Change) -> str:
+def change(found: t.UpdateItem) -> str:
     match found:
         case t.SetProperty(target, value):
             return f"{expression(target)} = {expression(value)}"
@@ -233,11 +233,11 @@ def schema_command(found: t.Clause) -> str:
             return _policy_command(found)
 
 
-def _rule(called: str | t.Parameter) -> str:
-    return expression(called) if isinstance(called, t.Parameter) else name(called)
+def _rule(called: str | t.ParameterRef) -> str:
+    return expression(called) if isinstance(called, t.ParameterRef) else name(called)
 
 
-def _called(called: str | t.Parameter | None, absent: bool) -> str:
+def _called(called: str | t.ParameterRef | None, absent: bool) -> str:
     return ("" if called is None else f"{_rule(called)} ") + ("IF NOT EXISTS " if absent else "")
 
 
@@ -325,7 +325,7 @@ def _policy_command(found: t.Clause) -> str:
     raise TypeError(f"{type(found).__name__} is not printed")
 
 
-def _policy(what: str, called: str | t.Parameter, *, replace: bool, absent: bool) -> str:
+def _policy(what: str, called: str | t.ParameterRef, *, replace: bool, absent: bool) -> str:
     return (
         f"CREATE {'OR REPLACE ' if replace else ''}{what}"
         f" {'IF NOT EXISTS ' if absent else ''}{_rule(called)} "
@@ -359,8 +359,8 @@ def _access(found: t.AccessSet, variable: str) -> str:
     return f"{kalman}SET {name(variable)}.{name(found.property)} = {expression(found.value)}"
 
 
-def _reference(profile: str | t.Parameter) -> str:
-    return expression(profile) if isinstance(profile, t.Parameter) else text_literal(profile)
+def _reference(profile: str | t.ParameterRef) -> str:
+    return expression(profile) if isinstance(profile, t.ParameterRef) else text_literal(profile)
 
 
 _DIRECTIVES = {
@@ -449,7 +449,7 @@ def expression(found: t.Expression) -> str:
     match found:
         case t.Literal(value):
             return _literal(value)
-        case t.Parameter(text):
+        case t.ParameterRef(text):
             return (
                 f"${text}"
                 if re.fullmatch(r"\w+", text)
@@ -495,7 +495,7 @@ def _literal(value: Any) -> str:
 def _atom(found: t.Expression) -> str:
     """Parenthesise unless nothing can bind tighter."""
     plain = (
-        t.Parameter,
+        t.ParameterRef,
         t.Variable,
         t.Property,
         t.Index,
@@ -544,7 +544,7 @@ def _call(found: t.Call) -> str:
 
 def _operator(found: t.Expression) -> str:
     match found:
-        case t.Not(of):
+        case t.Negation(of):
             return f"NOT {_atom(of)}"
         case t.Logic(op, items):
             return f" {op} ".join(_atom(item) for item in items)
@@ -567,7 +567,7 @@ def _operator(found: t.Expression) -> str:
         case t.HasLabels(of, names):
             joint = (
                 ":"
-                if isinstance(of, (t.Variable, t.Property, t.Index, t.Call, t.Parameter))
+                if isinstance(of, (t.Variable, t.Property, t.Index, t.Call, t.ParameterRef))
                 else " IS "
             )
             tested = _bound(names) if isinstance(names, t.LabelOr) else labels(names)

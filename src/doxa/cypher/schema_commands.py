@@ -68,8 +68,8 @@ class SchemaParser(ClauseParser):
             "range" if kind == "btree" else kind, name, target, absent, options, at=at
         )
 
-    def _name_and_absent(self) -> tuple[str | t.Parameter | None, bool]:
-        name: str | t.Parameter | None = None
+    def _name_and_absent(self) -> tuple[str | t.ParameterRef | None, bool]:
+        name: str | t.ParameterRef | None = None
         if self.token.kind == "PARAMETER":
             name = self._rule_name()
         elif self.token.kind == "QUOTED" or (
@@ -78,11 +78,11 @@ class SchemaParser(ClauseParser):
             name = self.dotted("a name")
         return name, self.take_word("IF", "NOT", "EXISTS")
 
-    def _rule_name(self) -> str | t.Parameter:
+    def _rule_name(self) -> str | t.ParameterRef:
         if self.token.kind != "PARAMETER":
             return self.dotted("a name")
         token = self.take()
-        return t.Parameter(token.text, at=token.at)
+        return t.ParameterRef(token.text, at=token.at)
 
     def _target_pattern(self) -> tuple[bool, str, tuple[str, ...], t.PathPattern]:
         """(n:A|B) or ()-[r:T]-(): is it an edge, the variable, the labels or types, the pattern."""

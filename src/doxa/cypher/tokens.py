@@ -80,6 +80,11 @@ def tokens(text: str) -> list[Token]:
     return found
 
 
+def token_end(text: str, at: int) -> int:
+    """Return the end of the token that begins at an offset, without the comments after it."""
+    return _next(text, at)[1]
+
+
 def _next(text: str, at: int) -> tuple[Token, int]:
     char = text[at]
     name = _NAME.match(text, at)

@@ -48,7 +48,7 @@ class Literal(Expression):
 
 
 @dataclass(frozen=True, slots=True)
-class Parameter(Expression):
+class ParameterRef(Expression):
     name: str
 
 
@@ -106,7 +106,7 @@ class Call(Expression):
 
 
 @dataclass(frozen=True, slots=True)
-class Not(Expression):
+class Negation(Expression):
     of: Expression
 
 
@@ -380,24 +380,24 @@ class Create(Clause):
 @dataclass(frozen=True, slots=True)
 class Merge(Clause):
     pattern: PathPattern
-    on_create: tuple[Change, ...] = ()
-    on_match: tuple[Change, ...] = ()
+    on_create: tuple[UpdateItem, ...] = ()
+    on_match: tuple[UpdateItem, ...] = ()
 
 
-class Change(Tree):
+class UpdateItem(Tree):
     """One item of SET or REMOVE."""
 
     __slots__ = ()
 
 
 @dataclass(frozen=True, slots=True)
-class SetProperty(Change):
+class SetProperty(UpdateItem):
     target: Property | Index
     value: Expression
 
 
 @dataclass(frozen=True, slots=True)
-class SetAll(Change):
+class SetAll(UpdateItem):
     """n = map, or n += map when `merge`."""
 
     target: Variable
@@ -406,30 +406,30 @@ class SetAll(Change):
 
 
 @dataclass(frozen=True, slots=True)
-class SetLabels(Change):
+class SetLabels(UpdateItem):
     target: Expression
     labels: tuple[str | Expression, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class RemoveProperty(Change):
+class RemoveProperty(UpdateItem):
     target: Property | Index
 
 
 @dataclass(frozen=True, slots=True)
-class RemoveLabels(Change):
+class RemoveLabels(UpdateItem):
     target: Expression
     labels: tuple[str | Expression, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Set(Clause):
-    changes: tuple[Change, ...]
+    changes: tuple[UpdateItem, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Remove(Clause):
-    changes: tuple[Change, ...]
+    changes: tuple[UpdateItem, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -517,7 +517,7 @@ class SchemaTarget(Tree):
 @dataclass(frozen=True, slots=True)
 class CreateIndex(Clause):
     kind: str
-    name: str | Parameter | None
+    name: str | ParameterRef | None
     target: SchemaTarget
     if_absent: bool
     options: Expression | None = None
@@ -529,7 +529,7 @@ class CreateConstraint(Clause):
     kind needs."""
 
     kind: str
-    name: str | Parameter | None
+    name: str | ParameterRef | None
     target: SchemaTarget
     if_absent: bool
     detail: tuple[Any, ...] = ()
@@ -539,7 +539,7 @@ class CreateConstraint(Clause):
 @dataclass(frozen=True, slots=True)
 class DropSchema(Clause):
     what: OneOf["INDEX", "CONSTRAINT"]
-    name: str | Parameter
+    name: str | ParameterRef
     if_present: bool
 
 
@@ -587,7 +587,7 @@ class DecayDirective(Tree):
 
 @dataclass(frozen=True, slots=True)
 class CreateDecayBundle(Clause):
-    name: str | Parameter
+    name: str | ParameterRef
     options: tuple[PolicyOption, ...]
     replace: bool
     if_absent: bool
@@ -595,7 +595,7 @@ class CreateDecayBundle(Clause):
 
 @dataclass(frozen=True, slots=True)
 class CreateDecayBinding(Clause):
-    name: str | Parameter
+    name: str | ParameterRef
     target: PolicyTarget
     directives: tuple[DecayDirective, ...]
     replace: bool
@@ -604,7 +604,7 @@ class CreateDecayBinding(Clause):
 
 @dataclass(frozen=True, slots=True)
 class CreatePromotionProfile(Clause):
-    name: str | Parameter
+    name: str | ParameterRef
     options: tuple[PolicyOption, ...]
     replace: bool
     if_absent: bool
@@ -624,12 +624,12 @@ class PromotionRule(Tree):
     """WHEN condition APPLY PROFILE name."""
 
     when: Expression
-    profile: str | Parameter
+    profile: str | ParameterRef
 
 
 @dataclass(frozen=True, slots=True)
 class CreatePromotionPolicy(Clause):
-    name: str | Parameter
+    name: str | ParameterRef
     target: PolicyTarget
     accesses: tuple[AccessSet, ...]
     rules: tuple[PromotionRule, ...]
@@ -645,14 +645,14 @@ class AlterPolicy(Clause):
     """SET OPTIONS; ENABLE and DISABLE are the option enabled."""
 
     what: PolicyKind
-    name: str | Parameter
+    name: str | ParameterRef
     options: tuple[PolicyOption, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class DropPolicy(Clause):
     what: PolicyKind
-    name: str | Parameter
+    name: str | ParameterRef
     if_present: bool
 
 

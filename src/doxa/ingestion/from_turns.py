@@ -21,7 +21,7 @@ from typing import NamedTuple
 from doxa.base.ids import NodeId
 from doxa.base.limits import CANDIDATES_COMPARED_ITEMS_MAX
 from doxa.base.values import decode
-from doxa.belief import Draft, Fact, Kref, Ledger, parse_fact, slug
+from doxa.belief import Draft, Fact, Kref, Ledger, check_draft, parse_fact, slug
 from doxa.belief.conflicts import open_conflict
 from doxa.belief.graph import SUPERSEDES, current_of, last_of
 from doxa.belief.relevant_beliefs import trust_rank
@@ -155,7 +155,7 @@ class Candidates:
                 self._challenge(tx, kref, draft, source)
                 return
         change = self._ledger.upsert(
-            tx, kref, draft, links=[("DERIVED_FROM", source)], in_time=True
+            tx, kref, check_draft(draft), links=[("DERIVED_FROM", source)], in_time=True
         )
         self.count += change.action != "unchanged"
         if change.action in ("challenged", "superseded", "unchanged"):
@@ -207,7 +207,7 @@ class Candidates:
         held = current_of(tx, item.id) if item else None
         if held is None:
             return
-        made, _, new = open_conflict(tx, kref, draft, [held])
+        made, _, new = open_conflict(tx, kref, check_draft(draft), [held])
         if new:
             link(tx, made, kind="DERIVED_FROM", target=source)
             self.count += 1

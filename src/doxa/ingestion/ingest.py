@@ -153,7 +153,7 @@ class Ingest:
             self._last[key] = found.id
             self._counts["known"] += 1
             # A repeated turn counts as an access, so that its persistence policy can restore it.
-            if tx.declared().judge.rules.any:
+            if tx.declared().evaluator.rules.any:
                 tx.noted.append(AccessRecord(tx.now, {}, [found.id]))
             return
         previous = self._previous(tx, key, thread=thread)

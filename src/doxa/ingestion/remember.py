@@ -27,6 +27,7 @@ from doxa.belief import (
     Draft,
     Fact,
     Ledger,
+    check_draft,
     draft_kref,
     parse_kref,
     read_revision,
@@ -133,7 +134,7 @@ def remember(
     plain = not (clean.name or clean.facts or clean.sentences or expect is not None)
     known, seen, kref = "", 0, draft_kref(clean)
     verdict = _UNMATCHED
-    ledger.check(clean)
+    checked = ledger.check(clean)
     if not clean.name:
         with store.read() as snapshot:
             seen = snapshot.last_change()
@@ -155,7 +156,7 @@ def remember(
                 change, kept, notes = _kept(work.tx, ledger, clean, verdict, links=held_links)
                 warnings += notes
             else:
-                change = ledger.upsert(work.tx, kref, clean, links=held_links, expect=expect)
+                change = ledger.upsert(work.tx, kref, checked, links=held_links, expect=expect)
     if known:
         warnings += _left_out(store, known, clean, links=held_links) + _said_again(store, known)
         change = Change(
@@ -201,7 +202,11 @@ def _kept(
             f"Stored as a sentence with confidence {doubtful.confidence:g}, and not as a fact:"
             f" {verdict.unasserted}. It replaces nothing."
         )
-        return ledger.upsert(tx, draft_kref(doubtful), doubtful, links=links), (), (note,)
+        return (
+            ledger.upsert(tx, draft_kref(doubtful), check_draft(doubtful), links=links),
+            (),
+            (note,),
+        )
     found = sure(tx, verdict) if _holds_now(tx, draft) else []
     if found and may_retire(draft, [node for _, node in found]):
         return revised(tx, ledger, draft, found, facts=verdict.facts, links=links), (), ()
@@ -209,7 +214,7 @@ def _kept(
     full = draft if verdict.action == "conflict" else replace(draft, facts=verdict.facts)
     if found and (change := challenged(tx, full, verdict, links=links)) is not None:
         return change, (), ()
-    change = ledger.upsert(tx, draft_kref(full), full, links=links)
+    change = ledger.upsert(tx, draft_kref(full), check_draft(full), links=links)
     current = change.action in ("created", "revised")
     kept = tuple(
         MayContradict(one.kref, str(node.props["summary"]))
@@ -259,6 +264,8 @@ def clean_draft(draft: Draft) -> tuple[Draft, list[str]]:
             refuse_secret(value, field=name)
 
     def clean(text: str) -> str:
+        if text == "":
+            return text
         result = redact(text)
         kinds.extend(finding.kind for finding in result.findings)
         return result.text

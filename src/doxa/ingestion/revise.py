@@ -21,6 +21,7 @@ from doxa.belief import (
     Kref,
     Ledger,
     build_revision,
+    check_draft,
     draft_kref,
     parse_target,
     with_receipt,
@@ -66,7 +67,13 @@ def revise(
         before = current_of(tx, require_belief(tx, kref).id)
         full, notes = _carried(draft, before, given=given, identity=identity)
         change = ledger.upsert(
-            tx, kref.item(), full, expect=expect, again=again, carry=True, loaded=loaded
+            tx,
+            kref.item(),
+            check_draft(full),
+            expect=expect,
+            again=again,
+            carry=True,
+            loaded=loaded,
         )
         _mark(tx, before, change)
     return noted(with_receipt(change, work), secrets, notes if change.action != "unchanged" else ())
@@ -107,13 +114,13 @@ def believe(
     ledger = Ledger(store, identity, dry_run=dry_run)
     if item is None:
         return noted(ledger.believe(clean, links=links), secrets)
-    ledger.check(clean)
     with ledger.write("revise") as work:
         found = work.tx.node_by_kref(str(item))
         before = current_of(work.tx, found.id) if found else None
         named = {**given, "statements": sentences}
         full, notes = _carried(clean, before, given=named, identity=identity)
-        change = ledger.upsert(work.tx, item, full, links=links, carry=True)
+        checked = ledger.check(full)
+        change = ledger.upsert(work.tx, item, checked, links=links, carry=True)
     return noted(with_receipt(change, work), secrets, notes if change.action != "unchanged" else ())
 
 
@@ -130,8 +137,7 @@ def supersede(
     with ledger.write("supersede") as work:
         old = current_of(work.tx, require_belief(work.tx, kref).id)
         full, notes = _carried(draft, old, given=given, identity=identity)
-        ledger.check(full)
-        change = ledger.replace_in(work.tx, kref, full)
+        change = ledger.replace_in(work.tx, kref, ledger.check(full))
         _mark(work.tx, old, change)
     return noted(with_receipt(change, work), secrets, notes)
 

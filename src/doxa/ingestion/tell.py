@@ -53,4 +53,4 @@ def _told(tx: Transaction, ledger: Ledger, draft: Draft, verdict: Verdict) -> Ch
     if found and may_retire(draft, [node for _, node in found]):
         return revised(tx, ledger, draft, found, facts=verdict.facts)
     full = draft if draft.facts else replace(draft, facts=verdict.facts)
-    return challenged(tx, full, verdict) or ledger.upsert(tx, draft_kref(draft), full)
+    return challenged(tx, full, verdict) or ledger.upsert(tx, draft_kref(draft), check_draft(full))

@@ -23,6 +23,7 @@ from doxa.belief import (
     Draft,
     Fact,
     Ledger,
+    check_draft,
     facts_of,
     item_of,
     parse_kref,
@@ -312,12 +313,14 @@ def revised(
     change = ledger.upsert(
         tx,
         item,
-        replace(
-            draft,
-            name=item.name,
-            space="/".join(item.spaces),
-            kind=item.kind,
-            facts=(*draft.facts, *without(stated, draft.facts)),
+        check_draft(
+            replace(
+                draft,
+                name=item.name,
+                space="/".join(item.spaces),
+                kind=item.kind,
+                facts=(*draft.facts, *without(stated, draft.facts)),
+            )
         ),
         links=links,
     )
@@ -352,7 +355,9 @@ def challenged(
     found = unsure(tx, verdict)
     if not found:
         return None
-    made, conflict, new = open_conflict(tx, draft_kref(draft), draft, [node for _, node in found])
+    made, conflict, new = open_conflict(
+        tx, draft_kref(draft), check_draft(draft), [node for _, node in found]
+    )
     for kind, target in links if new else ():
         link(tx, made, kind=kind, target=target)
     names = ", ".join(one.kref for one, _ in found)

@@ -26,7 +26,7 @@ class _Part(msgspec.Struct):
     text: str | None = None
 
 
-class _Usage(msgspec.Struct):
+class _AnthropicUsage(msgspec.Struct):
     input_tokens: int | None = None
     output_tokens: int | None = None
     cache_creation_input_tokens: int | None = None
@@ -44,10 +44,10 @@ class _Usage(msgspec.Struct):
         )
 
 
-class _Answer(msgspec.Struct):
+class _AnthropicAnswer(msgspec.Struct):
     content: list[_Part]
     stop_reason: str | None = None
-    usage: _Usage | None = None
+    usage: _AnthropicUsage | None = None
 
 
 class AnthropicCompleter:
@@ -67,7 +67,8 @@ class AnthropicCompleter:
         tokens_max: int = COMPLETE_TOKENS_DEFAULT,
         temperature: float | None = None,
     ) -> Completion:
-        """As `Completer.complete`. System messages are sent ahead of the conversation, in order."""
+        """Implement `Completer.complete`. System messages are sent ahead of the conversation, in
+        order."""
         valid = check_messages(messages, tokens_max=tokens_max, temperature=temperature)
         body: dict[str, object] = {
             "model": self._model,
@@ -87,8 +88,8 @@ class AnthropicCompleter:
             self.name, tokens_in=estimate_tokens(valid), tokens_out_max=tokens_max
         ) as call:
             content = self._endpoint.post("/v1/messages", body, time_ms=COMPLETE_MS, watch=call)
-            answer = decoded(content, _Answer, url=self._endpoint.url, model=self.name)
-            usage = answer.usage or _Usage()
+            answer = decoded(content, _AnthropicAnswer, url=self._endpoint.url, model=self.name)
+            usage = answer.usage or _AnthropicUsage()
             text = "".join(part.text or "" for part in answer.content if part.type == "text")
             finish = _FINISHES.get(answer.stop_reason or "", "other")
             return completion(

@@ -52,11 +52,12 @@ class CachedEmbedder:
         return self.inner.tokens_max
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """As `Embedder.embed`."""
+        """Implement `Embedder.embed`."""
         return self._embed(texts, asking=False)
 
     def embed_queries(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """As `QuestionEmbedder.embed_queries`; as `embed` if `inner` treats both alike."""
+        """Implement `QuestionEmbedder.embed_queries`; the same as `embed` if `inner` treats both
+        alike."""
         return self._embed(texts, asking=hasattr(self.inner, "embed_queries"))
 
     def _embed(self, texts: Sequence[str], *, asking: bool) -> NDArray[np.float32]:

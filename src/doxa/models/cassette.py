@@ -75,7 +75,7 @@ class RecordedEndpoint:
         self._lock = threading.Lock()
 
     def post(self, path: str, body: Mapping[str, object], *, time_ms: int, watch: Watch) -> bytes:
-        """As `Endpoint.post`. Raises ModelError for a request that was not recorded."""
+        """Implement `Endpoint.post`. Raises ModelError for a request that was not recorded."""
         watch.attempt()
         with self._lock:
             answers = self._answers.get(_key(path, body))
@@ -101,7 +101,7 @@ class RecordingEndpoint:
         self._lock = threading.Lock()
 
     def post(self, path: str, body: Mapping[str, object], *, time_ms: int, watch: Watch) -> bytes:
-        """As `Endpoint.post`; a call that fails is not recorded."""
+        """Implement `Endpoint.post`; a call that fails is not recorded."""
         answer = self._inner.post(path, body, time_ms=time_ms, watch=watch)
         try:
             decoded = msgspec.json.decode(answer)

@@ -9,7 +9,7 @@ from typing import Literal
 from doxa.base.errors import InputError, LimitError, ModelError
 from doxa.base.limits import COMPLETE_TOKENS_MAX, MODEL_REQUEST_BYTES_MAX
 from doxa.models.contract import Completion, Message
-from doxa.models.meter import Call
+from doxa.models.meter import MeteredCall
 from doxa.models.texts import tokens_estimate, well_formed
 
 _ROLES = ("system", "user", "assistant")
@@ -69,7 +69,7 @@ def estimate_tokens(messages: Sequence[Message]) -> int:
 
 
 def completion(
-    call: Call,
+    call: MeteredCall,
     text: str | None,
     *,
     tokens_in: int | None,

@@ -49,7 +49,7 @@ class HashEmbedder:
         return self._tokens_max
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """As `Embedder.embed`; never raises."""
+        """Implement `Embedder.embed`; never raises."""
         import numpy as np
 
         vectors = np.zeros((len(texts), self._dimensions), dtype=np.float32)
@@ -111,7 +111,7 @@ class ScriptedCompleter:
         tokens_max: int = COMPLETE_TOKENS_DEFAULT,
         temperature: float | None = None,
     ) -> Completion:
-        """As `Completer.complete`. Raises ModelError at the end of the script."""
+        """Implement `Completer.complete`. Raises ModelError at the end of the script."""
         self.asked.append(tuple(messages))
         if callable(self._answers):
             text = self._answers(messages)
@@ -165,7 +165,7 @@ class RecordedCompleter:
         tokens_max: int = COMPLETE_TOKENS_DEFAULT,
         temperature: float | None = None,
     ) -> Completion:
-        """As `Completer.complete`."""
+        """Implement `Completer.complete`."""
         text = self._recordings.get(self.key(messages))
         if text is None:
             raise ModelError(
@@ -185,7 +185,7 @@ class OverlapReranker:
     texts_max = 1_000
 
     def score(self, query: str, texts: Sequence[str]) -> NDArray[np.float32]:
-        """As `Reranker.score`; fails only for too many texts."""
+        """Implement `Reranker.score`; fails only for too many texts."""
         import numpy as np
 
         check_count(texts, self.texts_max)

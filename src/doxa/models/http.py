@@ -109,7 +109,7 @@ class HttpEndpoint:
         self._outage: tuple[float, ModelError] | None = None
 
     def post(self, path: str, body: Mapping[str, object], *, time_ms: int, watch: Watch) -> bytes:
-        """As `Endpoint.post`; `time_ms` covers all attempts and pauses."""
+        """Implement `Endpoint.post`; `time_ms` covers all attempts and pauses."""
         content = msgspec.json.encode(body)
         if len(content) > MODEL_REQUEST_BYTES_MAX:
             raise LimitError(

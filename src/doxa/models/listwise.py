@@ -48,7 +48,7 @@ class ListwiseReranker:
         self.name = f"listwise:{completer.name}"
 
     def score(self, query: str, texts: Sequence[str]) -> NDArray[np.float32]:
-        """As `Reranker.score`."""
+        """Implement `Reranker.score`."""
         import numpy as np
 
         check_count(texts, self.texts_max)

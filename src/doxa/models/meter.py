@@ -109,10 +109,10 @@ class Meter:
         with self._lock:
             self._prices.update(prices)
 
-    def call(self, model: str, *, tokens_in: int, tokens_out_max: int = 0) -> Call:
+    def call(self, model: str, *, tokens_in: int, tokens_out_max: int = 0) -> MeteredCall:
         """Return a call as a context manager. It reserves its tokens on entry, and raises
         LimitError if they exceed a cap."""
-        return Call(self, model, tokens_in=tokens_in, tokens_out_max=tokens_out_max)
+        return MeteredCall(self, model, tokens_in=tokens_in, tokens_out_max=tokens_out_max)
 
     def spend(self) -> Spend:
         """Return the usage so far."""
@@ -214,7 +214,7 @@ class Meter:
             self._totals.tokens += tokens_in + tokens_out
 
 
-class Call:
+class MeteredCall:
     """One call under a meter: its reservation, its attempts and its usage. Made by `Meter.call`."""
 
     def __init__(self, meter: Meter, model: str, *, tokens_in: int, tokens_out_max: int) -> None:
@@ -224,7 +224,7 @@ class Call:
         self._reservation = tokens_in + tokens_out_max
         self._open = False  # an attempt was sent, and its usage is not known yet
 
-    def __enter__(self) -> Call:
+    def __enter__(self) -> MeteredCall:
         reserved: list[Meter] = []
         try:
             for meter in self._meters:
@@ -247,7 +247,7 @@ class Call:
             meter._release(self._reservation)
 
     def attempt(self) -> None:
-        """As `Watch.attempt`."""
+        """Implement `Watch.attempt`."""
         self._count_lost()
         counted: list[Meter] = []
         try:
@@ -261,7 +261,7 @@ class Call:
         self._open = True
 
     def free(self) -> None:
-        """As `Watch.free`."""
+        """Implement `Watch.free`."""
         self._open = False
 
     def _count_lost(self) -> None:

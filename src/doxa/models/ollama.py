@@ -28,17 +28,17 @@ _FINISHES: dict[str, Finish] = {"stop": "stop", "length": "length"}
 _WINDOW_TOKENS = 2_048
 
 
-class _Vectors(msgspec.Struct):
+class _OllamaVectors(msgspec.Struct):
     embeddings: list[list[float]]
     prompt_eval_count: int | None = None
 
 
-class _Message(msgspec.Struct):
+class _OllamaMessage(msgspec.Struct):
     content: str | None = None
 
 
-class _Answer(msgspec.Struct):
-    message: _Message
+class _OllamaAnswer(msgspec.Struct):
+    message: _OllamaMessage
     done_reason: str | None = None
     prompt_eval_count: int | None = None
     eval_count: int | None = None
@@ -57,7 +57,7 @@ def open_embedder(
             body["dimensions"] = dimensions
         answer = decoded(
             endpoint.post("/api/embed", body, time_ms=EMBED_MS, watch=watch),
-            _Vectors,
+            _OllamaVectors,
             url=endpoint.url,
             model=label,
         )
@@ -84,7 +84,8 @@ class OllamaCompleter:
         tokens_max: int = COMPLETE_TOKENS_DEFAULT,
         temperature: float | None = None,
     ) -> Completion:
-        """As `Completer.complete`. Requests a larger context if question and answer need it."""
+        """Implement `Completer.complete`. Requests a larger context if question and answer need
+        it."""
         valid = check_messages(messages, tokens_max=tokens_max, temperature=temperature)
         tokens_in = estimate_tokens(valid)
         options: dict[str, object] = {"num_predict": tokens_max}
@@ -100,7 +101,7 @@ class OllamaCompleter:
         }
         with self._meter.call(self.name, tokens_in=tokens_in, tokens_out_max=tokens_max) as call:
             content = self._endpoint.post("/api/chat", body, time_ms=COMPLETE_MS, watch=call)
-            answer = decoded(content, _Answer, url=self._endpoint.url, model=self.name)
+            answer = decoded(content, _OllamaAnswer, url=self._endpoint.url, model=self.name)
             finish = _FINISHES.get(answer.done_reason or "", "other")
             return completion(
                 call,

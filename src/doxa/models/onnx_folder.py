@@ -204,11 +204,11 @@ class OnnxEmbedder:
         self.name = f"onnx-{files.digest}-{self.dimensions}"
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """As `Embedder.embed`."""
+        """Implement `Embedder.embed`."""
         return self._embed(texts, self._files.settings.passage_prefix)
 
     def embed_queries(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """As `QuestionEmbedder.embed_queries`."""
+        """Implement `QuestionEmbedder.embed_queries`."""
         return self._embed(texts, self._files.settings.query_prefix)
 
     def _embed(self, texts: Sequence[str], prefix: str) -> NDArray[np.float32]:
@@ -264,7 +264,7 @@ class OnnxReranker:
         self._logit("A question", "A text")
 
     def score(self, query: str, texts: Sequence[str]) -> NDArray[np.float32]:
-        """As `Reranker.score`: the logits of the pairs."""
+        """Implement `Reranker.score`: the logits of the pairs."""
         check_count(texts, self.texts_max)
         settings, asked = self._files.settings, readable(query)
         logits = [

@@ -42,7 +42,7 @@ URL = "https://api.openai.com/v1"
 _FINISHES: dict[str, Finish] = {"stop": "stop", "length": "length"}
 
 
-class _Usage(msgspec.Struct):
+class _OpenAiUsage(msgspec.Struct):
     prompt_tokens: int | None = None
     completion_tokens: int | None = None
     total_tokens: int | None = None
@@ -53,23 +53,23 @@ class _Vector(msgspec.Struct):
     index: int | None = None
 
 
-class _Vectors(msgspec.Struct):
+class _OpenAiVectors(msgspec.Struct):
     data: list[_Vector]
-    usage: _Usage | None = None
+    usage: _OpenAiUsage | None = None
 
 
-class _Message(msgspec.Struct):
+class _OpenAiMessage(msgspec.Struct):
     content: str | None = None
 
 
 class _Choice(msgspec.Struct):
-    message: _Message
+    message: _OpenAiMessage
     finish_reason: str | None = None
 
 
 class _Choices(msgspec.Struct):
     choices: list[_Choice]
-    usage: _Usage | None = None
+    usage: _OpenAiUsage | None = None
 
 
 class _Result(msgspec.Struct):
@@ -79,7 +79,7 @@ class _Result(msgspec.Struct):
 
 class _Results(msgspec.Struct):
     results: list[_Result]
-    usage: _Usage | None = None
+    usage: _OpenAiUsage | None = None
 
 
 def in_order(indices: Sequence[int | None], count: int) -> list[int] | None:
@@ -119,7 +119,7 @@ def open_embedder(
             body["dimensions"] = dimensions
         answer = decoded(
             endpoint.post("/embeddings", body, time_ms=EMBED_MS, watch=watch),
-            _Vectors,
+            _OpenAiVectors,
             url=endpoint.url,
             model=label,
         )
@@ -152,7 +152,7 @@ class OpenAiCompleter:
         tokens_max: int = COMPLETE_TOKENS_DEFAULT,
         temperature: float | None = None,
     ) -> Completion:
-        """As `Completer.complete`."""
+        """Implement `Completer.complete`."""
         valid = check_messages(messages, tokens_max=tokens_max, temperature=temperature)
         body: dict[str, object] = {
             "model": self._model,
@@ -165,8 +165,8 @@ class OpenAiCompleter:
         ) as call:
             content = self._post(body, tokens_max, call)
             answer = decoded(content, _Choices, url=self._endpoint.url, model=self.name)
-            usage = answer.usage or _Usage()
-            first = answer.choices[0] if answer.choices else _Choice(_Message())
+            usage = answer.usage or _OpenAiUsage()
+            first = answer.choices[0] if answer.choices else _Choice(_OpenAiMessage())
             finish = _FINISHES.get(first.finish_reason or "", "other")
             return completion(
                 call,
@@ -213,7 +213,7 @@ class EndpointReranker:
         self._meter = meter
 
     def score(self, query: str, texts: Sequence[str]) -> NDArray[np.float32]:
-        """As `Reranker.score`."""
+        """Implement `Reranker.score`."""
         import numpy as np
 
         check_count(texts, self.texts_max)
@@ -245,7 +245,7 @@ class EndpointReranker:
         ) as call:
             content = self._endpoint.post("/rerank", body, time_ms=EMBED_MS, watch=call)
             answer = decoded(content, _Results, url=self._endpoint.url, model=self.name)
-            usage = answer.usage or _Usage()
+            usage = answer.usage or _OpenAiUsage()
             call.used(
                 usage.prompt_tokens if usage.prompt_tokens is not None else usage.total_tokens, 0
             )

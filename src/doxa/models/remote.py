@@ -87,11 +87,11 @@ class RemoteEmbedder:
         return MODEL_TEXT_CHARS_MAX // BYTES_PER_TOKEN
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """As `Embedder.embed`."""
+        """Implement `Embedder.embed`."""
         return self._embed(texts, self._prefixes.passage)
 
     def embed_queries(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """As `QuestionEmbedder.embed_queries`."""
+        """Implement `QuestionEmbedder.embed_queries`."""
         return self._embed(texts, self._prefixes.query)
 
     def _embed(self, texts: Sequence[str], prefix: str) -> NDArray[np.float32]:

@@ -26,7 +26,7 @@ from doxa.query.exec.union import UnionStep
 from doxa.query.notifications import Outline, outline_of
 from doxa.query.plan.planner import Planner
 from doxa.query.procedures.builtin import builtin
-from doxa.query.procedures.registry import Procedure, Registry
+from doxa.query.procedures.registry import RegisteredProcedure, Registry
 from doxa.query.procedures.show import show_as_query
 from doxa.store import Reader
 
@@ -136,7 +136,7 @@ class QueryEngine:
             )
         return held
 
-    def _procedure(self, name: str) -> Procedure:
+    def _procedure(self, name: str) -> RegisteredProcedure:
         found = self.registry.find(name)
         assert found is not None, "the check found it"
         return found

@@ -29,7 +29,7 @@ class Notification(NamedTuple):
     column: int
 
 
-class _Kind(NamedTuple):
+class _NotificationKind(NamedTuple):
     code: str
     title: str
     severity: str
@@ -38,7 +38,7 @@ class _Kind(NamedTuple):
     condition: str
 
 
-_LABEL = _Kind(
+_LABEL = _NotificationKind(
     "UnknownLabelWarning",
     "The provided label is not in the database.",
     "WARNING",
@@ -46,7 +46,7 @@ _LABEL = _Kind(
     "01N50",
     "label does not exist",
 )
-_TYPE = _Kind(
+_TYPE = _NotificationKind(
     "UnknownRelationshipTypeWarning",
     "The provided relationship type is not in the database.",
     "WARNING",
@@ -54,7 +54,7 @@ _TYPE = _Kind(
     "01N51",
     "relationship type does not exist",
 )
-_PRODUCT = _Kind(
+_PRODUCT = _NotificationKind(
     "CartesianProduct",
     "This query builds a cartesian product between disconnected patterns.",
     "INFORMATION",
@@ -62,7 +62,7 @@ _PRODUCT = _Kind(
     "03N90",
     "cartesian product",
 )
-_SHADOWED = _Kind(
+_SHADOWED = _NotificationKind(
     "PolicyShadowed",
     "Another persistence policy is for the same target.",
     "WARNING",
@@ -131,7 +131,7 @@ def notifications_of(outline: Outline, text: str, graph: Graph) -> list[Notifica
 def policy_notifications(command: t.Clause, text: str, graph: Graph) -> list[Notification]:
     """Report a new binding or policy that has no effect because an earlier one has the same
     target."""
-    rules = graph.reader.declared().judge.rules
+    rules = graph.reader.declared().evaluator.rules
     found = []
     for one in command.commands if isinstance(command, t.PolicyCommands) else (command,):
         if isinstance(one, (t.CreateDecayBinding, t.CreatePromotionPolicy)):
@@ -153,7 +153,7 @@ def policy_notifications(command: t.Clause, text: str, graph: Graph) -> list[Not
     return found
 
 
-def _notice(kind: _Kind, description: str, text: str, at: int) -> Notification:
+def _notice(kind: _NotificationKind, description: str, text: str, at: int) -> Notification:
     line, column, _ = locate(text, at)
     code = f"Neo.ClientNotification.Statement.{kind.code}"
     return Notification(
@@ -177,7 +177,7 @@ def _names(query: t.Query) -> tuple[dict[str, int], dict[str, int]]:
     types: dict[str, int] = {}
 
     def reads(part: t.Tree) -> bool:
-        return not isinstance(part, (t.Create, t.Merge, t.Change, t.LabelNot))
+        return not isinstance(part, (t.Create, t.Merge, t.UpdateItem, t.LabelNot))
 
     for part in t.walk(query, reads):
         if isinstance(part, t.EdgePattern) and part.types is not None:

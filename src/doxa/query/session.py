@@ -309,7 +309,7 @@ class GraphSession:
     def _tracking_plan(self, plan: Plan, run: Run) -> Plan:
         """Return the plan that records accesses if a policy may use them: not of a past time, nor
         if decay is off."""
-        evaluator = run.graph.reader.declared().judge
+        evaluator = run.graph.reader.declared().evaluator
         about = evaluator.about
         if about is None or self.store.read_only or not self.store.decay_enabled:
             return plan

@@ -17,7 +17,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from doxa.base.errors import InputError
-from doxa.redaction.rules import PERSONAL, SECRETS, Rule
+from doxa.redaction.rules import PERSONAL, SECRETS, RedactionRule
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +81,7 @@ def left_out(kinds: Iterable[str]) -> str:
     return " ".join(f"A secret ({kind}) was left out before storing." for kind in kinds)
 
 
-def _any_hint(rules: Iterable[Rule]) -> re.Pattern[str]:
+def _any_hint(rules: Iterable[RedactionRule]) -> re.Pattern[str]:
     hints = sorted({hint for rule in rules for hint in rule.hints})
     return re.compile("|".join(map(re.escape, hints)))
 

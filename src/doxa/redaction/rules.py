@@ -24,7 +24,7 @@ from ipaddress import AddressValueError, IPv4Address
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class RedactionRule:
     """One kind of secret or personal data.
 
     The group `secret` of `pattern`, or its whole match, is redacted when `accept` agrees. A rule
@@ -139,8 +139,8 @@ _SAMPLE = "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8s9T0"
 _HEX = "0123456789abcdef"
 _PEM = "-----BEGIN RSA PRIVATE KEY-----\nMIIEpAIBAAKCAQEA7\nabc+/=\n-----END RSA PRIVATE KEY-----"
 
-SECRETS: tuple[Rule, ...] = (
-    Rule(
+SECRETS: tuple[RedactionRule, ...] = (
+    RedactionRule(
         "aws-access-key",
         matches="id of an AWS access key: AKIA (long-term) or ASIA (temporary) and 16 characters",
         source="AWS IAM User Guide, IAM identifiers, unique ID prefixes",
@@ -154,7 +154,7 @@ SECRETS: tuple[Rule, ...] = (
             "XAKIA" + "IOSFODNN7EXAMPLE",
         ),
     ),
-    Rule(
+    RedactionRule(
         "aws-secret-key",
         matches="secret access key of AWS, 40 characters, after its usual name",
         source="AWS IAM User Guide, Manage access keys for IAM users",
@@ -173,7 +173,7 @@ SECRETS: tuple[Rule, ...] = (
             "the secret access key is rotated every ninety days",
         ),
     ),
-    Rule(
+    RedactionRule(
         "github-token",
         matches="GitHub token: ghp_, gho_, ghu_, ghs_ or ghr_ and 36 or more characters",
         source="GitHub Docs, About authentication to GitHub, GitHub's token formats",
@@ -182,7 +182,7 @@ SECRETS: tuple[Rule, ...] = (
         examples=(f"«ghp_{_SAMPLE[:36]}»", f"https://x-access-token@ «ghs_{_SAMPLE[:36]}»"),
         near_misses=(f"ghp_{_SAMPLE[:20]}", f"ghx_{_SAMPLE[:36]}", f"xghp_{_SAMPLE[:36]}"),
     ),
-    Rule(
+    RedactionRule(
         "github-token",
         matches="fine-grained personal access token of GitHub",
         source="GitHub Docs, About authentication to GitHub, GitHub's token formats",
@@ -191,7 +191,7 @@ SECRETS: tuple[Rule, ...] = (
         examples=(f"«github_pat_{_SAMPLE}_x»",),
         near_misses=("github_pat_is_a_prefix",),
     ),
-    Rule(
+    RedactionRule(
         "gitlab-token",
         matches="personal, project or group access token of GitLab",
         source="GitLab Docs, GitLab token overview, token prefixes",
@@ -200,7 +200,7 @@ SECRETS: tuple[Rule, ...] = (
         examples=(f"token «glpat-{_SAMPLE[:20]}», kept",),
         near_misses=("glpat-short", f"my-glpat-{_SAMPLE[:20]}"),
     ),
-    Rule(
+    RedactionRule(
         "slack-token",
         matches="Slack token: xoxb-, xoxp-, xoxa-, xoxe-, xoxo-, xoxr- or xoxs-",
         source="Slack API documentation, Token types",
@@ -210,7 +210,7 @@ SECRETS: tuple[Rule, ...] = (
         examples=("«xoxb-" + "123456789012-abcdefABCDEF»",),
         near_misses=("xoxo-kisses-and-hugs", "xoxb-short"),
     ),
-    Rule(
+    RedactionRule(
         "slack-webhook",
         matches="the path of a Slack webhook, which is its only credential",
         source="Slack API documentation, Sending messages using incoming webhooks",
@@ -225,7 +225,7 @@ SECRETS: tuple[Rule, ...] = (
             "see hooks.slack.com for the documentation of webhooks",
         ),
     ),
-    Rule(
+    RedactionRule(
         "stripe-key",
         matches="secret or restricted key of Stripe, live or test",
         source="Stripe Docs, API keys",
@@ -234,7 +234,7 @@ SECRETS: tuple[Rule, ...] = (
         examples=(f"«sk_live_{_SAMPLE[:24]}»", f"«rk_test_{_SAMPLE[:24]}»"),
         near_misses=(f"pk_live_{_SAMPLE[:24]} is public", "sk_live_short"),
     ),
-    Rule(
+    RedactionRule(
         "api-key",
         matches="keys that begin with sk-, as OpenAI's and Anthropic's do",
         source="OpenAI API reference, Authentication; Anthropic API reference, Authentication",
@@ -247,7 +247,7 @@ SECRETS: tuple[Rule, ...] = (
             "a risk-averse-strategy-with-many-hyphens-and-2024-numbers-17",
         ),
     ),
-    Rule(
+    RedactionRule(
         "google-api-key",
         matches="API key of Google Cloud: AIza and 35 characters",
         source="Google Cloud documentation, Manage API keys",
@@ -256,7 +256,7 @@ SECRETS: tuple[Rule, ...] = (
         examples=(f"«AIza{_SAMPLE[:35]}»",),
         near_misses=(f"AIza{_SAMPLE[:30]}", f"AIza{_SAMPLE[:36]}"),
     ),
-    Rule(
+    RedactionRule(
         "google-oauth-token",
         matches="OAuth 2.0 access token of Google",
         source="Google Identity documentation, Using OAuth 2.0 to access Google APIs",
@@ -265,7 +265,7 @@ SECRETS: tuple[Rule, ...] = (
         examples=(f"«ya29.{_SAMPLE}»",),
         near_misses=("ya29.short", f"ya29{_SAMPLE}"),
     ),
-    Rule(
+    RedactionRule(
         "npm-token",
         matches="npm access token: npm_ and 36 characters, six of them a checksum",
         source="GitHub Blog, Announcing npm's new access token format",
@@ -274,7 +274,7 @@ SECRETS: tuple[Rule, ...] = (
         examples=(f"«npm_{_SAMPLE[:36]}»",),
         near_misses=("npm_config_registry", f"npm_{_SAMPLE[:37]}"),
     ),
-    Rule(
+    RedactionRule(
         "pypi-token",
         matches="API token of PyPI: a serialised macaroon, in base64 after pypi-",
         source="PyPI Help, How can I use API tokens to authenticate with PyPI?",
@@ -283,7 +283,7 @@ SECRETS: tuple[Rule, ...] = (
         examples=(f"«pypi-AgE{_SAMPLE * 2}»",),
         near_misses=("pypi-AgEnda is a package", f"pypi-agE{_SAMPLE * 2}"),
     ),
-    Rule(
+    RedactionRule(
         "huggingface-token",
         matches="user access token of Hugging Face",
         source="Hugging Face Hub documentation, User access tokens",
@@ -292,7 +292,7 @@ SECRETS: tuple[Rule, ...] = (
         examples=(f"«hf_{_SAMPLE[:34]}»",),
         near_misses=("hf_hub_download", f"hf_{_SAMPLE[:20]}"),
     ),
-    Rule(
+    RedactionRule(
         "sendgrid-key",
         matches="API key of SendGrid: SG, its id and the key, 69 characters with the dots",
         source="Twilio SendGrid documentation, API Keys",
@@ -301,7 +301,7 @@ SECRETS: tuple[Rule, ...] = (
         examples=(f"«SG.{_SAMPLE[:22]}.{(_SAMPLE * 2)[:43]}»",),
         near_misses=("SG.pool.example", f"SG.{_SAMPLE[:22]}"),
     ),
-    Rule(
+    RedactionRule(
         "digitalocean-token",
         matches="DigitalOcean token: dop_v1_, doo_v1_ or dor_v1_ and 64 hexadecimal digits",
         source="DigitalOcean documentation, release note API token format (2022)",
@@ -310,7 +310,7 @@ SECRETS: tuple[Rule, ...] = (
         examples=(f"«dop_v1_{_HEX * 4}»", f"«doo_v1_{_HEX * 4}»"),
         near_misses=(f"dop_v1_{_HEX * 3}", f"dox_v1_{_HEX * 4}"),
     ),
-    Rule(
+    RedactionRule(
         "azure-key",
         matches="account key in a connection string of Azure Storage",
         source="Azure Storage documentation, Configure Azure Storage connection strings",
@@ -319,7 +319,7 @@ SECRETS: tuple[Rule, ...] = (
         examples=(f"AccountName=a;AccountKey=«{_SAMPLE * 2}==»;EndpointSuffix=b",),
         near_misses=("AccountKey=short;", "AccountName=storage;AccountKey=;"),
     ),
-    Rule(
+    RedactionRule(
         "age-key",
         matches="identity (private key) of age, in Bech32",
         source="The age file encryption format, X25519 recipient type",
@@ -328,7 +328,7 @@ SECRETS: tuple[Rule, ...] = (
         examples=("«AGE-SECRET-KEY-1" + "QPZRY9X8GF2TVDW0S3JN" * 3 + "»",),
         near_misses=("AGE-SECRET-KEY-1 is its prefix",),
     ),
-    Rule(
+    RedactionRule(
         "telegram-token",
         matches="token of a Telegram bot: its number, a colon and 35 characters",
         source="Telegram Bot API, Authorizing your bot",
@@ -337,7 +337,7 @@ SECRETS: tuple[Rule, ...] = (
         examples=(f"bot «123456789:AA{_SAMPLE[:33]}»",),
         near_misses=("12:AA is a time of a kind", f"123456789:AB{_SAMPLE[:33]}"),
     ),
-    Rule(
+    RedactionRule(
         "jwt",
         matches="signed JSON Web Token: header, claims and signature, each in base64url",
         source="RFC 7515, section 3.1 (compact serialisation); RFC 7519",
@@ -348,7 +348,7 @@ SECRETS: tuple[Rule, ...] = (
         examples=(f"«eyJ{_SAMPLE[:20]}.eyJ{_SAMPLE[:20]}.{_SAMPLE[:20]}»",),
         near_misses=("eyJust a funny word", f"eyJ{_SAMPLE[:20]}.{_SAMPLE[:20]}"),
     ),
-    Rule(
+    RedactionRule(
         "bearer-token",
         matches="the token of a Bearer authorization",
         source="RFC 6750, section 2.1",
@@ -361,7 +361,7 @@ SECRETS: tuple[Rule, ...] = (
             "Authorization: Bearer <token>",
         ),
     ),
-    Rule(
+    RedactionRule(
         "basic-auth",
         matches="the credentials of a Basic authorization",
         source="RFC 7617, section 2",
@@ -373,7 +373,7 @@ SECRETS: tuple[Rule, ...] = (
         examples=("Authorization: Basic «dXNlcjpwYXNz" + "d29yZA==»",),
         near_misses=("Authorization: Basic dXNlcg==", "a basic authorization is not enough"),
     ),
-    Rule(
+    RedactionRule(
         "url-password",
         matches="the password in the authority of a URL",
         source="RFC 3986, section 3.2.1",
@@ -391,7 +391,7 @@ SECRETS: tuple[Rule, ...] = (
             "postgres://ana:${PASSWORD}@db.example.org",
         ),
     ),
-    Rule(
+    RedactionRule(
         "password",
         matches="a quoted value assigned to a name that contains password, passwd, passwort or pwd",
         source="no standard: what configuration files and source code look like",
@@ -408,7 +408,7 @@ SECRETS: tuple[Rule, ...] = (
             'The passwords: "short"',
         ),
     ),
-    Rule(
+    RedactionRule(
         "secret",
         matches="a quoted word assigned to a name that contains secret, token or a kind of key",
         source="no standard: what configuration files and source code look like",
@@ -424,7 +424,7 @@ SECRETS: tuple[Rule, ...] = (
             "The token: what a word. The secret is patience; the key is practice.",
         ),
     ),
-    Rule(
+    RedactionRule(
         "env-secret",
         matches="the unquoted value of an environment variable whose name ends as a secret's does",
         source="no standard: shell scripts and .env files",
@@ -437,7 +437,7 @@ SECRETS: tuple[Rule, ...] = (
         examples=("export DB_PASSWORD=«hunter2hunter2»\n",),
         near_misses=("MAX_TOKEN=unlimited-length", "API_KEY=$KEY_FROM_2024"),
     ),
-    Rule(
+    RedactionRule(
         "private-key",
         matches="a private key in PEM, or of OpenPGP in ASCII armour, whole or truncated",
         source="RFC 7468, sections 2 and 10; RFC 9580, section 6.2",
@@ -449,8 +449,8 @@ SECRETS: tuple[Rule, ...] = (
     ),
 )
 
-PERSONAL: tuple[Rule, ...] = (
-    Rule(
+PERSONAL: tuple[RedactionRule, ...] = (
+    RedactionRule(
         "email",
         matches="an e-mail address",
         source="RFC 5321, sections 4.1.2 and 4.5.3.1",
@@ -462,7 +462,7 @@ PERSONAL: tuple[Rule, ...] = (
         examples=("write to «ana.lima+news@mail.example.org» today",),
         near_misses=("@ana said so; a@b",),
     ),
-    Rule(
+    RedactionRule(
         "card",
         matches="the number of a payment card: 14, 15, 16 or 19 digits with the Luhn check digit",
         source="ISO/IEC 7812-1",
@@ -476,7 +476,7 @@ PERSONAL: tuple[Rule, ...] = (
             "2222222222222222",
         ),
     ),
-    Rule(
+    RedactionRule(
         "iban",
         matches="an international bank account number with its check digits",
         source="ISO 13616-1",
@@ -488,7 +488,7 @@ PERSONAL: tuple[Rule, ...] = (
         examples=("IBAN «DE89 3704 0044 0532 0130 00» please",),
         near_misses=("DE89 3704 0044 0532 0130 01",),
     ),
-    Rule(
+    RedactionRule(
         "ipv4",
         matches="an IPv4 address in dotted decimal",
         source="RFC 3986, section 3.2.2 (IPv4address)",
@@ -500,7 +500,7 @@ PERSONAL: tuple[Rule, ...] = (
         examples=("from «192.168.10.20» port 22",),
         near_misses=("version 1.2.3.4, v1.2.3.4, 1.2.3.4.5, 300.1.1.1",),
     ),
-    Rule(
+    RedactionRule(
         "ssn",
         matches="a US social security number; 000, 666, 9xx, 00 and 0000 are never assigned",
         source="US Social Security Administration, Social Security Number Randomization",

@@ -48,7 +48,7 @@ class PlanStep(Protocol):
     def children(self) -> Sequence[PlanStep]: ...
 
 
-class Notification(Protocol):
+class StatementNotification(Protocol):
     """A notification about a statement, in Neo4j's terms."""
 
     code: str

@@ -159,7 +159,9 @@ class Credentials:
             gone = before - len(held["users"]) - len(held["tokens"])
             if not gone:
                 raise NotFoundError(
-                    f"There is no such login for {name!r}.",
+                    f"Unknown user {name!r}."
+                    if label is None
+                    else f"Unknown token {label!r} of {name!r}.",
                     next_step="List the users to see their names.",
                     name=name,
                 )

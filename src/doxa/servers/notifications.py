@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from doxa.servers.contract import Notification
+from doxa.servers.contract import StatementNotification
 
 SEVERITIES = ("INFORMATION", "WARNING", "OFF")
 
@@ -21,7 +21,7 @@ class NotificationFilter(NamedTuple):
         """Whether the client wants any notifications."""
         return self.least != "OFF"
 
-    def wants(self, notification: Notification) -> bool:
+    def wants(self, notification: StatementNotification) -> bool:
         """Return whether the client wants this notification."""
         return (
             SEVERITIES.index(notification.severity) >= SEVERITIES.index(self.least)
@@ -32,7 +32,7 @@ class NotificationFilter(NamedTuple):
 ALL_NOTIFICATIONS = NotificationFilter()
 
 
-def as_json(notification: Notification) -> dict[str, Any]:
+def as_json(notification: StatementNotification) -> dict[str, Any]:
     """Return a notification as a JSON object."""
     return {
         "code": notification.code,
@@ -44,6 +44,6 @@ def as_json(notification: Notification) -> dict[str, Any]:
     }
 
 
-def position(notification: Notification) -> dict[str, int]:
+def position(notification: StatementNotification) -> dict[str, int]:
     """Return the position of a notification in the statement."""
     return {"offset": notification.offset, "line": notification.line, "column": notification.column}

@@ -39,7 +39,7 @@ def resolve(database: Database, name: str | None) -> str:
     if found is not None or not name or name.lower() in (DEFAULT_ALIAS, SYSTEM_ALIAS):
         return found or known[0]
     raise RequestError(
-        f"There is no database {name[:80]!r}.",
+        f"Unknown database {name[:80]!r}.",
         status=DATABASE_NOT_FOUND,
         next_step=f"Name one of: {', '.join(known[:20])}.",
     )

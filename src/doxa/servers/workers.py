@@ -38,7 +38,7 @@ class Workers:
         inbox.put(job)
 
     def close(self) -> None:
-        """Let every thread end after its current job."""
+        """Stop every thread after its current job."""
         with self._lock:
             self._closed = True
             idle, self._idle = self._idle, []

@@ -43,7 +43,7 @@ from doxa.store.visibility.evaluator import (
     Subject,
     Value,
 )
-from doxa.store.visibility.filter import VisibilityFilter
+from doxa.store.visibility.visible_now import VisibilityFilter
 
 __all__ = [
     "DYNAMIC",

@@ -91,7 +91,7 @@ class ElementCache:
             self._whole.add(end)
 
     def node_set(self, node: Encoded, kref: object, *, before: object = None) -> None:
-        """`before` is the address that the node had."""
+        """Cache a node that was written. `before` is the address that it had."""
         if len(self._nodes) >= _NODES_MAX:
             self.clear()
         if before != kref:

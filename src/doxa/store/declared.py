@@ -24,16 +24,15 @@ class Declared(NamedTuple):
     search: Mapping[str, SearchRule]
     indexes: Indexes
     constraints: Constraints
-    judge: PolicyEvaluator
+    evaluator: PolicyEvaluator
     suppressing: Mapping[str, bool]
     support: frozenset[str]  # types of edges by which one node depends on another
     swept: Mapping[str, int]  # how far a change of policies has come, by kind; usually empty
 
     def hides(self, *, edge: bool) -> bool:
         """Return whether a node, or an edge, may be hidden."""
-        return self.suppressing.get("edge" if edge else "node", False) or self.judge.rules.hides(
-            edge=edge
-        )
+        suppressed = self.suppressing.get("edge" if edge else "node", False)
+        return suppressed or self.evaluator.rules.hides(edge=edge)
 
 
 def declared(

@@ -8,6 +8,7 @@ it holds the write lock.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from typing import cast
 
 import apsw
 
@@ -30,7 +31,7 @@ from doxa.store.declared import Declared
 from doxa.store.guard import End
 from doxa.store.index import IndexWriter, State
 from doxa.store.indexing.search_rows import SearchWriter
-from doxa.store.log import LogWriter, Tail
+from doxa.store.log_writer import LogWriter, Tail
 from doxa.store.reader import Reader, read_edge, read_node
 from doxa.store.rows import Edge, Identity, Node
 from doxa.store.visibility.evaluator import Expressions, Subject
@@ -66,7 +67,7 @@ class ElementWriter(Reader):
         self._guards = rules.guards
         self._cache = ElementCache()
         self._windows = WindowWriter(
-            db, rules.judge, lambda: self._search.rules, suppressing=bool(rules.suppressing)
+            db, rules.evaluator, lambda: self._search.rules, suppressing=bool(rules.suppressing)
         )
         self._search = SearchWriter(db, rules.search, self)
         self._index = IndexWriter(db, rules.indexes)
@@ -193,9 +194,11 @@ class ElementWriter(Reader):
 
     # Nodes
 
-    def create_node(self, labels: Iterable[str], props: Mapping[str, object]) -> NodeId:
-        names = _labels(labels)
-        clean = check_properties(props, owner=_owner(names))
+    def create_node(
+        self, labels: Iterable[str], props: Mapping[str, object], *, checked: bool = False
+    ) -> NodeId:
+        names, given = _labels(labels), cast("Properties", props)  # `checked`: they are checked
+        clean = given if checked else check_properties(props, owner=_owner(names))
         self._guards.node_write(self.identity.role, names, clean)
         data = encode_properties(clean, owner=_owner(names))
         identity = self._node + 1
@@ -204,7 +207,7 @@ class ElementWriter(Reader):
         return NodeId(identity)
 
     def restore_node(self, identity: NodeId, labels: Iterable[str], *, props: Properties) -> None:
-        """Bring back a node that was deleted, under its own id: undo."""
+        """Restore a node that was deleted, under its own id, for undo."""
         names = _labels(labels)
         self._guards.node_write(self.identity.role, names, props)
         data = encode_properties(props, owner=_owner(names))
@@ -317,7 +320,7 @@ class ElementWriter(Reader):
     def restore_edge(
         self, identity: EdgeId, kind: str, *, src: NodeId, dst: NodeId, props: Properties
     ) -> None:
-        """Bring back an edge that was deleted, under its own id: undo."""
+        """Restore an edge that was deleted, under its own id, for undo."""
         self._guarded(kind, src, dst=dst, props=props)
         self._insert_edge(identity, kind, src=src, dst=dst, props=props)
 

@@ -267,7 +267,7 @@ def begin(db: apsw.Connection, stopped: Callable[[], bool] | None = None) -> Non
 
 @contextmanager
 def translated(path: str) -> Iterator[None]:
-    """Turn the engine's exceptions into ours; ours pass through."""
+    """Convert the engine's exceptions to DoxaError; a DoxaError passes unchanged."""
     try:
         yield
     except DoxaError:
@@ -363,7 +363,7 @@ def _cannot_open(path: str) -> StoreError:
         else "the system refused"
     )
     if folder.exists() and not Path(path).exists():
-        reason = "there is no such file"
+        reason = "the file does not exist"
     return StoreError(
         f"{path} cannot be opened: {reason}.",
         next_step="Give the path of a file in an existing folder that you may use.",

@@ -79,7 +79,7 @@ class Guards:
     def node_write(
         self, role: Role, labels: tuple[str, ...], props: Properties | None = None
     ) -> None:
-        """`props` are what the node will hold, None if it goes."""
+        """Check a node that is written with `props`, or deleted (None)."""
         for label in labels:
             rule = self.labels.get(label)
             if rule and rank(role) < rank(rule.get("role", "agent")):
@@ -97,7 +97,8 @@ class Guards:
         after: Properties | None,
         labels_after: tuple[str, ...] | None = None,
     ) -> None:
-        """`after` None means the node would go; `labels_after` None that its labels stay."""
+        """Check a change of a node: `after` None deletes it, `labels_after` None keeps its
+        labels."""
         later = labels if labels_after is None else labels_after
         for label in dict.fromkeys((*labels, *later)):
             rule = self.labels.get(label)
@@ -160,7 +161,7 @@ class Guards:
         return True
 
     def edge_removal(self, role: Role, kind: str) -> None:
-        """For an edge that a guard is about."""
+        """Check the removal of an edge that a guard applies to."""
         if self.edges[kind].get("kept") and role != "system":
             raise ConstraintError(
                 f"An edge of type {kind} is part of what a belief is and is not removed.",

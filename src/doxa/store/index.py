@@ -197,7 +197,8 @@ class IndexWriter:
     def node_changed(
         self, identity: int, before: State | None, after: State | None, *, kept: bool = False
     ) -> None:
-        """Before and after; None is absence. `kept`: the version before is now one of the past."""
+        """Update the index rows of a node; None is absence. `kept`: `before` is now a past
+        version."""
         if not self.indexes.rules:
             return
         if kept and before is not None:

@@ -35,10 +35,10 @@ _RECEIPT = "tx, time, actor, role, op, note, first_seq, last_seq, head, hash"
 
 if TYPE_CHECKING:
     from doxa.store.declared import Declared
-    from doxa.store.log import LogWriter
+    from doxa.store.log_writer import LogWriter
     from doxa.store.visibility.access import Access
     from doxa.store.visibility.evaluator import Expressions, Subject
-    from doxa.store.visibility.filter import VisibilityFilter
+    from doxa.store.visibility.visible_now import VisibilityFilter
 
 _SAYING = "SELECT a.node FROM carray(?2) k CROSS JOIN atom a ON a.scope = ?1 AND a.key = k.value"
 # what follows the comma sorts before "-", the next character
@@ -106,7 +106,7 @@ class Reader:
         return [found[kref] for kref in krefs if kref in found]
 
     def nodes(self, identities: Sequence[int]) -> list[Node]:
-        """Live nodes in the order of the ids asked; unknown ids are left out."""
+        """Return live nodes in the order of the ids asked; unknown ids are left out."""
         if not identities:
             return []
         rows = self._db.execute(
@@ -135,7 +135,7 @@ class Reader:
         return sorted_edges(rows)
 
     def edges_in_of(self, node: NodeId, kinds: tuple[str, ...]) -> list[Edge]:
-        """Incoming edges of several types at once, for the reads that need all of them."""
+        """Return incoming edges of several types at once, for the reads that need all of them."""
         marks = ", ".join("?" * len(kinds))
         sql = f"SELECT {_EDGE} FROM edge WHERE dst = ? AND type IN ({marks})"
         return sorted_edges(self._db.execute(sql, (node, *kinds)))
@@ -211,8 +211,8 @@ class Reader:
     def saying(
         self, project: str, *, keys: Sequence[str] = (), starts: Sequence[str] = ()
     ) -> list[NodeId]:
-        """Live nodes of a project that state one of these atoms, by key, or one whose key begins
-        so, up to a comma."""
+        """Return live nodes of a project that state an atom of `keys`, or with a prefix of
+        `starts`."""
         scope = self._db.execute("SELECT id FROM token WHERE text = ?", ("scope:" + project,)).get
         found: dict[int, None] = {}
         if scope is not None and keys:
@@ -229,8 +229,8 @@ class Reader:
     def live_with_terms(
         self, terms: Sequence[str], *, project: str, space: str, kind: str, limit: int
     ) -> list[Node]:
-        """Live nodes of one project, space and kind that are valid and visible now and whose text
-        holds all of these terms of the index, the shortest texts first."""
+        """Return the live nodes of one project, space and kind that are valid and visible now and
+        whose text contains all of these terms of the index, the shortest texts first."""
         from doxa.store.indexing.search_rows import nodes_with
 
         names = {"scope": "scope:" + project, "space": "space:" + space, "kind": "kind:" + kind}
@@ -282,12 +282,12 @@ class Reader:
     def is_seen(self, edge: bool, identity: int) -> bool:
         """Return whether an element is visible now, judged and not looked up."""
         found = self.subject(identity, edge=edge)
-        return found is not None and self.declared().judge.seen(*found, self.scored_at)
+        return found is not None and self.declared().evaluator.seen(*found, self.scored_at)
 
     def score_of(self, identity: int) -> float:
         """Return what a policy leaves of a node now, in [0, 1]; 1 if none is about it."""
         found = self.subject(identity, edge=False)
-        evaluator = self.declared().judge
+        evaluator = self.declared().evaluator
         rule = evaluator.rule(found[0]) if found is not None else None
         return (
             evaluator.standing(*found, self.scored_at, rule=rule).score
@@ -302,7 +302,8 @@ class Reader:
         hidden = faded_names(fades, self.scored_at) if fades else None
         if hidden is None:
             found = self.subject(identity, edge=edge)
-            kept = self.declared().judge.shown(*found, self.scored_at) if found is not None else {}
+            evaluator = self.declared().evaluator
+            kept = evaluator.shown(*found, self.scored_at) if found is not None else {}
             return canonical(
                 {name: value for name, value in decode(props).items() if name in kept}
             ).decode()
@@ -316,12 +317,12 @@ class Reader:
 
     def sight(self) -> VisibilityFilter:
         """Return what the policies show on this snapshot."""
-        from doxa.store.visibility.filter import sight_of
+        from doxa.store.visibility.visible_now import sight_of
 
         return sight_of(self.declared(), self.neutral)
 
     def subjects(self, beyond: int, limit: int, *, edge: bool) -> list[tuple[Subject, Access]]:
-        """So many elements with greater ids, in order, as policies look at them."""
+        """Return the next elements by id, in order, as policies see them."""
         from doxa.store.visibility.window_writer import after
 
         return [found[:2] for found in after(self._db, beyond, limit, edge=edge)]

@@ -20,7 +20,7 @@ _LATER = "it is tried again when the memory is closed and at the next erasure"
 
 
 def mark(db: apsw.Connection, tx: int) -> None:
-    """Note the erasure; called in its transaction."""
+    """Record that content was erased; called in the erasing transaction."""
     db.execute("INSERT OR REPLACE INTO meta VALUES('scrub', ?)", (tx,))
 
 
@@ -44,10 +44,10 @@ def left_over(due: int | None) -> str:
 
 
 def scrub(db: apsw.Connection, *, wait_ms: int = SCRUB_WAIT_MS) -> str:
-    """Do what is pending and return what could not be done (see left_over). Busy and full disks are
-    reported, not raised: the erasure itself is done.
+    """Overwrite erased content that is pending and return what could not be done (see left_over).
+    Busy and full disks are reported, not raised: the erasure itself is done.
 
-    `wait_ms` bounds the wait for readers; 0 waits for writers neither.
+    `wait_ms` bounds the wait for readers; 0 does not wait for writers either.
     """
     due = marked(db)
     try:

@@ -16,28 +16,25 @@ from typing import Any
 
 import apsw
 
-from doxa.base.clock import Clock, SystemClock, format_time
-from doxa.base.errors import CorruptError, DoxaError, NewerFileError, StoreError
+from doxa.base.clock import Clock, SystemClock
+from doxa.base.errors import DoxaError, StoreError
 from doxa.base.limits import ACCESS_NOTED_ITEMS_MAX, ACCESS_WAITING_ITEMS_MAX
 from doxa.base.values import canonical
 from doxa.base.words import ANALYSER
 from doxa.store.declared import Declared, declared
 from doxa.store.engine import Engine, begin, make_private, translated, usable_path
-from doxa.store.files import copy_whole, discard, holds_nothing
-from doxa.store.index import Indexes, build_past
-from doxa.store.indexing.packing import recode
+from doxa.store.file_copy import copy_whole, discard, holds_nothing
 from doxa.store.indexing.search_rows import (
     SearchRule,
-    SearchWriter,
     analyser_of,
     compact,
-    note_analyser,
     rules_of,
 )
-from doxa.store.log import LogWriter, read_start
+from doxa.store.log_writer import LogWriter, read_start
+from doxa.store.migration.migrate import prepare
+from doxa.store.migration.schema import MIGRATIONS
 from doxa.store.reader import Reader
 from doxa.store.rows import Identity
-from doxa.store.schema import APPLICATION_ID, FORMAT, MIGRATIONS, PAST_ENTRIES, VECTORS_NUMBERED
 from doxa.store.scrub import left_over, marked, scrub
 from doxa.store.transaction import Transaction
 from doxa.store.visibility.access import ACCESSES, AccessBuffer, AccessRecord
@@ -84,7 +81,14 @@ class Store:
         made = not read_only and make_private(self.path)
         try:
             with translated(self.path):
-                self._prepare(migrations)
+                prepare(
+                    self._engine.connection(),
+                    self.path,
+                    migrations,
+                    read_only=read_only,
+                    clock=self.clock,
+                    backup=self.backup,
+                )
         except BaseException:
             empty = made and holds_nothing(self.path, self._engine.opened)
             self._engine.close()
@@ -248,8 +252,8 @@ class Store:
 
     @contextmanager
     def joined(self, reader: Reader) -> Iterator[None]:
-        """Within the block, writes of this thread become parts of the transaction `reader`, if it
-        is one: they succeed or vanish with it."""
+        """Make writes of this thread part of the transaction `reader`, if it is one, in the
+        block."""
         before = getattr(self._local, "joined", None)
         self._local.joined = reader if isinstance(reader, Transaction) else None
         try:
@@ -280,9 +284,9 @@ class Store:
     def returned(
         self, reader: Reader, krefs: Sequence[str], context: Mapping[str, Any] | None
     ) -> None:
-        """Note what a verb returned, by its addresses. `context` is known to policies as $_name;
-        None: nothing is noted."""
-        evaluator = reader.declared().judge
+        """Record the accesses to what a verb returned, by its addresses. `context` is known to
+        policies as $_name; None: nothing is recorded."""
+        evaluator = reader.declared().evaluator
         if (
             self.read_only
             or not self.decay_enabled
@@ -313,7 +317,7 @@ class Store:
                 raise
 
     def sweep(self) -> bool:
-        """Judge the next batch of elements by policies that changed. False when nothing is left."""
+        """Update the next windows after a change of policies. False when none is left."""
         with self.read() as reader:
             if not reader.swept():
                 return False
@@ -336,120 +340,6 @@ class Store:
         """Return the search declarations in force."""
         with self.read() as snapshot:
             return rules_of(snapshot.catalogue_all("search:"))
-
-    # Opening
-
-    def _prepare(self, migrations: Sequence[tuple[str, str]]) -> None:
-        db = self._engine.connection()
-        application = db.pragma("application_id")
-        version = db.pragma("user_version")
-        tables = db.execute("SELECT count(*) FROM sqlite_schema").get
-        if tables and application != APPLICATION_ID:
-            raise CorruptError(
-                f"{self.path} is a database of another program.",
-                next_step="Give another path.",
-                path=self.path,
-            )
-        if version > FORMAT:
-            raise NewerFileError(
-                f"{self.path} was written by a newer doxa (format {version}; this one reads up to"
-                f" {FORMAT}).",
-                next_step="Upgrade doxa, then open it again.",
-                path=self.path,
-                found_format=version,
-                known_format=FORMAT,
-            )
-        if self._pending(db, migrations):
-            if self.read_only:
-                raise StoreError(
-                    f"{self.path} needs a migration first.",
-                    next_step="Open it once for writing.",
-                    path=self.path,
-                )
-            self._migrate(db, migrations, existing=bool(tables))
-        if not self.read_only and analyser_of(db) != ANALYSER:
-            self._reindex(db)
-
-    def _reindex(self, db: apsw.Connection) -> None:
-        """The words of this file were cut by other rules than questions will be: cut them again, in
-        one transaction."""
-        db.execute("BEGIN IMMEDIATE")
-        try:
-            if (
-                analyser_of(db) != ANALYSER
-            ):  # asked again under the lock: another process may have been first
-                reader = Reader(db, now=0)
-                SearchWriter(db, rules_of(reader.catalogue_all("search:")), reader).rebuild()
-                note_analyser(db)
-                db.execute(
-                    "UPDATE meta SET value = value + 1 WHERE key = 'catalogue'"
-                )  # other writers look at the rules again
-            db.execute("COMMIT")
-        except BaseException:
-            if db.in_transaction:
-                db.execute("ROLLBACK")
-            raise
-
-    @staticmethod
-    def _pending(
-        db: apsw.Connection, migrations: Sequence[tuple[str, str]]
-    ) -> list[tuple[str, str]]:
-        done: set[str] = set()
-        if db.execute("SELECT 1 FROM sqlite_schema WHERE name = 'migration'").get:
-            done = {row[0] for row in db.execute("SELECT name FROM migration")}
-        return [step for step in migrations if step[0] not in done]
-
-    def _migrate(
-        self, db: apsw.Connection, migrations: Sequence[tuple[str, str]], *, existing: bool
-    ) -> None:
-        """All pending steps in one transaction, after a snapshot of what was there."""
-        snapshot = None
-        if existing:
-            stamp = format_time(self.clock.now_ns()).translate(
-                {ord(":"): None, ord("-"): None, ord("."): None}
-            )
-            snapshot = self.backup(
-                f"{self.path}.before-{self._pending(db, migrations)[0][0]}-{stamp}"
-            )
-        name = ""
-        db.execute("BEGIN IMMEDIATE")
-        try:
-            for name, sql in self._pending(
-                db, migrations
-            ):  # asked again under the lock: another process may have been first
-                db.execute(sql)
-                if name == PAST_ENTRIES and existing:
-                    for rule in Indexes(Reader(db, now=0).catalogue_all("index:")).rules:
-                        build_past(db, rule)
-                if name == VECTORS_NUMBERED:
-                    recode(db, "vector", "vector_code")
-                    recode(db, "vector_next", "vector_code_next")
-                db.execute("INSERT INTO migration VALUES(?, ?)", (name, self.clock.now_ns()))
-            db.execute("INSERT OR IGNORE INTO meta VALUES('catalogue', 0)")
-            if not existing:
-                note_analyser(db)
-            db.execute(f"PRAGMA application_id = {APPLICATION_ID}; PRAGMA user_version = {FORMAT}")
-            db.execute("COMMIT")
-        except BaseException as error:
-            with suppress(apsw.Error):  # the first error is the one to tell
-                if db.in_transaction:
-                    db.execute("ROLLBACK")
-            if isinstance(
-                error, (apsw.SQLError, apsw.ConstraintError, apsw.MismatchError)
-            ):  # the others have an error class in doxa
-                raise self._migration_failed(name, error, snapshot) from error
-            raise
-
-    def _migration_failed(self, name: str, error: apsw.Error, snapshot: Path | None) -> StoreError:
-        kept = f" The snapshot {snapshot} holds it as it was." if snapshot else ""
-        return StoreError(
-            f"The migration {name} of {self.path} failed: {error}. Nothing of it was written: the"
-            " file is as it was.",
-            next_step=f"Open it with the version of doxa that wrote it, and report this.{kept}",
-            path=self.path,
-            migration=name,
-            snapshot=str(snapshot) if snapshot else "",
-        )
 
     # Care of the file
 

@@ -26,7 +26,7 @@ from doxa.store.guard import misfits, rank
 from doxa.store.index import Indexes, build, drop
 from doxa.store.indexing.search_rows import parse_rule
 from doxa.store.indexing.vector_tables import VectorWriter
-from doxa.store.log import Tail, receipt_hash
+from doxa.store.log_writer import Tail, receipt_hash
 from doxa.store.reader import int64_array
 from doxa.store.rows import Identity, Receipt
 from doxa.store.scrub import mark
@@ -126,14 +126,13 @@ class Transaction(ElementWriter):
     def _policies_set(self, before: PolicyEvaluator) -> PolicyEvaluator:
         """What is written from now on is judged by the rules as they are; what was written before
         follows with `follow_policies`."""
-        evaluator = declared(self.catalogue_all(), self._expressions).judge
+        evaluator = declared(self.catalogue_all(), self._expressions).evaluator
         for kind, changed in enumerate(kinds_changed(before.rules, evaluator.rules)):
             self._policies_changed[kind] |= changed
         return evaluator
 
     def follow_policies(self) -> None:
-        """After a change of policies: windows are as they say, or are noted as not yet so. At the
-        end of a statement, and before the commit."""
+        """Update the windows after a change of policies, or mark them as pending."""
         _ = self._windows.evaluator  # takes in what was declared
         if any(self._policies_changed):
             nodes, edges = self._policies_changed
@@ -215,7 +214,7 @@ class Transaction(ElementWriter):
         return int(self._db.changes())
 
     def flush_atoms(self) -> None:
-        """Let `Reader.saying` see what this transaction wrote."""
+        """Make what this transaction wrote so far visible to `Reader.saying`."""
         self._search.flush_atoms()
 
     # Use and suppression
@@ -325,7 +324,7 @@ class Transaction(ElementWriter):
         return count
 
     def sweep(self) -> bool:
-        """Judge the next batch of elements after a change of policies. True if more are left."""
+        """Update the next windows after a change of policies. True if more are left."""
         held = swept(self._db) or {}
         for kind, done in held.items():
             at = self._windows.sweep(kind, done, SWEEP_BATCH_ITEMS_MAX)
@@ -348,12 +347,12 @@ class Transaction(ElementWriter):
         vectors: Mapping[int, tuple[bytes, bytes]],
         coming: bool = False,
     ) -> bool:
-        """Derived rows of one doc: (f16 data, code) for each part of its text by its number. Not
-        logged: they can be made again.
+        """Write the derived rows of one doc: (f16 data, code) for each part of its text by its
+        number. Not logged: they can be recomputed.
 
-        All vectors of a set are of one model; the first one names that of the set in use. Raises
-        ConstraintError for another. False if they are not wanted any more: the doc went while its
-        text was embedded, or the `coming` set has them or is of another model by now.
+        All vectors of a set are of one model; the first one determines that of the set in use.
+        Raises ConstraintError for another. False if they are not wanted any more: the doc is gone,
+        or the `coming` set has them or is of another model by now.
         """
         return self._vectors.put(scope, doc, model=model, vectors=vectors, coming=coming)
 

@@ -34,9 +34,9 @@ from doxa.store.indexing.search_rows import (
     words_of,
 )
 from doxa.store.indexing.vector_tables import INDEXED_PARTS, ids_of
-from doxa.store.log import GENESIS, entry_hash, receipt_hash
+from doxa.store.log_writer import GENESIS, entry_hash, receipt_hash
+from doxa.store.migration.schema import MIGRATIONS
 from doxa.store.reader import Reader
-from doxa.store.schema import MIGRATIONS
 from doxa.store.store import Store
 from doxa.store.visibility.window_writer import WindowWriter
 from doxa.store.visibility.window_writer import problems as window_problems
@@ -139,7 +139,7 @@ def digest(store: Store) -> str:
 
 def _knows_windows(snapshot: Reader) -> bool:
     """Whether windows are as the policies say, and policies can be judged here."""
-    evaluator = snapshot.declared().judge
+    evaluator = snapshot.declared().evaluator
     return not snapshot.swept() and (
         evaluator.can_judge or not any(policy.clauses for policy in evaluator.rules.policies)
     )
@@ -160,8 +160,8 @@ def replayed_digest(store: Store) -> str:
         for op, payload, time in cursor:
             replay_entry(replica, op, body=decode(payload), now=time)
         windows, known = _knows_windows(snapshot), snapshot.declared()
-        if windows and (known.judge.rules.any or known.suppressing):
-            writer = WindowWriter(replica, known.judge, lambda: known.search, suppressing=True)
+        if windows and (known.evaluator.rules.any or known.suppressing):
+            writer = WindowWriter(replica, known.evaluator, lambda: known.search, suppressing=True)
             for kind in ("node", "edge"):
                 writer.sweep(kind, 0, -1)
     replica.execute("COMMIT")
@@ -203,7 +203,7 @@ def check(store: Store) -> list[str]:
         problems += _check_schema(snapshot)
         problems += list(
             window_problems(
-                db, snapshot.declared().judge, rules_of(snapshot.catalogue_all("search:"))
+                db, snapshot.declared().evaluator, rules_of(snapshot.catalogue_all("search:"))
             )
         )[:_TOLD_MAX]
     return problems

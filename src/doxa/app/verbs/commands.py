@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from doxa.app.verbs.model import Group, Shell
+from doxa.app.verbs.model import CommandOnly, Group
 
 _STARTS = "it starts a program"
 _POLICY = "in the other interfaces, policies are statements of Cypher"
@@ -13,26 +13,28 @@ GROUP_HELP: dict[str, tuple[Group, str]] = {
     "users": ("serve", "Manage logins to the servers: passwords and tokens."),
 }
 SHELL = (
-    Shell("init", "start", "Create the memory file, or upgrade it, and print its path.", _STARTS),
-    Shell("demo", "start", "Run a demonstration on a file of its own.", _STARTS),
-    Shell("cypher", "ask", "Run Cypher: a query, a script, or a shell.", "`run` is its verb"),
-    Shell(
+    CommandOnly(
+        "init", "start", "Create the memory file, or upgrade it, and print its path.", _STARTS
+    ),
+    CommandOnly("demo", "start", "Run a demonstration on a file of its own.", _STARTS),
+    CommandOnly("cypher", "ask", "Run Cypher: a query, a script, or a shell.", "`run` is its verb"),
+    CommandOnly(
         "restore-backup",
         "care",
         "Verify a backup and copy it to a new path; nothing that exists is replaced.",
         "it makes a file; in Python, open the backup and call `backup`",
     ),
-    Shell("policy list", "care", "List all policies.", _POLICY),
-    Shell("policy apply", "care", "Apply policy commands, all of them or none.", _POLICY),
-    Shell("policy bootstrap", "care", "Install the standard policies.", _POLICY),
-    Shell("policy explain", "care", "Explain why an element is visible or hidden.", _POLICY),
-    Shell("policy simulate", "care", "Report what policy commands would hide.", _POLICY),
-    Shell("policy plot", "care", "Plot a profile's score over time.", _POLICY),
-    Shell("policy status", "care", "Report which policies are in force.", _POLICY),
-    Shell("mcp", "serve", "Serve the memory tools to an MCP host over stdio.", _STARTS),
-    Shell("serve", "serve", "Serve the memory over Bolt or HTTP until interrupted.", _STARTS),
-    Shell("users add", "serve", "Add a user.", _USERS),
-    Shell("users token", "serve", "Add a token for bearer authentication.", _USERS),
-    Shell("users list", "serve", "List logins.", _USERS),
-    Shell("users remove", "serve", "Remove a user, or the tokens of a label.", _USERS),
+    CommandOnly("policy list", "care", "List all policies.", _POLICY),
+    CommandOnly("policy apply", "care", "Apply policy commands, all of them or none.", _POLICY),
+    CommandOnly("policy bootstrap", "care", "Install the standard policies.", _POLICY),
+    CommandOnly("policy explain", "care", "Explain why an element is visible or hidden.", _POLICY),
+    CommandOnly("policy simulate", "care", "Report what policy commands would hide.", _POLICY),
+    CommandOnly("policy plot", "care", "Plot a profile's score over time.", _POLICY),
+    CommandOnly("policy status", "care", "Report which policies are in force.", _POLICY),
+    CommandOnly("mcp", "serve", "Serve the memory tools to an MCP host over stdio.", _STARTS),
+    CommandOnly("serve", "serve", "Serve the memory over Bolt or HTTP until interrupted.", _STARTS),
+    CommandOnly("users add", "serve", "Add a user.", _USERS),
+    CommandOnly("users token", "serve", "Add a token for bearer authentication.", _USERS),
+    CommandOnly("users list", "serve", "List logins.", _USERS),
+    CommandOnly("users remove", "serve", "Remove a user, or the tokens of a label.", _USERS),
 )

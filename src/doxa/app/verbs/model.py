@@ -166,7 +166,7 @@ class Verb:
 
 
 @dataclass(frozen=True, slots=True)
-class Shell:
+class CommandOnly:
     """A command that is not an operation of a memory: it starts something, or combines verbs."""
 
     name: str

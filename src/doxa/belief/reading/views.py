@@ -204,7 +204,7 @@ def read_as_of(
 
 
 def read_any(reader: Reader, node: Node) -> Revision | Exchange | Place | Bundle | Conflict:
-    """Whatever has an address, as data."""
+    """Return the node at any kind of address, as data."""
     if is_bundle(reader, node):
         return read_bundle(reader, node)
     if "Revision" in node.labels:

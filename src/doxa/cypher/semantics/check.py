@@ -318,7 +318,7 @@ class Checker(Checks):
 
     def _inside(self, element: t.Tree, scope: Scope, *, matching: bool) -> None:
         if isinstance(element, (t.NodePattern, t.EdgePattern)):
-            if isinstance(element.properties, t.Parameter) and matching:
+            if isinstance(element.properties, t.ParameterRef) and matching:
                 fail(
                     "A whole map of properties cannot be matched from a parameter.",
                     element.at,
@@ -337,7 +337,7 @@ class Checker(Checks):
         signature = self.procedure(clause.name)
         if signature is None:
             fail(
-                f"There is no procedure {clause.name}.",
+                f"Unknown procedure {clause.name!r}.",
                 clause.at,
                 kind="ProcedureError",
                 detail="ProcedureNotFound",
@@ -519,7 +519,7 @@ class Checker(Checks):
                 detail="InvalidArgumentType",
             )
 
-    def _change(self, change: t.Change, scope: Scope) -> None:
+    def _change(self, change: t.UpdateItem, scope: Scope) -> None:
         match change:
             case t.SetProperty(target, value):
                 self._plain(target, scope)

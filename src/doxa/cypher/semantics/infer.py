@@ -44,7 +44,7 @@ def infer(expression: t.Expression, scope: Scope, check: Checks) -> str:
     match expression:
         case t.Literal(value):
             return _LITERALS[type(value)]
-        case t.Parameter():
+        case t.ParameterRef():
             return "any"
         case t.Variable(name):
             if name not in scope:
@@ -106,7 +106,7 @@ class Checks:
 
 def _composed(expression: t.Expression, scope: Scope, check: Checks) -> str:
     match expression:
-        case t.Not(of):
+        case t.Negation(of):
             _boolean(of, scope, check)
             return "boolean"
         case t.Logic(_, items):
@@ -158,27 +158,24 @@ def _composed(expression: t.Expression, scope: Scope, check: Checks) -> str:
 
 def _scoped(expression: t.Expression, scope: Scope, check: Checks) -> str:
     """Infer constructs with variables of their own."""
+    refuse_aggregate_inside(expression)
     match expression:
         case t.ListComprehension(variable, source, where, projection):
             item = _item(infer(source, scope, check), source)
             inner = {**scope, variable: item}
-            _no_aggregate(where, projection)
             if where is not None:
                 _boolean(where, inner, check)
             return f"list<{infer(projection, inner, check) if projection is not None else item}>"
         case t.Quantifier(_, variable, source, where):
-            _no_aggregate(where)
             _boolean(where, {**scope, variable: _item(infer(source, scope, check), source)}, check)
             return "boolean"
         case t.Reduce(accumulator, initial, variable, source, body):
-            _no_aggregate(body)
             item = _item(infer(source, scope, check), source)
             infer(initial, scope, check)
             infer(body, {**scope, accumulator: "any", variable: item}, check)
             return "any"
         case t.PatternComprehension(pattern, where, projection):
             bound = check.pattern(pattern, scope)
-            _no_aggregate(where, projection)
             if where is not None:
                 _boolean(where, bound, check)
             return f"list<{infer(projection, bound, check)}>"
@@ -197,12 +194,24 @@ def _scoped(expression: t.Expression, scope: Scope, check: Checks) -> str:
     raise AssertionError(type(expression))
 
 
-def _no_aggregate(*expressions: t.Expression | None) -> None:
-    for expression in expressions:
-        if expression is not None and has_aggregate(expression):
+def refuse_aggregate_inside(expression: t.Expression) -> None:
+    """Refuse an aggregation in what a comprehension, a quantifier or reduce() evaluates for each
+    item: these items are not rows."""
+    bodies: tuple[t.Expression | None, ...] = ()
+    match expression:
+        case t.ListComprehension(_, _, where, projection):
+            bodies = (where, projection)
+        case t.PatternComprehension(_, where, projection):
+            bodies = (where, projection)
+        case t.Quantifier(_, _, _, where):
+            bodies = (where,)
+        case t.Reduce(_, _, _, _, body):
+            bodies = (body,)
+    for each in bodies:
+        if each is not None and has_aggregate(each):
             fail(
                 "An aggregation cannot stand inside a comprehension.",
-                expression.at,
+                each.at,
                 detail="InvalidAggregation",
                 hint="Aggregate in WITH first.",
             )
@@ -228,7 +237,7 @@ def condition(expression: t.Expression, scope: Scope, check: Checks) -> None:
                 )
         check.pattern(expression.pattern, scope)
         return
-    if isinstance(expression, t.Not):
+    if isinstance(expression, t.Negation):
         condition(expression.of, scope, check)
         return
     if isinstance(expression, t.Logic):
@@ -319,7 +328,7 @@ def _call(call: t.Call, scope: Scope, check: Checks) -> str:
     signature = FUNCTIONS.get(call.name.lower())
     if signature is None:
         fail(
-            f"There is no function {call.name}.",
+            f"Unknown function {call.name!r}.",
             call.at,
             detail="UnknownFunction",
             hint="SHOW FUNCTIONS lists them.",

@@ -94,7 +94,7 @@ def _access(access: t.AccessSet, scope: Mapping[str, str], check: Checks) -> Non
 def _when(when: t.Expression, scope: Mapping[str, str], check: Checks) -> None:
     _alone(when)
     for part in t.walk(when):
-        if isinstance(part, t.Parameter):
+        if isinstance(part, t.ParameterRef):
             hint = "A WHEN is evaluated without a query; store values with ON ACCESS."
             fail(
                 f"WHEN cannot use the parameter ${part.name}.",

@@ -12,7 +12,7 @@ from typing import Any
 
 from doxa.cypher import tree as t
 from doxa.cypher.errors import fail
-from doxa.cypher.semantics.infer import has_aggregate, is_aggregate
+from doxa.cypher.semantics.infer import has_aggregate, is_aggregate, refuse_aggregate_inside
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +88,7 @@ def _unambiguous(expression: t.Expression, keys: list[t.Expression], local: froz
     variables or properties."""
     if is_aggregate(expression) or any(expression == key and _simple(key) for key in keys):
         return
+    refuse_aggregate_inside(expression)
     if isinstance(expression, t.Subquery) or (
         isinstance(expression, t.Variable) and expression.name not in local
     ):

@@ -200,7 +200,7 @@ def property_of(value: Any, name: str) -> Any:
 
 
 def item_of(value: Any, index: Any) -> Any:
-    """value[index] of a list, a map, a node or a relationship."""
+    """Evaluate `value[index]` for a list, a map, a node or a relationship."""
     if value is None or index is None:
         return None
     if type(value) is list:
@@ -235,7 +235,7 @@ OPEN = _OPEN  # the missing bound of a slice; null would make the slice null
 
 
 def contained(value: Any, items: Any) -> bool | None:
-    """value IN items."""
+    """Evaluate `value IN items`."""
     if items is None:
         return None
     if type(items) is not list:
@@ -250,7 +250,7 @@ def contained(value: Any, items: Any) -> bool | None:
 
 
 def text_of(value: Any) -> str:
-    """toString(): booleans and numbers as Cypher writes them."""
+    """Implement toString(): booleans and numbers as Cypher writes them."""
     if value is True:
         return "true"
     if value is False:

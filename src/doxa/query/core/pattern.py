@@ -18,7 +18,12 @@ from dataclasses import dataclass, field
 from doxa.cypher import tree as t
 from doxa.query.core.names import InternalName, Kind
 
-_PLAIN = (t.Property, t.Variable, t.Parameter, t.Literal)  # expressions that may be evaluated twice
+_PLAIN = (
+    t.Property,
+    t.Variable,
+    t.ParameterRef,
+    t.Literal,
+)  # expressions that may be evaluated twice
 
 
 @dataclass(slots=True)

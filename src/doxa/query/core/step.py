@@ -11,7 +11,7 @@ from doxa.query.core.run import Run
 Evaluate = Callable[[Row, Run], Any]
 
 
-class Step(Protocol):
+class QueryStep(Protocol):
     """One step of a plan. Steps have no state of a run, so that runs may share them."""
 
     def rows(self, run: Run, source: Iterator[Row]) -> Iterator[Row]:

@@ -1,6 +1,6 @@
 """AS OF VALID TIME: the test that an element's window contains a point in time.
 
-(Persistence policies hide elements too; `store/visibility/filter.py` implements that.)
+(Persistence policies hide elements too; `store/visibility/visible_now.py` implements that.)
 
 Temporal constraints name the window's properties, (key…, from, to). Without a constraint they are
 those of revisions (valid_from, valid_until) and of the graph ledger's FactVersion (validFrom,
@@ -45,7 +45,7 @@ def instant_ns(value: Any) -> int:
     return found
 
 
-class Window(NamedTuple):
+class WindowProperties(NamedTuple):
     """A label or type and the properties of its window."""
 
     about: str
@@ -54,8 +54,8 @@ class Window(NamedTuple):
 
 
 _REVISION, _FACT = (
-    Window("Revision", "valid_from", "valid_until"),
-    Window("FactVersion", "validFrom", "validUntil"),
+    WindowProperties("Revision", "valid_from", "valid_until"),
+    WindowProperties("FactVersion", "validFrom", "validUntil"),
 )
 
 
@@ -74,7 +74,7 @@ class ValidTime:
         self.time = int(time)
         rules = [rule for rule in constraints.rules if rule.kind == "temporal"]
         named = [
-            (rule.edge, Window(rule.about, rule.properties[-2], rule.properties[-1]))
+            (rule.edge, WindowProperties(rule.about, rule.properties[-2], rule.properties[-1]))
             for rule in rules
         ]
         given = [window for edge, window in named if not edge]
@@ -106,7 +106,7 @@ class ValidTime:
             for window in self._edges
         )
 
-    def _holds(self, window: Window, alias: str) -> str:
+    def _holds(self, window: WindowProperties, alias: str) -> str:
         start, end = (
             self._compared(f"{alias}.props", name, op)
             for name, op in ((window.start, "<="), (window.end, ">"))

@@ -13,7 +13,7 @@ from doxa.query.core.errors import fail, shown
 from doxa.query.core.pattern import EdgeVar, plain_types
 from doxa.query.core.row import Row
 from doxa.query.core.run import Run
-from doxa.query.core.step import Evaluate, Step
+from doxa.query.core.step import Evaluate, QueryStep
 from doxa.query.exec.bfs import AdjacencyScan, reachable_nodes, shortest_path_edges
 from doxa.query.exec.trails import Adjacency, ordered_trails, shortest, trails
 from doxa.query.expressions.label_tests import label_test
@@ -290,7 +290,7 @@ class QuantifiedStep:
         self,
         part: t.QuantifiedPattern,
         *,
-        steps: list[Step],
+        steps: list[QueryStep],
         near: int,
         far: tuple[int, bool],
         start: int,

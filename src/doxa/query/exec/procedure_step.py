@@ -9,7 +9,7 @@ from doxa.query.core.errors import fail, shown, type_name
 from doxa.query.core.row import Row
 from doxa.query.core.run import Run
 from doxa.query.core.step import Evaluate
-from doxa.query.procedures.registry import Procedure
+from doxa.query.procedures.registry import RegisteredProcedure
 
 
 class ProcedureStep:
@@ -18,7 +18,7 @@ class ProcedureStep:
 
     def __init__(
         self,
-        procedure: Procedure,
+        procedure: RegisteredProcedure,
         args: list[Evaluate] | None,
         columns: list[int],
         *,

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from doxa.query.core.row import Row
 from doxa.query.core.run import Run
-from doxa.query.core.step import Evaluate, Step
+from doxa.query.core.step import Evaluate, QueryStep
 
 
 class UnwindStep:
@@ -28,7 +28,7 @@ class UnwindStep:
 class OptionalStep:
     """Run steps for each row; a row without a match continues with nulls."""
 
-    def __init__(self, steps: list[Step], width: int) -> None:
+    def __init__(self, steps: list[QueryStep], width: int) -> None:
         self.steps = steps
         self.nulls = (None,) * width
 

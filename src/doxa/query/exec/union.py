@@ -12,7 +12,7 @@ from doxa.query.core.memory_budget import SET_ENTRY_BYTES, MemoryBudget
 from doxa.query.core.names import Kind, is_hidden, is_internal
 from doxa.query.core.row import Row
 from doxa.query.core.run import Run
-from doxa.query.core.step import Step
+from doxa.query.core.step import QueryStep
 
 
 @dataclass(slots=True)
@@ -20,7 +20,7 @@ class Branch:
     """The steps of one branch; `columns` are slots of the last row. A query that returns nothing
     has no columns."""
 
-    steps: list[Step]
+    steps: list[QueryStep]
     columns: dict[str, int]
 
     def rows(self, run: Run, source: Iterator[Row]) -> Iterator[Row]:

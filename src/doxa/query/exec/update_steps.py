@@ -15,7 +15,7 @@ from doxa.query.core.errors import fail, shown
 from doxa.query.core.names import InternalName, Kind
 from doxa.query.core.row import Layout, Row
 from doxa.query.core.run import Run
-from doxa.query.core.step import Evaluate, Step
+from doxa.query.core.step import Evaluate, QueryStep
 from doxa.query.expressions.compiler import Compiler
 
 
@@ -143,7 +143,7 @@ class MergeStep:
     def __init__(
         self,
         *,
-        find: list[Step],
+        find: list[QueryStep],
         slots: list[int],
         make: PatternMaker,
         checks: list[Evaluate],
@@ -270,7 +270,7 @@ def _labels_of(value: Any) -> list[str]:
     return found
 
 
-def changer(change: t.Change, layout: Layout, compiler: Compiler) -> Changer:
+def changer(change: t.UpdateItem, layout: Layout, compiler: Compiler) -> Changer:
     match change:
         case t.SetProperty(target, value):
             return PropertyChanger(
@@ -364,7 +364,7 @@ def _gather(value: Any, nodes: dict[int, None], edges: dict[int, None]) -> None:
 class ForeachStep:
     """Run updating steps for each item of a list; rows pass through unchanged."""
 
-    def __init__(self, source: Evaluate, steps: list[Step]) -> None:
+    def __init__(self, source: Evaluate, steps: list[QueryStep]) -> None:
         self.source = source
         self.steps = steps
 

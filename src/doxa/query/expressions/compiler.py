@@ -63,7 +63,7 @@ class Compiler:
         """Compile a filter: only true passes."""
         inner = self.compile(expression, layout)
         if isinstance(
-            expression, (t.Comparison, t.IsNull, t.TextTest, t.In, t.Not, t.Logic, t.HasLabels)
+            expression, (t.Comparison, t.IsNull, t.TextTest, t.In, t.Negation, t.Logic, t.HasLabels)
         ):
             return inner
         return lambda row, run: truth(inner(row, run))
@@ -74,7 +74,7 @@ class Compiler:
         value = e.value
         return lambda row, run: value
 
-    def _parameter(self, e: t.Parameter, layout: Layout) -> Evaluate:
+    def _parameter(self, e: t.ParameterRef, layout: Layout) -> Evaluate:
         name = e.name
         return lambda row, run: run.parameter(name)
 
@@ -146,7 +146,7 @@ class Compiler:
 
     # Logic
 
-    def _not(self, e: t.Not, layout: Layout) -> Evaluate:
+    def _not(self, e: t.Negation, layout: Layout) -> Evaluate:
         of = self.compile(e.of, layout)
 
         def negate(row: Row, run: Run) -> Any:
@@ -453,10 +453,10 @@ _TEXT: dict[str, Callable[[str, str], bool]] = {
     "CONTAINS": str.__contains__,
     "=~": matches_regex,
 }
-_FAILING = frozenset((t.Arithmetic, t.Sign, t.Call, t.Index, t.Slice, t.TextTest, t.Parameter))
+_FAILING = frozenset((t.Arithmetic, t.Sign, t.Call, t.Index, t.Slice, t.TextTest, t.ParameterRef))
 _METHODS: dict[type[t.Expression], Callable[..., Evaluate]] = {
     t.Literal: Compiler._literal,
-    t.Parameter: Compiler._parameter,
+    t.ParameterRef: Compiler._parameter,
     Provenance: Compiler._origin,
     t.Variable: Compiler._variable,
     t.Property: Compiler._property,
@@ -465,7 +465,7 @@ _METHODS: dict[type[t.Expression], Callable[..., Evaluate]] = {
     t.ListOf: Compiler._list,
     t.MapOf: Compiler._map,
     t.MapProjection: Compiler._map_projection,
-    t.Not: Compiler._not,
+    t.Negation: Compiler._not,
     t.Logic: Compiler._logic,
     t.Comparison: Compiler._comparison,
     t.IsNull: Compiler._is_null,

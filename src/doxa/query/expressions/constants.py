@@ -11,6 +11,6 @@ from doxa.query.expressions.compiler import Compiler, Nested
 
 def evaluate_constant(expression: t.Expression, run: Run) -> Any:
     """Evaluate an expression without variables."""
-    if isinstance(expression, t.Parameter):
+    if isinstance(expression, t.ParameterRef):
         return run.parameter(expression.name)
     return Compiler(Nested()).compile(expression, {})((), run)

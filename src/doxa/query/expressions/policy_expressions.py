@@ -41,7 +41,9 @@ class PolicyExpressions:
         expression = _compared(parse_expression(text), variable)
         if smoothed:
             expression = _without_own(expression, t.Property(t.Variable(variable), target))
-        named = frozenset(part.name for part in t.walk(expression) if isinstance(part, t.Parameter))
+        named = frozenset(
+            part.name for part in t.walk(expression) if isinstance(part, t.ParameterRef)
+        )
         return PolicyValue(_compiled(expression, variable), named)
 
 

@@ -115,7 +115,7 @@ def float_sum(values: list[Any]) -> float:
 
 
 def parts_of(values: list[float]) -> list[float]:
-    """A few floats with exactly the same sum: the rounded sum, then the rest, and so on."""
+    """Return a few floats with exactly the same sum: the rounded sum, then the rest, and so on."""
     parts: list[float] = []
     while True:
         part = float_sum([*values, *[-one for one in parts]])

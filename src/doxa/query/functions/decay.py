@@ -85,7 +85,7 @@ def _standing(
     found = subject_of(run, value, function)
     if found is None:
         return None, "entity not found", name
-    evaluator = run.graph.reader.declared().judge
+    evaluator = run.graph.reader.declared().evaluator
     rule = evaluator.rule(found[0])
     if rule is None or (name is not None and name not in rule.properties):
         immune = rule is not None and name in rule.immune
@@ -137,7 +137,7 @@ def _policy(run: Any, value: Any) -> Any:
     if found is None:
         return None
     subject, access = found
-    rule = run.graph.reader.declared().judge.rule(subject)
+    rule = run.graph.reader.declared().evaluator.rule(subject)
     states = {
         name: {
             "filteredValue": one.x,

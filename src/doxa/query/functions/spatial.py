@@ -7,7 +7,7 @@ from doxa.query.functions.registry import Function, wrong
 
 
 def point(values: object) -> Point | None:
-    """point(map). Null if any value of the map is null."""
+    """Implement point(map). Null if any value of the map is null."""
     if not isinstance(values, dict):
         raise wrong(
             "point",
@@ -18,13 +18,14 @@ def point(values: object) -> Point | None:
 
 
 def point_distance(one: object, two: object) -> float | None:
-    """point.distance(point, point): metres, or units of the plane; null for different coordinate
-    systems."""
+    """Implement point.distance(point, point): metres, or units of the plane; null for different
+    coordinate systems."""
     return distance(_point("point.distance", one), _point("point.distance", two))
 
 
 def point_within_bbox(place: object, lower_left: object, upper_right: object) -> bool | None:
-    """point.withinBBox(point, lowerLeft, upperRight); null for different coordinate systems."""
+    """Implement point.withinBBox(point, lowerLeft, upperRight); null for different coordinate
+    systems."""
     name = "point.withinBBox"
     return within_bbox(_point(name, place), _point(name, lower_left), _point(name, upper_right))
 

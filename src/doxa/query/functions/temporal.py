@@ -65,7 +65,7 @@ from doxa.base.temporal_text import (
 from doxa.query.functions.registry import Function, FunctionContext, wrong
 
 
-class _Kind(NamedTuple):
+class _InstantType(NamedTuple):
     """What a type of instant is made of."""
 
     name: str
@@ -74,11 +74,11 @@ class _Kind(NamedTuple):
     zoned: bool
 
 
-_DATE = _Kind("date", dated=True, timed=False, zoned=False)
-_LOCAL_TIME = _Kind("localtime", dated=False, timed=True, zoned=False)
-_TIME = _Kind("time", dated=False, timed=True, zoned=True)
-_LOCAL_DATETIME = _Kind("localdatetime", dated=True, timed=True, zoned=False)
-_DATETIME = _Kind("datetime", dated=True, timed=True, zoned=True)
+_DATE = _InstantType("date", dated=True, timed=False, zoned=False)
+_LOCAL_TIME = _InstantType("localtime", dated=False, timed=True, zoned=False)
+_TIME = _InstantType("time", dated=False, timed=True, zoned=True)
+_LOCAL_DATETIME = _InstantType("localdatetime", dated=True, timed=True, zoned=False)
+_DATETIME = _InstantType("datetime", dated=True, timed=True, zoned=True)
 _KINDS = (_DATE, _LOCAL_TIME, _TIME, _LOCAL_DATETIME, _DATETIME)
 _Fields = dict[str, object]  # a map's entries, their names in lower case
 # The ways to name a day, by the component that the others of the way depend on. `year` belongs to
@@ -125,7 +125,7 @@ _UNIT_YEARS = {"millennium": 1_000, "century": 100, "decade": 10, "year": 1}
 # Making instants
 
 
-def _create(kind: _Kind, context: FunctionContext, *given: object) -> Instant:
+def _create(kind: _InstantType, context: FunctionContext, *given: object) -> Instant:
     """date(), time(), localtime(), localdatetime(), datetime(): now, or from a text, a map or
     another instant."""
     if not given:
@@ -142,7 +142,10 @@ def _create(kind: _Kind, context: FunctionContext, *given: object) -> Instant:
 
 
 def _clock(
-    kind: _Kind, read: Callable[[FunctionContext], int], context: FunctionContext, *given: object
+    kind: _InstantType,
+    read: Callable[[FunctionContext], int],
+    context: FunctionContext,
+    *given: object,
 ) -> Instant:
     """The transaction's, the statement's or the real time, in a zone: a text, or a map with
     `timezone`."""
@@ -158,7 +161,7 @@ def _clock(
     )
 
 
-def _now(kind: _Kind, now_ns: int, zone: Zone) -> Instant:
+def _now(kind: _InstantType, now_ns: int, zone: Zone) -> Instant:
     seconds, nanos = divmod(now_ns, NS)
     moment = at_zone(seconds, nanos, zone)
     if kind is _DATETIME:
@@ -166,7 +169,7 @@ def _now(kind: _Kind, now_ns: int, zone: Zone) -> Instant:
     return _composed(kind, local_days(moment), day_nanos(moment), moment.offset)
 
 
-def _from_text(kind: _Kind, context: FunctionContext, text: str) -> Instant:
+def _from_text(kind: _InstantType, context: FunctionContext, text: str) -> Instant:
     if kind is _DATE:
         return parse_date(text)
     if kind is _LOCAL_TIME:
@@ -178,7 +181,7 @@ def _from_text(kind: _Kind, context: FunctionContext, text: str) -> Instant:
     return parse_datetime(text, default=_default_zone(context))
 
 
-def _from_map(kind: _Kind, context: FunctionContext, fields: _Fields) -> Instant:
+def _from_map(kind: _InstantType, context: FunctionContext, fields: _Fields) -> Instant:
     if fields.keys() == {"timezone"}:
         return _now(kind, context.statement_ns, _zone_field(kind, fields))
     if kind is _DATETIME and not fields.keys().isdisjoint(_EPOCH):
@@ -215,7 +218,7 @@ def _from_map(kind: _Kind, context: FunctionContext, fields: _Fields) -> Instant
     return moment if asked is None else at_zone(moment.seconds, moment.nanos, asked)
 
 
-def _from_epoch_fields(kind: _Kind, fields: _Fields) -> DateTime:
+def _from_epoch_fields(kind: _InstantType, fields: _Fields) -> DateTime:
     """datetime({epochSeconds or epochMillis, a fraction below it, timezone})."""
     name = next(name for name in _EPOCH if name in fields)
     below = _FRACTIONS if name == "epochseconds" else ("nanosecond",)
@@ -235,7 +238,7 @@ def _from_epoch_fields(kind: _Kind, fields: _Fields) -> DateTime:
     return at_zone(seconds, nanos, _zone_field(kind, fields) if "timezone" in fields else 0)
 
 
-def _composed(kind: _Kind, days: int, nanos: int, offset: int) -> Instant:
+def _composed(kind: _InstantType, days: int, nanos: int, offset: int) -> Instant:
     if kind is _LOCAL_TIME:
         return LocalTime(nanos)
     if kind is _TIME:
@@ -254,7 +257,7 @@ def _fields(function: str, values: Mapping[object, object]) -> _Fields:
     return result
 
 
-def _check_fields(kind: _Kind, fields: Collection[str]) -> None:
+def _check_fields(kind: _InstantType, fields: Collection[str]) -> None:
     known: set[str] = {"timezone"} if kind.zoned else set()
     if kind.dated:
         known |= {"date", *_DATE_FIELDS}
@@ -267,7 +270,7 @@ def _check_fields(kind: _Kind, fields: Collection[str]) -> None:
             raise _bad(
                 kind,
                 name,
-                f"there is no component {name[:80]!r}",
+                f"unknown component {name[:80]!r}",
                 step="Use the components of this type only.",
             )
     if "datetime" in fields and ("date" in fields or "time" in fields):
@@ -279,7 +282,7 @@ def _check_fields(kind: _Kind, fields: Collection[str]) -> None:
         )
 
 
-def _source(kind: _Kind, fields: _Fields, name: str) -> Instant | None:
+def _source(kind: _InstantType, fields: _Fields, name: str) -> Instant | None:
     """The instant that `date` or `time` is selected from."""
     name = "datetime" if "datetime" in fields else name
     if name not in fields:
@@ -290,13 +293,13 @@ def _source(kind: _Kind, fields: _Fields, name: str) -> Instant | None:
     return value
 
 
-def _days_in(kind: _Kind, value: Instant) -> int:
+def _days_in(kind: _InstantType, value: Instant) -> int:
     if isinstance(value, (LocalTime, Time)):
         raise wrong(kind.name, value, wanted="an instant that has a date")
     return local_days(value)
 
 
-def _nanos_in(kind: _Kind, value: Instant) -> int:
+def _nanos_in(kind: _InstantType, value: Instant) -> int:
     # A whole date stands for its midnight only where date and time are wanted together.
     if isinstance(value, Date) and not kind.dated:
         raise wrong(kind.name, value, wanted="an instant that has a time")
@@ -304,7 +307,11 @@ def _nanos_in(kind: _Kind, value: Instant) -> int:
 
 
 def _integer(
-    kind: _Kind, fields: _Fields, name: str, least: int | None = None, below: int | None = None
+    kind: _InstantType,
+    fields: _Fields,
+    name: str,
+    least: int | None = None,
+    below: int | None = None,
 ) -> int:
     value = fields[name]
     if isinstance(value, bool) or not isinstance(value, int):
@@ -314,7 +321,7 @@ def _integer(
     return value
 
 
-def _date_part(kind: _Kind, fields: _Fields, base: int | None) -> int:
+def _date_part(kind: _InstantType, fields: _Fields, base: int | None) -> int:
     """Days since the epoch, from the base's date and the components that replace parts of it."""
     ways = [lead for lead, way in _WAYS.items() if not fields.keys().isdisjoint(way)]
     if len(ways) > 1:
@@ -386,7 +393,7 @@ def _day_of_week(days: int) -> int:
     return (days + 3) % 7 + 1  # 1970-01-01 was a Thursday
 
 
-def _time_part(kind: _Kind, fields: _Fields, base: int | None) -> int:
+def _time_part(kind: _InstantType, fields: _Fields, base: int | None) -> int:
     """Nanoseconds of the day, from the base's time and the components that replace parts of it;
     fractions replace the whole fraction."""
     if base is None:
@@ -411,7 +418,7 @@ def _time_part(kind: _Kind, fields: _Fields, base: int | None) -> int:
     return (parts["hour"] * 3_600 + parts["minute"] * 60 + parts["second"]) * NS + nanos
 
 
-def _fraction(kind: _Kind, fields: _Fields) -> int:
+def _fraction(kind: _InstantType, fields: _Fields) -> int:
     """Nanoseconds of the second. A part counts what the larger parts leave: after a millisecond, 0
     to 999 microseconds."""
     nanos, room = 0, NS
@@ -434,7 +441,7 @@ def _offset_now(context: FunctionContext, zone: Zone) -> int:
     return offset_at(zone, context.statement_ns // NS)
 
 
-def _zone_field(kind: _Kind, fields: _Fields) -> Zone:
+def _zone_field(kind: _InstantType, fields: _Fields) -> Zone:
     value = fields["timezone"]
     if not isinstance(value, str):
         raise wrong(
@@ -446,7 +453,9 @@ def _zone_field(kind: _Kind, fields: _Fields) -> Zone:
 # Truncation
 
 
-def _truncate(kind: _Kind, context: FunctionContext, unit: object, *given: object) -> Instant:
+def _truncate(
+    kind: _InstantType, context: FunctionContext, unit: object, *given: object
+) -> Instant:
     """date.truncate(unit, instant, map) and its kin: the instant at the start of its unit, smaller
     components then set from the map."""
     function = f"{kind.name}.truncate"
@@ -465,7 +474,7 @@ def _truncate(kind: _Kind, context: FunctionContext, unit: object, *given: objec
         or (clock_unit and not kind.timed)
         or (not clock_unit and name != "day" and not kind.dated)
     ):
-        raise _bad(kind, "unit", f"there is no unit {unit[:80]!r} here", step=_UNIT_STEP)
+        raise _bad(kind, "unit", f"unknown unit {unit[:80]!r}", step=_UNIT_STEP)
     if isinstance(value, Date) and clock_unit:
         raise _bad(kind, "unit", f"a date has no {name}", step=_UNIT_STEP)
     fields: _Fields = {str(key).lower(): item for key, item in extra.items()}
@@ -484,7 +493,12 @@ def _truncate(kind: _Kind, context: FunctionContext, unit: object, *given: objec
 
 
 def _placed(
-    kind: _Kind, context: FunctionContext, value: Instant, fields: _Fields, days: int, nanos: int
+    kind: _InstantType,
+    context: FunctionContext,
+    value: Instant,
+    fields: _Fields,
+    days: int,
+    nanos: int,
 ) -> Instant:
     """The truncated local time in the zone asked for, else the value's own, else the default.
     Nothing is converted."""
@@ -530,7 +544,7 @@ def _floor_days(unit: str, days: int) -> int:
 
 
 def from_epoch(seconds: object, nanoseconds: object) -> DateTime:
-    """datetime.fromepoch(seconds, nanoseconds)."""
+    """Implement datetime.fromepoch(seconds, nanoseconds)."""
     total = trunc(
         _number("datetime.fromepoch", seconds) * NS + _number("datetime.fromepoch", nanoseconds)
     )
@@ -538,7 +552,7 @@ def from_epoch(seconds: object, nanoseconds: object) -> DateTime:
 
 
 def from_epoch_millis(milliseconds: object) -> DateTime:
-    """datetime.fromepochmillis(milliseconds)."""
+    """Implement datetime.fromepochmillis(milliseconds)."""
     total = trunc(_number("datetime.fromepochmillis", milliseconds) * 1_000_000)
     return at_zone(total // NS, total % NS, 0)
 
@@ -558,8 +572,8 @@ _NANOS = {
 
 
 def duration(value: object) -> Duration:
-    """duration(text) or duration(map): years to nanoseconds, whole or fractional, positive or
-    negative."""
+    """Implement duration(text) and duration(map): years to nanoseconds, whole or fractional,
+    positive or negative."""
     if isinstance(value, str):
         return parse_duration(value)
     if isinstance(value, Duration):
@@ -607,7 +621,7 @@ _TIME_STEP = "Give hour, minute, second and fractions without a gap, each within
 _UNIT_STEP = "Choose a unit that both types have, and components smaller than it."
 
 
-def _bad(kind: _Kind, field: str, what: str, *, step: str = _DAY_STEP) -> InputError:
+def _bad(kind: _InstantType, field: str, what: str, *, step: str = _DAY_STEP) -> InputError:
     return InputError(
         f"{kind.name}: {what}.",
         next_step=_TIME_STEP if field in _TIME_FIELDS else step,

@@ -23,7 +23,7 @@ from doxa.query.core.pattern import (
 )
 from doxa.query.core.row import Layout, Row
 from doxa.query.core.run import Run
-from doxa.query.core.step import Evaluate, Step
+from doxa.query.core.step import Evaluate, QueryStep
 from doxa.query.exec.match_steps import (
     BoundEdgeStep,
     FilterStep,
@@ -35,7 +35,7 @@ from doxa.query.exec.match_steps import (
 )
 from doxa.query.expressions.compiler import Compiler
 from doxa.query.expressions.label_tests import label_test
-from doxa.query.sql.conditions import Condition, Conditions
+from doxa.query.sql.conditions import Conditions, PushedCondition
 from doxa.query.sql.pattern_scan import PatternScanStep
 from doxa.query.sql.pushed_pattern import PushedDownPattern
 from doxa.query.sql.visible_edges import ALL, EDGES
@@ -84,7 +84,7 @@ class MatchPlanner:
         self.ends_only = ends_only and len(graph.edges) == 1 and not graph.paths
         self.size = width
         self.fresh = fresh
-        self.steps: list[Step] = []
+        self.steps: list[QueryStep] = []
         self.conjuncts = list(graph.conjuncts)
         self.pending = list(graph.edges)
         self.edge_slots: list[str] = []
@@ -106,7 +106,7 @@ class MatchPlanner:
             self.required |= {edge.key for edge in graph.edges}
         self.required |= self._possibly_equal_edges()
 
-    def plan(self) -> tuple[list[Step], dict[str, int], int]:
+    def plan(self) -> tuple[list[QueryStep], dict[str, int], int]:
         """Return the steps, the layout after them and the row's width."""
         self._bound_edges()
         self._filters()
@@ -309,7 +309,7 @@ class MatchPlanner:
             pushed.traversed.append((key, edge))
         self.layout.setdefault(key, -1)
 
-    def _fallback(self, condition: Condition) -> Evaluate:
+    def _fallback(self, condition: PushedCondition) -> Evaluate:
         """Compile the condition for Python. A condition without comparisons never needs that."""
         return (
             self.compiler.condition(condition.expression, self.layout)

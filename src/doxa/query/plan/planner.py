@@ -15,7 +15,7 @@ from doxa.query.core.names import OUTER, InternalName, Kind, is_internal
 from doxa.query.core.pattern import decompose
 from doxa.query.core.row import Layout, Row
 from doxa.query.core.run import Run
-from doxa.query.core.step import Step
+from doxa.query.core.step import QueryStep
 from doxa.query.exec.load_csv import CsvStep
 from doxa.query.exec.match_steps import FilterStep
 from doxa.query.exec.procedure_step import ProcedureStep
@@ -38,9 +38,9 @@ from doxa.query.plan.match import MatchPlanner
 from doxa.query.plan.projection import plan_projection, project_directly
 from doxa.query.plan.revealed import revealed_names
 from doxa.query.plan.usage import property_only_variables, variable_usage
-from doxa.query.procedures.registry import Procedure
+from doxa.query.procedures.registry import RegisteredProcedure
 
-FindProcedure = Callable[[str], Procedure]
+FindProcedure = Callable[[str], RegisteredProcedure]
 UPDATES = (t.Create, t.Merge, t.Set, t.Remove, t.Delete, t.Foreach)
 
 
@@ -122,7 +122,7 @@ class Planner(Nested):
         top: bool,
         importing: bool,
     ) -> Branch:
-        steps: list[Step] = []
+        steps: list[QueryStep] = []
         columns: dict[str, int] = {}
         current = {**layout, **({OUTER: keep - 1} if keep else {})}
         width = keep
@@ -172,11 +172,11 @@ class Planner(Nested):
         where: t.Expression | None,
         layout: dict[str, int],
         *,
-        before: list[Step],
+        before: list[QueryStep],
         keep: int,
         writes: bool,
         last: bool = False,
-    ) -> tuple[list[Step], dict[str, int]]:
+    ) -> tuple[list[QueryStep], dict[str, int]]:
         if self.tracking is not None:
             projection = self.tracking.with_provenance(
                 projection, {name: slot for name, slot in layout.items() if slot >= 0}, last=last
@@ -203,7 +203,7 @@ class Planner(Nested):
 
     def clause(
         self, clause: t.Clause, layout: dict[str, int], width: int, *, ends_only: bool = False
-    ) -> tuple[list[Step], dict[str, int], int]:
+    ) -> tuple[list[QueryStep], dict[str, int], int]:
         """Return the steps, layout and width after one clause. `ends_only`: the next clause does
         not depend on how often a row occurs."""
         match clause:
@@ -252,7 +252,7 @@ class Planner(Nested):
 
     def _match(
         self, clause: t.Match, layout: dict[str, int], width: int, *, ends_only: bool = False
-    ) -> tuple[list[Step], dict[str, int], int]:
+    ) -> tuple[list[QueryStep], dict[str, int], int]:
         graph = decompose(clause.patterns, clause.where, fresh=self.fresh)
         if self.tracking is not None:
             self.tracking.add_matched(graph.nodes, (edge.key for edge in graph.edges))
@@ -278,7 +278,7 @@ class Planner(Nested):
 
     def _update(
         self, clause: t.Clause, layout: dict[str, int], width: int
-    ) -> tuple[list[Step], dict[str, int], int]:
+    ) -> tuple[list[QueryStep], dict[str, int], int]:
         after = dict(layout)
         match clause:
             case t.Create(patterns):
@@ -308,7 +308,7 @@ class Planner(Nested):
                 )
             case t.Foreach(variable, source, updates):
                 inner, inner_width = {**layout, variable: width}, width + 1
-                steps: list[Step] = []
+                steps: list[QueryStep] = []
                 for update in updates:
                     added, inner, inner_width = self._update(update, inner, inner_width)
                     steps += added
@@ -317,7 +317,7 @@ class Planner(Nested):
 
     def _merge(
         self, clause: t.Merge, layout: dict[str, int], width: int
-    ) -> tuple[list[Step], dict[str, int], int]:
+    ) -> tuple[list[QueryStep], dict[str, int], int]:
         made = dict(layout)
         maker = PatternMaker(clause.pattern, made, width, compiler=self.compiler)
         graph = decompose((clause.pattern,), None, fresh=self.fresh)
@@ -359,7 +359,7 @@ class Planner(Nested):
 
     def _procedure(
         self, clause: t.CallProcedure, layout: dict[str, int], width: int
-    ) -> tuple[list[Step], dict[str, int], int]:
+    ) -> tuple[list[QueryStep], dict[str, int], int]:
         procedure = self.find_procedure(clause.name)
         args = (
             None
@@ -372,7 +372,7 @@ class Planner(Nested):
             yields = tuple((name, name) for name in names)
         after = {**layout, **{alias: width + index for index, (_, alias) in enumerate(yields)}}
         revealed = any(alias in self.revealed for _, alias in yields)
-        step: Step = ProcedureStep(
+        step: QueryStep = ProcedureStep(
             procedure, args, [names.index(name) for name, _ in yields], revealed=revealed
         )
         steps = [step]
@@ -384,7 +384,7 @@ class Planner(Nested):
 
     def _subquery(
         self, clause: t.CallSubquery, layout: dict[str, int], width: int
-    ) -> tuple[list[Step], dict[str, int], int]:
+    ) -> tuple[list[QueryStep], dict[str, int], int]:
         """Plan CALL { }. Rows keep all their slots; a first WITH, or the list of imports, selects
         the visible ones."""
         visible = (
@@ -415,7 +415,7 @@ class Planner(Nested):
             if batch is not None and batch.rows is not None
             else None
         )
-        step: Step = SubqueryStep(
+        step: QueryStep = SubqueryStep(
             union,
             writes=any(isinstance(part, UPDATES) for part in t.walk(clause.query)),
             batch=batch,

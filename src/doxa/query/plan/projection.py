@@ -13,7 +13,7 @@ from doxa.query.core.names import (
     without_property_columns,
 )
 from doxa.query.core.row import Layout, width
-from doxa.query.core.step import Step
+from doxa.query.core.step import QueryStep
 from doxa.query.exec.match_steps import FilterStep
 from doxa.query.exec.projection_steps import (
     DistinctStep,
@@ -32,7 +32,7 @@ from doxa.query.sql.top_rows import push_down_top_rows
 _HIDDEN = (Kind.RETURNED, Kind.TRAVERSED)
 
 
-def project_directly(steps: list[Step], names: list[str]) -> None:
+def project_directly(steps: list[QueryStep], names: list[str]) -> None:
     """Combine a pattern scan and a projection that only reads its columns, so that each row is
     built once. The scan's rows also provide the ids for the access log."""
     if not (
@@ -67,13 +67,13 @@ def plan_projection(
     projection: t.Projection,
     where: t.Expression | None,
     *,
-    before: list[Step],
+    before: list[QueryStep],
     layout: dict[str, int],
     scope: dict[str, str],
     compiler: Compiler,
     keep: int,
     writes: bool,
-) -> tuple[list[Step], dict[str, int]]:
+) -> tuple[list[QueryStep], dict[str, int]]:
     """Return the steps of a WITH or RETURN, and the layout after it. `scope` holds the visible
     names without the outer ones.
 
@@ -84,7 +84,7 @@ def plan_projection(
     columns = [item.name for item in resolved.columns]
     outer = {name: slot for name, slot in layout.items() if 0 <= slot < keep}
     final = {**outer, **{name: keep + index for index, name in enumerate(columns)}}
-    steps: list[Step] = []
+    steps: list[QueryStep] = []
     if resolved.grouped:
         groups = _plan_groups(
             resolved, layout, compiler=compiler, keep=keep, steps=steps, before=before
@@ -121,13 +121,13 @@ def _plan_order(
     resolved: Resolved,
     layout: dict[str, int],
     *,
-    before: list[Step],
+    before: list[QueryStep],
     compiler: Compiler,
     keep: int,
     writes: bool,
-) -> list[Step]:
+) -> list[QueryStep]:
     """The steps of ORDER BY, SKIP and LIMIT."""
-    steps: list[Step] = []
+    steps: list[QueryStep] = []
     skip = compiler.compile(projection.skip, {}) if projection.skip is not None else None
     limit = compiler.compile(projection.limit, {}) if projection.limit is not None else None
     if resolved.order:
@@ -165,8 +165,8 @@ def _plan_groups(
     *,
     compiler: Compiler,
     keep: int,
-    steps: list[Step],
-    before: list[Step],
+    steps: list[QueryStep],
+    before: list[QueryStep],
 ) -> dict[str, int]:
     """Group by the keys, then compute the columns from keys and aggregations."""
 
@@ -177,7 +177,7 @@ def _plan_groups(
         for part in t.walk(item.expression):
             if isinstance(part, t.Call) and is_aggregate(part) and part not in calls:
                 calls[part] = InternalName(Kind.AGGREGATE, len(calls))
-    group: Step = GroupStep(
+    group: QueryStep = GroupStep(
         [compiler.compile(item.expression, layout) for item in keys],
         [
             (

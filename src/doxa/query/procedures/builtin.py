@@ -16,7 +16,7 @@ from doxa.query.procedures.graph_schema import (
     relationship_types,
 )
 from doxa.query.procedures.policy_procedures import register_policies
-from doxa.query.procedures.registry import Procedure, Registry
+from doxa.query.procedures.registry import RegisteredProcedure, Registry
 from doxa.query.procedures.show import register_shows
 from doxa.query.procedures.temporal_windows import as_of, assert_no_overlap
 from doxa.query.procedures.transaction_log import diff, entries, entries_by_tx
@@ -199,9 +199,9 @@ _WRITING: tuple[tuple[str, str, Callable[..., Any]], ...] = (
 def builtin(registry: Registry) -> Registry:
     """Add the built-in procedures to a registry and return it."""
     for text, description, write in _WRITING:
-        registry.add(Procedure(_signature(text, description, writes=True), write))
+        registry.add(RegisteredProcedure(_signature(text, description, writes=True), write))
     for text, description, call, optional in _TABLE:
-        registry.add(Procedure(_signature(text, description, optional=optional), call))
+        registry.add(RegisteredProcedure(_signature(text, description, optional=optional), call))
     register_shows(registry)
     register_policies(registry)
     return registry

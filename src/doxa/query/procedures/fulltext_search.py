@@ -81,7 +81,7 @@ def _options(options: Any) -> tuple[int | None, int | None, bool]:
     if given:
         other = str(next(iter(given)))[:40]
         fail(
-            f"There is no option {other!r}.",
+            f"Unknown option {other!r}.",
             kind="ArgumentError",
             detail="InvalidArgumentValue",
             hint="Options are skip, limit and history.",

@@ -101,7 +101,7 @@ def declared_index(run: Any, name: str, kind: str, *, edge: bool) -> IndexRule:
     if rule is None or rule.kind != kind or rule.edge != edge:
         what = f"{kind} index on {'relationships' if edge else 'nodes'}"
         fail(
-            f"There is no {what} named {name!r:.40}.",
+            f"Unknown {what} {name!r:.40}.",
             kind="ProcedureError",
             detail="IndexNotFound",
             hint="SHOW INDEXES lists them.",

@@ -13,7 +13,7 @@ SYSTEM = "doxa"
 
 
 def policy_evaluator(run: Any) -> PolicyEvaluator:
-    found: PolicyEvaluator = run.graph.reader.declared().judge
+    found: PolicyEvaluator = run.graph.reader.declared().evaluator
     return found
 
 
@@ -64,7 +64,7 @@ def policy_info(run: Any) -> Rows:
 
 
 def profile_rows(run: Any) -> Rows:
-    """Bundles, bindings and promotion profiles, with the columns of all of them in each row."""
+    """Yield bundles, bindings and promotion profiles, each row with the columns of all three."""
     rules = policy_evaluator(run).rules
     for name, held in rules.of("bundle").items():
         yield (
@@ -181,8 +181,8 @@ def policy_rows(run: Any) -> Rows:
 
 
 def deindex_status(run: Any) -> Rows:
-    """Searches skip hidden elements at once; the only pending work is updating windows after a
-    change of policies."""
+    """Report the windows that are still to be updated after a change of policies. Searches skip
+    hidden elements at once; no other work is pending."""
     swept = run.graph.reader.swept()
     if not swept:
         yield (

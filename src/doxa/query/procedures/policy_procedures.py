@@ -24,7 +24,7 @@ from doxa.query.procedures.policy_catalogue import (
 )
 from doxa.query.procedures.policy_explain import explain_element, resolve_element
 from doxa.query.procedures.policy_simulate import simulate
-from doxa.query.procedures.registry import Procedure, Registry, Rows
+from doxa.query.procedures.registry import RegisteredProcedure, Registry, Rows
 
 # By hand
 
@@ -222,7 +222,7 @@ def register_policies(registry: Registry) -> None:
                 profiles_with_properties if (prefix, name) == ("doxa.policy", "profiles") else call
             )
             registry.add(
-                Procedure(
+                RegisteredProcedure(
                     ProcedureSignature(
                         f"{prefix}.{name}", args, results, False, len(args), description
                     ),
@@ -232,7 +232,7 @@ def register_policies(registry: Registry) -> None:
     for name, args, optional, columns, writes, description, call in _OWN:
         results = tuple((column, "ANY") for column in columns)
         registry.add(
-            Procedure(
+            RegisteredProcedure(
                 ProcedureSignature(
                     f"doxa.policy.{name}", args, results, writes, optional, description
                 ),

@@ -46,8 +46,8 @@ class _Draft:
 
 
 def simulate(run: Any, ddl: str, horizon: Any = None) -> Rows:
-    """For each kind of element that a change of policies affects: how many it hides now and by the
-    horizon, with samples."""
+    """Report, for each kind of element that a change of policies affects, how many it hides now and
+    by the horizon, with samples."""
     if not isinstance(ddl, str) or not ddl.strip():
         fail(
             f"The policies to try are text, not {shown(ddl)}.",
@@ -87,7 +87,7 @@ def _drafted(run: Any, ddl: str, held: dict[str, Any]) -> Rules:
     except QueryError as error:
         placed(error, ddl)
         raise
-    return draft.declared().judge.rules
+    return draft.declared().evaluator.rules
 
 
 def _constant(run: Any, expression: Any) -> Any:

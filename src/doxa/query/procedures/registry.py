@@ -10,7 +10,7 @@ from doxa.cypher.semantics.signatures import ProcedureSignature
 Rows = Iterable[tuple[Any, ...]]
 
 
-class Procedure(NamedTuple):
+class RegisteredProcedure(NamedTuple):
     """`call(run, *arguments)` returns tuples in the order of the signature's results."""
 
     signature: ProcedureSignature
@@ -20,20 +20,20 @@ class Procedure(NamedTuple):
 class Registry:
     """Procedures by name, ignoring case."""
 
-    def __init__(self, procedures: Iterable[Procedure] = ()) -> None:
-        self._found: dict[str, Procedure] = {}
+    def __init__(self, procedures: Iterable[RegisteredProcedure] = ()) -> None:
+        self._found: dict[str, RegisteredProcedure] = {}
         for procedure in procedures:
             self.add(procedure)
 
-    def add(self, procedure: Procedure) -> None:
+    def add(self, procedure: RegisteredProcedure) -> None:
         self._found[procedure.signature.name.lower()] = procedure
 
-    def find(self, name: str) -> Procedure | None:
+    def find(self, name: str) -> RegisteredProcedure | None:
         return self._found.get(name.lower())
 
     def signature(self, name: str) -> ProcedureSignature | None:
         found = self.find(name)
         return None if found is None else found.signature
 
-    def all(self) -> list[Procedure]:
+    def all(self) -> list[RegisteredProcedure]:
         return sorted(self._found.values(), key=lambda procedure: procedure.signature.name)

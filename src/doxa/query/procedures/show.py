@@ -21,7 +21,7 @@ from doxa.query.procedures.policy_catalogue import (
     promotion_policies,
     promotion_profiles,
 )
-from doxa.query.procedures.registry import Procedure, Registry, Rows
+from doxa.query.procedures.registry import RegisteredProcedure, Registry, Rows
 from doxa.store import IndexRule
 from doxa.store.constraint import ConstraintRule
 
@@ -400,7 +400,7 @@ def register_shows(registry: Registry) -> None:
             optional=1,
             description=f"SHOW {what.upper()}.",
         )
-        registry.add(Procedure(signature, _told(call)))
+        registry.add(RegisteredProcedure(signature, _told(call)))
 
 
 def _told(call: Callable[..., Rows]) -> Callable[..., Rows]:

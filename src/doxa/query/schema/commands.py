@@ -232,16 +232,16 @@ def _exists(what: str, name: str) -> None:
 def _missing(what: str, name: str) -> dict[str, int]:
     shows = "SHOW INDEXES" if what == "index" else "SHOW CONSTRAINTS"
     fail(
-        f"There is no {what} {name}.",
+        f"Unknown {what} {name!r}.",
         kind="SchemaError",
         detail="SchemaRuleNotFound",
         hint=f"{shows} lists them; or add IF EXISTS.",
     )
 
 
-def _named(name: str | t.Parameter | None, evaluate: Evaluate) -> str:
+def _named(name: str | t.ParameterRef | None, evaluate: Evaluate) -> str:
     """Return a name from the text or a parameter; empty without one."""
-    found = _constant(name, evaluate) if isinstance(name, t.Parameter) else name or ""
+    found = _constant(name, evaluate) if isinstance(name, t.ParameterRef) else name or ""
     if not isinstance(found, str) or (name and not found):
         fail(f"A rule is named by a text, not by {shown(found)}.", detail="InvalidArgumentValue")
     return found

@@ -147,7 +147,7 @@ def _create(
 
 
 def _named(name: Any, evaluate: Evaluate) -> str:
-    found = evaluate(name) if isinstance(name, t.Parameter) else name
+    found = evaluate(name) if isinstance(name, t.ParameterRef) else name
     if not isinstance(found, str) or not found.strip() or len(found) > LABEL_CHARS_MAX:
         fail(
             f"A name is text of 1 to {LABEL_CHARS_MAX} characters, not {shown(found)}.",
@@ -243,7 +243,7 @@ def _known_bundle(name: str, tx: Transaction, at: int) -> None:
         known = [one.split(":", 2)[2] for one in tx.catalogue_all(f"{PREFIX}bundle:")]
         _refuse(
             at,
-            f"There is no decay profile with OPTIONS named {name!r}.",
+            f"Unknown decay profile with OPTIONS {name!r}.",
             _did_you_mean(name, known, "Create it first"),
             detail="NotFound",
         )
@@ -274,7 +274,7 @@ def _policy(command: t.CreatePromotionPolicy, tx: Transaction, evaluate: Evaluat
             )
             _refuse(
                 rule.at,
-                f"There is no promotion profile {profile!r}.",
+                f"Unknown promotion profile {profile!r}.",
                 _did_you_mean(profile, known, "Create it first"),
                 detail="NotFound",
             )
@@ -327,7 +327,7 @@ def _missing(command: Any, tx: Transaction, evaluate: Evaluate) -> NoReturn:
     hint = _did_you_mean(
         name, known, f"SHOW {command.what.replace('POLICY', 'POLICIE')}S lists them"
     )
-    _refuse(command.at, f"There is no {command.what.lower()} {name!r}.", hint, detail="NotFound")
+    _refuse(command.at, f"Unknown {command.what.lower()} {name!r}.", hint, detail="NotFound")
 
 
 def _alter(command: t.AlterPolicy, tx: Transaction, evaluate: Evaluate) -> dict[str, int]:

@@ -31,7 +31,7 @@ _IDS = {"id": "", "elementid": "n:"}
 
 
 @dataclass(slots=True)
-class Condition:
+class PushedCondition:
     """One conjunct. `tree`: ("test", n) | ("labels", key, labels) | ("null", key, name, negated) |
     ("and", …) | ("or", …)."""
 
@@ -53,7 +53,7 @@ class Conditions:
         layout: Layout,
     ) -> None:
         self.tests: list[PushedTest] = []
-        self.accepted: list[Condition] = []
+        self.accepted: list[PushedCondition] = []
         self._nodes, self._edges, self._outside = nodes, edges, outside
         self._compiler, self._layout = compiler, layout
 
@@ -64,7 +64,7 @@ class Conditions:
         if tree is None:
             del self.tests[before:]
             return False
-        self.accepted.append(Condition(tree, conjunct, list(range(before, len(self.tests)))))
+        self.accepted.append(PushedCondition(tree, conjunct, list(range(before, len(self.tests)))))
         return True
 
     def read(self) -> set[str]:
@@ -81,8 +81,8 @@ class Conditions:
         }
 
     def alternatives(self, key: str) -> list[tuple[str | None, list[int]]]:
-        """Comparisons of one property, or of the id (None), of which every row must pass at least
-        one."""
+        """Return comparisons of one property, or of the id (None), of which every row must pass at
+        least one."""
         found: list[tuple[str | None, list[int]]] = []
         for condition in self.accepted:
             numbers = _of_one(condition.tree)
@@ -104,7 +104,7 @@ class Conditions:
         return bool(self.tests) or any(condition.tree[0] == "null" for condition in self.accepted)
 
     def leftover(self, kinds: tuple[str, ...]) -> list[bool]:
-        """For each condition, whether SQL omits it for values of these kinds."""
+        """Return for each condition whether SQL omits it for values of these kinds."""
         return [
             any(kinds[index] in UNDECIDED_KINDS for index in condition.tests)
             for condition in self.accepted

@@ -18,7 +18,7 @@ from doxa.query.core.comparison import group_key
 from doxa.query.core.json_paths import json_path
 from doxa.query.core.row import Row
 from doxa.query.core.run import Run
-from doxa.query.core.step import Step
+from doxa.query.core.step import QueryStep
 from doxa.query.functions.aggregates import Average, Sum
 from doxa.query.sql.exactness import UndecidedInSQL, pushed_element, require_plain_tables
 from doxa.query.sql.pattern_scan import PatternScanStep
@@ -52,7 +52,7 @@ class GroupedScanStep:
     then aggregations."""
 
     def __init__(
-        self, step: PatternScanStep, group: Step, keys: list[Key], measures: list[Measure]
+        self, step: PatternScanStep, group: QueryStep, keys: list[Key], measures: list[Measure]
     ) -> None:
         self.step, self.group, self.keys, self.measures = step, group, keys, measures
 
@@ -201,7 +201,7 @@ _RESULT: dict[str, Callable[[tuple[Any, ...]], Any]] = {
 
 
 def push_down_grouping(
-    step: Step, group: Step, resolved: Resolved, calls: list[t.Call]
+    step: QueryStep, group: QueryStep, resolved: Resolved, calls: list[t.Call]
 ) -> GroupedScanStep | None:
     """Return a GroupedScanStep if SQL can evaluate both the pattern and the grouping."""
     if not isinstance(step, PatternScanStep):

@@ -103,7 +103,7 @@ class IndexScan:
         )
 
     def describe(self) -> str:
-        """index person_name RANGE (:Person {name})"""
+        """Describe the scan for EXPLAIN: index person_name RANGE (:Person {name})"""
         about = f":{quoted(self.label)} {{{', '.join(map(quoted, self.rule.properties))}}}"
         return (
             f"index {quoted(self.rule.name)} {self.rule.kind.upper()}"

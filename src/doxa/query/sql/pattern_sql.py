@@ -80,7 +80,7 @@ class StatementBuilder:
         self.node_alias = {key: f"n{index}" for index, key in enumerate(pushed.nodes)}
 
     def body(self) -> tuple[str, list[Any]]:
-        """FROM and WHERE."""
+        """Build FROM and WHERE, with their parameters."""
         pushed = self.pushed
         for key in pushed.bound:
             self.ids[key] = "?"

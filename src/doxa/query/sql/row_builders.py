@@ -15,8 +15,8 @@ from doxa.query.sql.pushed_pattern import PushedDownPattern
 
 
 def id_columns(pushed: PushedDownPattern) -> list[list[int | None]]:
-    """For each slot of the rows, the columns of SQL that hold its ids, negative for edges; None
-    where there are none."""
+    """Return, for each slot of the rows, the columns of SQL that hold its ids, negative for edges;
+    None where there are none."""
     places: list[list[int | None]] = []
     at = 0
     for _, kind, loaded in pushed.outputs:

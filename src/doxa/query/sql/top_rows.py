@@ -11,7 +11,7 @@ from doxa.query.core.json_paths import json_path
 from doxa.query.core.row import Row
 from doxa.query.core.row_count import row_count
 from doxa.query.core.run import Run
-from doxa.query.core.step import Evaluate, Step
+from doxa.query.core.step import Evaluate, QueryStep
 from doxa.query.sql.exactness import UndecidedInSQL, pushed_element, require_plain_tables
 from doxa.query.sql.pattern_scan import PatternScanStep
 from doxa.query.sql.pattern_sql import StatementBuilder
@@ -102,7 +102,11 @@ class TopRowsScanStep:
 
 
 def push_down_top_rows(
-    step: Step, order: list[tuple[t.Expression, bool]], *, skip: Evaluate | None, limit: Evaluate
+    step: QueryStep,
+    order: list[tuple[t.Expression, bool]],
+    *,
+    skip: Evaluate | None,
+    limit: Evaluate,
 ) -> TopRowsScanStep | None:
     """Return a TopRowsScanStep if the whole order is by properties of the pattern."""
     if not isinstance(step, PatternScanStep):

@@ -13,7 +13,7 @@ from typing import Any
 
 from doxa.servers.bolt.failures import DIAGNOSTIC
 from doxa.servers.bolt.framing import Version
-from doxa.servers.contract import Notification
+from doxa.servers.contract import StatementNotification
 from doxa.servers.notifications import SEVERITIES, NotificationFilter, as_json, position
 
 
@@ -35,7 +35,7 @@ def notification_filter(
 
 
 def summary_notifications(
-    notifications: Sequence[Notification],
+    notifications: Sequence[StatementNotification],
     wanted: NotificationFilter,
     version: Version,
     *,
@@ -75,7 +75,7 @@ def outcome(columns: int, rows: int) -> dict[str, Any]:
     return {"gql_status": gql, "status_description": text, "diagnostic_record": dict(DIAGNOSTIC)}
 
 
-def _status(notification: Notification) -> dict[str, Any]:
+def _status(notification: StatementNotification) -> dict[str, Any]:
     record = {
         **DIAGNOSTIC,
         "_classification": notification.category,
@@ -93,7 +93,7 @@ def _status(notification: Notification) -> dict[str, Any]:
     }
 
 
-def _notification(notification: Notification, version: Version) -> dict[str, Any]:
+def _notification(notification: StatementNotification, version: Version) -> dict[str, Any]:
     found = as_json(notification)
     if version < (5, 2):
         del found["category"]

@@ -59,5 +59,5 @@ class ThreadPool:
         return await ended
 
     def close(self) -> None:
-        """Let every thread end after its current call."""
+        """Stop every thread after its current call."""
         self._workers.close()

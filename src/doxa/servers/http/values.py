@@ -38,6 +38,7 @@ from doxa.base.temporal_text import (
     parse_local_time,
     parse_time,
 )
+from doxa.base.values import float_text
 
 Shape = Callable[[Any], Any]
 
@@ -55,7 +56,7 @@ def plain(value: Any) -> Any:
     if kind in _AS_IT_IS:
         return value
     if kind is float:
-        return value if math.isfinite(value) else _float_text(value)
+        return value if math.isfinite(value) else float_text(value)
     if kind is list or kind is tuple:
         return [plain(item) for item in value]
     if kind is dict:
@@ -130,12 +131,6 @@ def _base64(value: bytes) -> str:
     return base64.b64encode(value).decode()
 
 
-def _float_text(value: float) -> str:
-    if value != value:
-        return "NaN"
-    return repr(value) if math.isfinite(value) else "Infinity" if value > 0 else "-Infinity"
-
-
 def _point_text(point: Point) -> str:
     z = "" if point.z is None else f" {point.z!r}"
     return f"SRID={point.srid};POINT{' Z' if z else ''} ({point.x!r} {point.y!r}{z})"
@@ -162,7 +157,7 @@ _INSIDE: dict[type, Shape] = {
     type(None): _same,
     bool: _same,
     str: _same,
-    float: _float_text,
+    float: float_text,
     list: _typed_list,
     tuple: _typed_list,
     dict: _typed_map,

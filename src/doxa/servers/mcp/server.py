@@ -28,7 +28,8 @@ INSTRUCTIONS = (
 
 
 def build_server(session: Session, *, version: str) -> Server[Any]:
-    """A server whose calls run on threads, so that a slow disk does not stop the protocol."""
+    """Build a server whose calls run on threads, so that a slow disk does not block the
+    protocol."""
 
     async def list_tools(_: Any, __: PaginatedRequestParams | None) -> ListToolsResult:
         return ListToolsResult(tools=[Tool.model_validate(tool) for tool in TOOLS])

@@ -43,7 +43,7 @@ _SCHEMAS: dict[Kind, dict[str, Any]] = {
 
 
 def schema_of(tool: Tool) -> dict[str, Any]:
-    """A tool as a host sees it, from its entry in the verb table."""
+    """Build the description of a tool that a host receives, from its entry in the verb table."""
     properties, required = {}, []
     for argument in tool.arguments:
         parameter = parameter_of(tool, argument)
@@ -72,7 +72,7 @@ def schema_of(tool: Tool) -> dict[str, Any]:
 
 
 def parameter_of(tool: Tool, argument: ToolArgument) -> Parameter | None:
-    """The parameter that an argument sets; None if it sets several, or chooses a verb."""
+    """Return the parameter that an argument sets; None if it sets several, or chooses a verb."""
     name = argument.of or argument.name
     found = [one for verb in tool.verbs for one in VERBS[verb].parameters if one.name == name]
     return found[0] if found else None
@@ -81,88 +81,55 @@ def parameter_of(tool: Tool, argument: ToolArgument) -> Parameter | None:
 TOOLS: tuple[dict[str, Any], ...] = tuple(schema_of(tool) for tool in TABLE)
 
 
-class _RecallArgs(msgspec.Struct, forbid_unknown_fields=True):
-    query: str
-    limit: int = 8
-    tokens_max: int = 2_000
-    kinds: tuple[str, ...] = ()
-    history: bool = False
-    as_of: str | None = None
-    valid_at: str | None = None
-    strict: bool = False
-    order: str = "score"
-    rerank: str = "none"
+def arguments_of(tool: Tool) -> type[msgspec.Struct]:
+    """Build the struct that validates a call's arguments, from the tool's entry in the verb
+    table."""
+    fields: list[tuple[str, Any] | tuple[str, Any, Any]] = []
+    for argument in tool.arguments:
+        parameter = parameter_of(tool, argument)
+        required = argument.schema.get("required", parameter is not None and parameter.required)
+        if " " in argument.of:
+            inner = _struct(argument.name, [(one, _TEXTS, None) for one in argument.of.split()])
+            fields.append((argument.name, inner, inner()))
+            continue
+        kind: Kind = parameter.kind if parameter else _KINDS[str(argument.schema["type"])]
+        default = argument.default
+        if default is UNSET and parameter is not None:
+            default = parameter.default
+        if required and argument.default is UNSET:
+            fields.append((argument.name, _VALUES[kind]))
+        elif default in (None, UNSET):
+            fields.append((argument.name, _VALUES[kind] | None, None))
+        else:
+            fields.append((argument.name, _VALUES[kind], default))
+    return _struct(tool.name, fields)
 
 
-class _Enrichments(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    events: tuple[str, ...] | None = None
-    implications: tuple[str, ...] | None = None
-    questions: tuple[str, ...] | None = None
-    decisions: tuple[str, ...] | None = None
-    entities: tuple[str, ...] | None = None
-
-    def given(self) -> dict[str, Any]:
-        """Those that were given: an empty list takes a field away, one that is not given is carried
-        over."""
-        return {
-            name: value for name, value in msgspec.structs.asdict(self).items() if value is not None
-        }
+def _struct(name: str, fields: list[Any]) -> type[msgspec.Struct]:
+    return msgspec.defstruct(name, fields, frozen=True, forbid_unknown_fields=True)
 
 
-class _RememberArgs(msgspec.Struct, forbid_unknown_fields=True):
-    text: str
-    name: str = ""
-    space: str = ""
-    kind: str = "fact"
-    facts: tuple[tuple[str, str, str | bool | int | float], ...] = ()
-    enrichments: _Enrichments = _Enrichments()
-    derived_from: tuple[str, ...] = ()
-    depends_on: tuple[str, ...] = ()
-    valid_from: str | None = None
-    valid_until: str | None = None
-    confidence: float = 1.0
-
-
-class _UpdateArgs(msgspec.Struct, forbid_unknown_fields=True):
-    kref: str
-    text: str
-    facts: tuple[tuple[str, str, str | bool | int | float], ...] | None = None
-    enrichments: _Enrichments = _Enrichments()
-    expect: int | None = None
-    valid_from: str | None = None
-    valid_until: str | None = None
-    confidence: float | None = None
-
-
-class _ForgetArgs(msgspec.Struct, forbid_unknown_fields=True):
-    kref: str
-    confirm: str = ""
-
-
-class _GetArgs(msgspec.Struct, forbid_unknown_fields=True):
-    kref: str
-    history: bool = False
-    explain: bool = False
-    as_of: str | None = None
-
-
-class _ContextArgs(msgspec.Struct, forbid_unknown_fields=True):
-    tokens_max: int = 800
-
-
-class _StatusArgs(msgspec.Struct, forbid_unknown_fields=True):
-    pass
-
-
-ARGUMENTS: dict[str, type[msgspec.Struct]] = {
-    "memory_recall": _RecallArgs,
-    "memory_remember": _RememberArgs,
-    "memory_update": _UpdateArgs,
-    "memory_forget": _ForgetArgs,
-    "memory_get": _GetArgs,
-    "memory_context": _ContextArgs,
-    "memory_status": _StatusArgs,
+_TEXTS = tuple[str, ...] | None
+_VALUES: dict[Kind, Any] = {
+    "text": str,
+    "time": str,
+    "kref": str,
+    "belief": str,
+    "texts": tuple[str, ...],
+    "facts": tuple[tuple[str, str, str | bool | int | float], ...],
+    "integer": int,
+    "number": float,
+    "flag": bool,
 }
+_KINDS: dict[str, Kind] = {"boolean": "flag", "integer": "integer"}
+ARGUMENTS = {tool.name: arguments_of(tool) for tool in TABLE}
+
+
+def _given(enrichments: Any) -> dict[str, Any]:
+    """Return the enrichments that were given: an empty list removes a field, one that is not given
+    is carried over."""
+    held = msgspec.structs.asdict(enrichments)
+    return {name: value for name, value in held.items() if value is not None}
 
 
 def call(
@@ -174,7 +141,7 @@ def call(
         shape = ARGUMENTS.get(name)
         if shape is None:
             raise InputError(
-                f"There is no tool {name[:80]!r}.",
+                f"Unknown tool {name[:80]!r}.",
                 next_step=f"Use one of {', '.join(ARGUMENTS)}.",
                 tool=name,
             )
@@ -196,7 +163,7 @@ def call(
         )
 
 
-def _recall(session: Session, args: _RecallArgs) -> tuple[str, dict[str, Any]]:
+def _recall(session: Session, args: Any) -> tuple[str, dict[str, Any]]:
     answer = session.recall(
         args.query,
         limit=args.limit,
@@ -269,19 +236,19 @@ def _quoted(hit: Any) -> str:
     )
 
 
-def _remember(session: Session, args: _RememberArgs) -> tuple[str, dict[str, Any]]:
+def _remember(session: Session, args: Any) -> tuple[str, dict[str, Any]]:
     made = session.remember(
         args.text,
         name=args.name,
         space=args.space,
         kind=args.kind,
-        facts=args.facts,
+        facts=args.facts or (),
         derived_from=args.derived_from,
         depends_on=args.depends_on,
         valid_from=args.valid_from,
         valid_until=args.valid_until,
         confidence=args.confidence,
-        **args.enrichments.given(),
+        **_given(args.enrichments),
     )
     text = f"{made.action}: {made.kref}" + ("" if made.stored else " (known already)")
     warnings = made.warned("memory_update")
@@ -302,8 +269,8 @@ def _remember(session: Session, args: _RememberArgs) -> tuple[str, dict[str, Any
     return " ".join((text + _retracted(made.change), *warnings)), result
 
 
-def _update(session: Session, args: _UpdateArgs) -> tuple[str, dict[str, Any]]:
-    given = args.enrichments.given()
+def _update(session: Session, args: Any) -> tuple[str, dict[str, Any]]:
+    given = _given(args.enrichments)
     if args.facts is not None:
         given["facts"] = args.facts
     if args.valid_from is not None:
@@ -317,7 +284,7 @@ def _update(session: Session, args: _UpdateArgs) -> tuple[str, dict[str, Any]]:
     )
 
 
-def _forget(session: Session, args: _ForgetArgs) -> tuple[str, dict[str, Any]]:
+def _forget(session: Session, args: Any) -> tuple[str, dict[str, Any]]:
     kref = _own(session, args.kref)
     preview = session.forget(kref, preview=True)
     if preview.count > 1 and not args.confirm:
@@ -354,7 +321,7 @@ def _own(session: Session, text: str) -> Kref:
     return kref
 
 
-def _get(session: Session, args: _GetArgs) -> tuple[str, dict[str, Any]]:
+def _get(session: Session, args: Any) -> tuple[str, dict[str, Any]]:
     if args.explain:
         why = session.explain(args.kref)
         return f"{NOT_INSTRUCTIONS}\n{quoted(why.page())}", _readable(
@@ -368,7 +335,7 @@ def _get(session: Session, args: _GetArgs) -> tuple[str, dict[str, Any]]:
     return f"{NOT_INSTRUCTIONS}\n{one_line(msgspec.json.encode(data).decode())}", data
 
 
-def _context(session: Session, args: _ContextArgs) -> tuple[str, dict[str, Any]]:
+def _context(session: Session, args: Any) -> tuple[str, dict[str, Any]]:
     left = args.tokens_max
     kept = []
     beliefs = session.recent(kinds=("decision", "preference", "fact", "correction"), limit=20)
@@ -384,7 +351,7 @@ def _context(session: Session, args: _ContextArgs) -> tuple[str, dict[str, Any]]
     return "\n".join(lines), {"krefs": [hit.kref for hit in kept], "tokens": args.tokens_max - left}
 
 
-def _status(session: Session, _: _StatusArgs) -> tuple[str, dict[str, Any]]:
+def _status(session: Session, _: Any) -> tuple[str, dict[str, Any]]:
     memory = session.memory
     result = memory.stats() | {
         "project": session.project,

@@ -135,8 +135,8 @@ def code_products(codes: Codes, vector: Floats) -> Floats:
 
 
 def unpack_vectors(data: Sequence[bytes], dimensions: int | None = None) -> Floats:
-    """Half-precision vectors, one a row, of so many dimensions; None: all of as many as the first.
-    Raises CorruptError for others."""
+    """Unpack half-precision vectors, one in each row, of the given dimensions; None: all have those
+    of the first. Raises CorruptError for others."""
     import numpy as np
 
     width = _joined_length(data, None if dimensions is None else 2 * dimensions, unit=2)
@@ -213,8 +213,8 @@ def recode(db: apsw.Connection, vectors: str, codes: str) -> None:
 def problems(
     db: apsw.Connection, vectors: str, codes: str, *, name: str, code: str
 ) -> Iterator[str]:
-    """Of one set of vectors: what has not the length of the others, and what code is not that of
-    its vector."""
+    """Yield the problems of one set of vectors: a vector with another length than the others, a
+    code that is not that of its vector."""
     usual: Any = db.execute(
         f"SELECT length(data) FROM {vectors} WHERE part < {INDEXED_PARTS} AND typeof(data) = 'blob'"
         " AND length(data) > 0 AND length(data) % 2 = 0 GROUP BY 1 ORDER BY count(*) DESC, 1"

@@ -19,11 +19,12 @@ by term. Everything here is a function of the graph: `check` recomputes it.
 from __future__ import annotations
 
 import struct
+from array import array
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import chain
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, cast
 
 import apsw
 
@@ -298,8 +299,8 @@ class SearchWriter:
         *,
         before: tuple[tuple[str, ...], Mapping[str, Any]],
     ) -> None:
-        """`before` is its labels and properties before the touch; what the transaction found at
-        first counts."""
+        """Note a changed node. `before` is its labels and properties before the change; the first
+        one noted in a transaction counts."""
         if any(
             label in self._rules or label in self._rules_before for label in (*labels, *before[0])
         ):
@@ -308,7 +309,7 @@ class SearchWriter:
         self._owners.add(identity)
 
     def node_made(self, identity: int, labels: Iterable[str]) -> None:
-        """Do the same for a new node: no edge can point from it yet."""
+        """Note a new node: no edge can point from it yet."""
         if any(label in self._rules for label in labels):
             self._dirty[identity] = self._speaking[identity] = None
 
@@ -321,8 +322,8 @@ class SearchWriter:
             self._dirty[dst] = self._speaking[dst] = None
 
     def rule_set(self, label: str, rule: SearchRule | None) -> None:
-        """A label became searchable, is searched otherwise, or no longer: all its nodes follow in
-        this transaction."""
+        """Reindex all nodes of a label in this transaction, since its search rule was added,
+        changed or removed."""
         if self._rules.get(label) == rule:
             return
         self._rule_changed = True
@@ -367,8 +368,8 @@ class SearchWriter:
         return bool(self._change)
 
     def flush_atoms(self) -> None:
-        """Bring `atom` up to date with what was written so far, so that it can be queried within
-        the transaction."""
+        """Update `atom` with what was written so far, so that it can be queried within the
+        transaction."""
         for kind in self._live_edges:
             for owner in self._owners:
                 for edge in self._source.edges_out(NodeId(owner), kind):
@@ -691,28 +692,43 @@ def nodes_with(
 ) -> list[int]:
     """Return the live nodes of a scope, kind and space that are valid now and whose rows hold all
     of these terms, those of the fewest words first."""
-    import numpy as np  # not needed to open a file
-
     found = dict(db.execute(_TOKENS, (apsw.carray((scope, kind, space)),)))
     if len(found) < len({scope, kind, space}) or not terms:
         return []
-    held: dict[str, list[Any]] = {term: [] for term in terms}
-    for sql in _WITH_TERMS:
-        for term, data in db.execute(sql, (found[scope], apsw.carray(tuple(held)))):
-            held[term].append(data)
+    wanted = tuple(dict.fromkeys(terms))
+    docs = {doc for sql in _WITH_TERMS for doc in _docs_with(db, sql, found[scope], wanted)}
+    if not docs:
+        return []
+    numbers = apsw.carray(array("q", sorted(docs)))
+    args = (found[scope], numbers, found[kind], found[space])
+    return [row[0] for row in db.execute(_LIVE_AMONG, (*args, now, now, limit))]
+
+
+def _docs_with(db: apsw.Connection, sql: str, scope: int, terms: tuple[str, ...]) -> list[int]:
+    """Return the docs that have all of these terms in one of the two tables of postings. All rows
+    of a doc are in one of them: it is written by one transaction and moved as a whole."""
+    held: dict[str, list[Any]] = {}
+    for term, data in db.execute(sql, (scope, apsw.carray(terms), len(terms))):
+        held.setdefault(term, []).append(data)
+    if len(held) < len(terms):
+        return []
+    import numpy as np  # not needed to open a file
+
     numbers: Any = None
     for parts in sorted(held.values(), key=lambda parts: sum(map(len, parts))):
         rows = np.frombuffer(b"".join(parts), dtype=[("doc", "<u4"), ("count", "u1")])["doc"]
         numbers = rows if numbers is None else np.intersect1d(numbers, rows)
         if not len(numbers):
-            return []
-    args = (found[scope], apsw.carray(numbers.astype(np.int64)), found[kind], found[space])
-    return [row[0] for row in db.execute(_LIVE_AMONG, (*args, now, now, limit))]
+            break
+    return cast("list[int]", numbers.tolist())
 
 
 _TOKENS = "SELECT t.text, t.id FROM carray(?) v CROSS JOIN token t ON t.text = v.value"
+# The terms are counted first: of a table that lacks one, no row is read.
 _WITH_TERMS = tuple(
-    f"SELECT term, data FROM {table} WHERE scope = ? AND term IN (SELECT value FROM carray(?))"
+    f"SELECT p.term, p.data FROM (SELECT count(DISTINCT term) AS n FROM {table} WHERE scope = ?1"
+    f" AND term IN (SELECT value FROM carray(?2))) c CROSS JOIN {table} p WHERE c.n = ?3 AND"
+    " p.scope = ?1 AND p.term IN (SELECT value FROM carray(?2))"
     for table in ("posting", "posting_new")
 )
 _LIVE_AMONG = (

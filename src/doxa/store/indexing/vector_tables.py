@@ -109,7 +109,7 @@ class VectorWriter:
         vectors: Mapping[int, tuple[bytes, bytes]],
         coming: bool,
     ) -> bool:
-        """See Transaction.put_vectors."""
+        """Implement Transaction.put_vectors."""
         assert 0 in vectors and max(vectors) < PARTS, (
             "the whole text has a vector, whatever else has"
         )
@@ -167,7 +167,8 @@ class VectorWriter:
         return bool(self._db.changes())
 
     def fail(self, scope: int, doc: int, *, coming: bool) -> None:
-        """See Transaction.fail_vectors. In the set in use, vectors = -1 marks a doc given up."""
+        """Implement Transaction.fail_vectors. In the set in use, vectors = -1 marks a failed
+        doc."""
         if coming:
             self._db.execute(
                 "UPDATE vector_next_due SET attempts = attempts + 1 WHERE scope = ? AND doc = ?",
@@ -181,10 +182,10 @@ class VectorWriter:
         )
 
     def begin(self, model: str) -> None:
-        """Where there are no vectors yet, what was given up is due again. Where a set of this model
-        is under way it goes on, with new attempts. The model of the set in use takes back a set
-        that is under way. Else another set begins, and one that was under way is not wanted any
-        more."""
+        """Implement Transaction.begin_vectors. Without vectors, failed docs become pending again. A
+        set of this model that is under way continues, with new attempts. The model of the set in
+        use cancels a set that is under way. Otherwise another set begins and replaces one that was
+        under way."""
         held, coming = embedder_name(self._db), embedder_next(self._db)
         if held is None:
             self._db.execute(
@@ -207,8 +208,8 @@ class VectorWriter:
             )
 
     def switch(self, model: str) -> bool:
-        """See Transaction.switch_vectors. Rows of doc are only written where the sets differ in
-        what they have."""
+        """Implement Transaction.switch_vectors. Rows of doc are only written where the sets differ
+        in what they have."""
         if embedder_next(self._db) != model or has_former(self._db):
             return False
         if (
@@ -237,7 +238,7 @@ class VectorWriter:
         return True
 
     def drop_former(self) -> bool:
-        """See Transaction.drop_former_vectors."""
+        """Implement Transaction.drop_former_vectors."""
         if not has_former(self._db):
             return False
         found: Any = self._db.execute(
@@ -258,7 +259,7 @@ class VectorWriter:
 
 
 def another_model(held: str | None, coming: str | None, model: str) -> ConstraintError:
-    """Neither the set in use nor a coming one is of this model."""
+    """Return the error for a model of which neither the set in use nor a coming one is."""
     under_way = f"; those of {coming} are being made" if coming is not None else ""
     return ConstraintError(
         f"The vectors of this file are of {held}, not of {model}{under_way}.",

@@ -163,7 +163,7 @@ def encode_access(access: Access, *, support: bool = True) -> bytes:
 
 
 def decode_access(text: str | bytes | None) -> Access:
-    """Metadata from its JSON text; None is an element that nobody has accessed."""
+    """Decode access metadata from its JSON text; None is an element that nobody has accessed."""
     if text is None:
         return Access()
     found: dict[str, Any] = decode(text)

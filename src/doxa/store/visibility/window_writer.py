@@ -95,7 +95,8 @@ class WindowWriter:
         return self._evaluator
 
     def changed(self, subject: Subject, *, made: bool = False) -> None:
-        """After an element was written. `made`: it is new, so that nothing is known of its use."""
+        """Update the window of an element that was written. `made`: it is new, so that it has no
+        accesses."""
         if self.idle:
             return
         rule = self.evaluator.rule(subject)
@@ -136,8 +137,8 @@ class WindowWriter:
     # After a change of policies
 
     def policies_changed(self, *, nodes: bool, edges: bool) -> bool:
-        """Judge all windows of these kinds again after a change of policies: at once if they are
-        few. True if some are left."""
+        """Update all windows of these kinds after a change of policies: at once if they are few.
+        True if some are left."""
         held = swept(self._db) or {}
         kinds = {
             kind for kind, asked in (("node", nodes), ("edge", edges)) if asked or kind in held
@@ -156,7 +157,8 @@ class WindowWriter:
         return bool(held)
 
     def sweep(self, kind: str, identity: int, limit: int) -> int | None:
-        """Judge the next elements after an id again. Returns the last id, or None at the end."""
+        """Update the windows of the next elements after an id. Returns the last id, or None at the
+        end."""
         last, count = identity, 0
         for subject, access, before in after(self._db, identity, limit, edge=kind == "edge"):
             self.write(

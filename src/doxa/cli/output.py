@@ -29,7 +29,7 @@ def json_text(value: object) -> str:
 
 
 def encoded(value: object) -> str:
-    """A value of what JSON has, as it is."""
+    """Encode a value of JSON's types as JSON that standard output can represent."""
     import msgspec
 
     try:

@@ -21,8 +21,8 @@ _LOCKED = frozenset((errno.EROFS, errno.EACCES, errno.EPERM))
 
 
 @contextmanager
-def told(path: str | os.PathLike[str]) -> Iterator[None]:
-    """Turn the system's and the engine's refusals of a file into ours."""
+def file_errors(path: str | os.PathLike[str]) -> Iterator[None]:
+    """Convert errors of the system and the engine on opening a file to DoxaError."""
     try:
         with translated(str(path)):
             yield
@@ -56,7 +56,7 @@ def discard(path: str | os.PathLike[str]) -> None:
 def copy_whole(source: apsw.Connection, target: Path) -> Path:
     """Write a consistent copy of a database while others read and write. The target must not exist;
     it appears under its name when it is whole."""
-    with told(target):
+    with file_errors(target):
         if target.exists():
             raise StoreError(
                 f"{target} exists already.",

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from doxa.cli.text import encoded
+from doxa.cli.output import encoded
 from doxa.cli.values import cypher_text, line_text, plain, plain_text
 
 if TYPE_CHECKING:
@@ -25,15 +25,15 @@ _WIDE = 1_000_000  # no line of a file or pipe is folded
 
 
 def write_result(result: GraphResult, form: str) -> None:
-    """All of one result to standard output. Raises QueryError where the query fails on the way; the
-    first row comes before any output."""
+    """Write all rows of a result to standard output. Raises QueryError if the query fails while it
+    runs; the first row is read before anything is written."""
     rows = iter(result)
     first = list(islice(rows, 1))
     _WRITERS[form](result, _chained(first, rows))
 
 
 def notes_of(result: GraphResult, count: int) -> list[str]:
-    """What is to be said under the rows: how many, what was changed, the plan."""
+    """Return the lines below the rows: how many there are, what was changed, the plan."""
     changed = ", ".join(
         f"{name.replace('_', ' ')}: {number:,}"
         for name, number in result.counters.items()
@@ -62,12 +62,12 @@ def _table(result: GraphResult, rows: Iterator[tuple[Any, ...]]) -> None:
 
 
 def print_table(columns: tuple[str, ...], rows: list[tuple[Any, ...]]) -> None:
-    """Rows as a table to standard output."""
+    """Print rows as a table to standard output."""
     sys.stdout.write(table_text(columns, rows))
 
 
 def table_text(columns: tuple[str, ...], rows: list[tuple[Any, ...]]) -> str:
-    """Rows as a table as wide as the terminal; for a file or pipe as wide as the rows."""
+    """Format rows as a table as wide as the terminal; for a file or pipe as wide as the rows."""
     from rich import box
     from rich.console import Console
     from rich.table import Table

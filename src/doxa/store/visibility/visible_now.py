@@ -30,7 +30,7 @@ class VisibilityFilter:
         self.key = 0
         self._hides = self._fades = self._dynamic = (False, False)
         self._swept: dict[str, int] = {}
-        rules = declared.judge.rules
+        rules = declared.evaluator.rules
         if neutral or not (rules.any or declared.suppressing):
             return
         self._hides = declared.hides(edge=False), declared.hides(edge=True)
@@ -38,8 +38,8 @@ class VisibilityFilter:
         self.tests = any((*self._hides, *self._fades))
         if self.tests:
             self._dynamic = (
-                declared.judge.has_dynamic(edge=False),
-                declared.judge.has_dynamic(edge=True),
+                declared.evaluator.has_dynamic(edge=False),
+                declared.evaluator.has_dynamic(edge=True),
             )
             self._swept = dict(declared.swept)
             self.tests_nodes = self._hides[0]
@@ -111,7 +111,7 @@ class VisibilityFilter:
 
 def sight_of(declared: Declared, neutral: bool) -> VisibilityFilter:
     """Return the sight of a state of the catalogue, made once for each."""
-    held = declared.judge.sights
+    held = declared.evaluator.sights
     found = held.get(neutral)
     if found is None:
         found = held[neutral] = VisibilityFilter(declared, neutral)

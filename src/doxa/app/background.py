@@ -1,0 +1,36 @@
+"""A background thread of an open memory: it starts with the first work and stops at the close."""
+
+from __future__ import annotations
+
+import threading
+from abc import ABC, abstractmethod
+
+from doxa.base.limits import JOB_STOP_S
+
+
+class BackgroundThread(ABC):
+    """One thread, `name`, that waits for `_due`. A subclass defines its loop, `_work`, which ends
+    when `_stopping` is set."""
+
+    name: str
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._thread: threading.Thread | None = None
+        self._due = threading.Event()
+        self._stopping = threading.Event()
+
+    def stop(self) -> None:
+        """End the thread after its current batch."""
+        self._stopping.set()
+        self._due.set()
+        if self._thread is not None:
+            self._thread.join(timeout=JOB_STOP_S)
+            self._thread = None
+
+    def _start(self) -> None:
+        self._thread = threading.Thread(target=self._work, name=self.name, daemon=True)
+        self._thread.start()
+
+    @abstractmethod
+    def _work(self) -> None: ...
