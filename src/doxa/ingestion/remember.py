@@ -27,14 +27,13 @@ from doxa.belief import (
     Draft,
     Fact,
     Ledger,
-    check_draft,
     draft_kref,
     parse_kref,
     read_revision,
     resolve,
     with_receipt,
 )
-from doxa.belief.types import ENRICHMENTS, without
+from doxa.belief.types import ENRICHMENTS, CheckedDraft, without
 from doxa.belief.writes import EMBEDDING_TEXT
 from doxa.ingestion.verdict import (
     Verdict,
@@ -45,6 +44,7 @@ from doxa.ingestion.verdict import (
     revised,
     sure,
     unsure,
+    with_facts,
 )
 from doxa.logic.sentence import Atom, replace_atoms
 from doxa.recall import Recaller
@@ -153,7 +153,7 @@ def remember(
             if known:
                 pass
             elif plain:
-                change, kept, notes = _kept(work.tx, ledger, clean, verdict, links=held_links)
+                change, kept, notes = _kept(work.tx, ledger, checked, verdict, links=held_links)
                 warnings += notes
             else:
                 change = ledger.upsert(work.tx, kref, checked, links=held_links, expect=expect)
@@ -185,7 +185,7 @@ _UNASSERTED_CONFIDENCE = 0.3  # of a sentence that asserts nothing, where none w
 def _kept(
     tx: Transaction,
     ledger: Ledger,
-    draft: Draft,
+    draft: CheckedDraft,
     verdict: Verdict,
     *,
     links: tuple[tuple[str, str], ...],
@@ -193,28 +193,22 @@ def _kept(
     """Store a text that its author wants kept: as the next revision of what it surely replaces, or
     as a belief of its own. Also returns what that may contradict, and warnings."""
     if verdict.action == "nothing":
-        doubtful = replace(
-            draft,
-            confidence=min(draft.confidence, _UNASSERTED_CONFIDENCE),
-            metadata={**draft.metadata, "unasserted": verdict.unasserted},
-        )
+        confidence = min(draft.confidence, _UNASSERTED_CONFIDENCE)
+        metadata = {**draft.metadata, "unasserted": verdict.unasserted}
+        doubtful = CheckedDraft(replace(draft, confidence=confidence, metadata=metadata))
         note = (
             f"Stored as a sentence with confidence {doubtful.confidence:g}, and not as a fact:"
             f" {verdict.unasserted}. It replaces nothing."
         )
-        return (
-            ledger.upsert(tx, draft_kref(doubtful), check_draft(doubtful), links=links),
-            (),
-            (note,),
-        )
+        return ledger.upsert(tx, draft_kref(doubtful), doubtful, links=links), (), (note,)
     found = sure(tx, verdict) if _holds_now(tx, draft) else []
     if found and may_retire(draft, [node for _, node in found]):
         return revised(tx, ledger, draft, found, facts=verdict.facts, links=links), (), ()
     # a fact would retract what it contradicts; what is unsure stays until somebody decides
-    full = draft if verdict.action == "conflict" else replace(draft, facts=verdict.facts)
+    full = draft if verdict.action == "conflict" else with_facts(draft, verdict.facts)
     if found and (change := challenged(tx, full, verdict, links=links)) is not None:
         return change, (), ()
-    change = ledger.upsert(tx, draft_kref(full), check_draft(full), links=links)
+    change = ledger.upsert(tx, draft_kref(full), full, links=links)
     current = change.action in ("created", "revised")
     kept = tuple(
         MayContradict(one.kref, str(node.props["summary"]))

@@ -8,13 +8,20 @@ facts that it states. The result names everything that was found and retired.
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from doxa.belief import Change, Draft, Ledger, check_draft, with_receipt
+from doxa.belief.types import CheckedDraft
 from doxa.belief.writes import draft_kref
 from doxa.ingestion.remember import clean_draft
 from doxa.ingestion.revise import noted
-from doxa.ingestion.verdict import Verdict, challenged, consult, may_retire, revised, sure
+from doxa.ingestion.verdict import (
+    Verdict,
+    challenged,
+    consult,
+    may_retire,
+    revised,
+    sure,
+    with_facts,
+)
 from doxa.recall import Recaller
 from doxa.store import Identity, Store, Transaction
 
@@ -25,7 +32,7 @@ def tell(
     """State the text of a draft, wherever it belongs. The match is made before the transaction, and
     again within it if anybody wrote meanwhile."""
     clean, secrets = clean_draft(draft)
-    check_draft(clean)
+    checked = check_draft(clean)
     with store.read() as snapshot:
         seen = snapshot.last_change()
         verdict = consult(store, recaller, clean)
@@ -33,11 +40,11 @@ def tell(
     with ledger.write("tell") as work:
         if work.tx.written_since(seen):
             verdict = consult(store, recaller, clean)
-        change = _told(work.tx, ledger, clean, verdict)
+        change = _told(work.tx, ledger, checked, verdict)
     return noted(with_receipt(change, work), secrets)
 
 
-def _told(tx: Transaction, ledger: Ledger, draft: Draft, verdict: Verdict) -> Change:
+def _told(tx: Transaction, ledger: Ledger, draft: CheckedDraft, verdict: Verdict) -> Change:
     if verdict.action == "nothing":
         reason = f"nothing was stored: {verdict.unasserted}; to keep the sentence, use remember"
         return Change("unchanged", "", None, tx.now, reason=reason)
@@ -52,5 +59,5 @@ def _told(tx: Transaction, ledger: Ledger, draft: Draft, verdict: Verdict) -> Ch
     found = sure(tx, verdict)
     if found and may_retire(draft, [node for _, node in found]):
         return revised(tx, ledger, draft, found, facts=verdict.facts)
-    full = draft if draft.facts else replace(draft, facts=verdict.facts)
-    return challenged(tx, full, verdict) or ledger.upsert(tx, draft_kref(draft), check_draft(full))
+    full = draft if draft.facts else with_facts(draft, verdict.facts)
+    return challenged(tx, full, verdict) or ledger.upsert(tx, draft_kref(draft), full)

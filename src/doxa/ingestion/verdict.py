@@ -23,7 +23,6 @@ from doxa.belief import (
     Draft,
     Fact,
     Ledger,
-    check_draft,
     facts_of,
     item_of,
     parse_kref,
@@ -33,7 +32,7 @@ from doxa.belief.conflicts import open_conflict
 from doxa.belief.kref import name_problem, slug
 from doxa.belief.relevant_beliefs import trust_rank
 from doxa.belief.retiring import SPEAKER_NAME, SPEAKER_ROLE, mark_turns, retire_for
-from doxa.belief.types import Retracted, without
+from doxa.belief.types import CheckedDraft, Retracted, check_facts, without
 from doxa.belief.writes import draft_kref, link
 from doxa.ingestion.match import CONFLICT_AT, REVISE_AT, MatchResult, Proposal, match
 from doxa.ingestion.own_words import own_words
@@ -296,10 +295,16 @@ def restated(verdict: Verdict, draft: Draft) -> str:
     return "" if set(terms(draft.summary)) - known else first.kref
 
 
+def with_facts(checked: Draft, facts: tuple[Fact, ...]) -> CheckedDraft:
+    """Return a checked draft with these facts, which are checked alone."""
+    check_facts(facts)
+    return CheckedDraft(replace(checked, facts=facts))
+
+
 def revised(
     tx: Transaction,
     ledger: Ledger,
-    draft: Draft,
+    draft: CheckedDraft,
     found: Sequence[tuple[Proposal, Node]],
     *,
     facts: tuple[Fact, ...] = (),
@@ -313,14 +318,9 @@ def revised(
     change = ledger.upsert(
         tx,
         item,
-        check_draft(
-            replace(
-                draft,
-                name=item.name,
-                space="/".join(item.spaces),
-                kind=item.kind,
-                facts=(*draft.facts, *without(stated, draft.facts)),
-            )
+        with_facts(
+            replace(draft, name=item.name, space="/".join(item.spaces), kind=item.kind),
+            (*draft.facts, *without(stated, draft.facts)),
         ),
         links=links,
     )
@@ -348,16 +348,14 @@ def revised(
 
 
 def challenged(
-    tx: Transaction, draft: Draft, verdict: Verdict, *, links: Links = ()
+    tx: Transaction, draft: CheckedDraft, verdict: Verdict, *, links: Links = ()
 ) -> Change | None:
     """Open a conflict between a draft and the beliefs that it may replace; None if there are
     none."""
     found = unsure(tx, verdict)
     if not found:
         return None
-    made, conflict, new = open_conflict(
-        tx, draft_kref(draft), check_draft(draft), [node for _, node in found]
-    )
+    made, conflict, new = open_conflict(tx, draft_kref(draft), draft, [node for _, node in found])
     for kind, target in links if new else ():
         link(tx, made, kind=kind, target=target)
     names = ", ".join(one.kref for one, _ in found)
