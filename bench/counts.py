@@ -117,6 +117,7 @@ def _operations(memory: doxa.Memory) -> dict[str, Callable[[int], object]]:
         "revise": lambda n: memory.revise(deploy, f"We deploy the shop on day {n} of the month"),
         "revise with an edge": with_edge,
         "remember": lambda n: memory.remember(f"The lamp in hall {n} is broken", name=f"lamp-{n}"),
+        "remember in plain words": lambda n: memory.remember(f"The desk of Bo is now in hall {n}"),
         "tell": lambda n: memory.tell(f"Ana now lives in house {n}"),
         "recall": lambda n: memory.recall(f"when do we deploy the shop, {n}?", limit=5),
         "get": lambda n: memory.get(deploy),

@@ -200,3 +200,24 @@ def test_a_dash_exports_to_standard_output(tmp_path: Path, monkeypatch: Any) -> 
     assert json.loads(first)["type"] == "doxa-export"
     assert lines == run("export").stdout.splitlines()[1:]
     assert not (tmp_path / "-").exists()
+
+
+def test_a_correction_is_shown_with_what_it_replaced_or_may_contradict() -> None:
+    run("remember", "The API port is 8080.")
+    revised = run("remember", "The API port is 9090 now.").stdout
+    assert revised.startswith("revised: ") and "retracted: The API port is 8080." in revised
+    kept = run("remember", "The port is 7070 now.").stdout
+    assert kept.startswith("created: ") and "to replace it, call revise." in kept
+    told = run("tell", "The API port might be 6060.").stdout
+    assert told.startswith("unchanged: (nothing)") and "nothing was stored" in told
+
+
+def test_stored_turns_are_extracted_again(tmp_path: Path) -> None:
+    talk = tmp_path / "talk.jsonl"
+    line = {"thread": "t", "session": "s", "speaker": "Ana", "text": "The API port is 8080."}
+    talk.write_text(json.dumps(line) + "\n")
+    memory_of = json.loads(run("import", talk, "--no-extract", "--no-embed", "--json").stdout)
+    assert memory_of["candidates"] == 0
+    for options, candidates in (((), 1), ((), 0), (("--again",), 0)):
+        found = json.loads(run("extract", *options, "--json").stdout)
+        assert (found["turns"], found["candidates"]) == (1, candidates)

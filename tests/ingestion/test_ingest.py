@@ -276,7 +276,7 @@ def test_without_extraction_nothing_is_read(
         def never(_: Turn) -> None:
             raise AssertionError("the rules ran")
 
-        monkeypatch.setattr("doxa.ingestion.ingest.extract", never)
+        monkeypatch.setattr("doxa.ingestion.from_turns.extract", never)
         assert memory.ingest(said, extract=False).candidates == 0
         bare = memory.get(memory.recent(kinds=("exchange",))[0].kref)
         assert isinstance(bare, Exchange) and not bare.entities and not bare.dates

@@ -109,10 +109,7 @@ def test_saying_it_again_later_brings_it_back_but_not_what_a_person_retired(tmp_
         with opened(tmp_path / f"{number}.db") as memory:
             for turn in order:
                 memory.ingest([turn])
-            assert believed(memory) == [
-                "We decided to use SQLite.",
-                "We switched from SQLite to PostgreSQL.",
-            ]
+            assert believed(memory) == ["We decided to use SQLite."]
     with opened(tmp_path / "retired.db") as memory:
         memory.ingest(talk[:1])
         memory.forget(

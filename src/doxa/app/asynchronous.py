@@ -38,6 +38,7 @@ if TYPE_CHECKING:
         Revision,
         Walk,
     )
+    from doxa.ingestion.extraction import Extracted
     from doxa.ingestion.ingest import Ingested
     from doxa.ingestion.match import MatchResult
     from doxa.ingestion.remember import Remembered
@@ -373,6 +374,18 @@ class AsyncSession:
     ) -> GraphResult:
         """Run one Cypher statement that may write; the same as `run`."""
         return await _on_thread(self._session.write, text, params, timeout_ms=timeout_ms)
+
+    async def extract(
+        self,
+        *,
+        project: str | None = None,
+        again: bool = False,
+        progress: Callable[[int], None] | None = None,
+    ) -> Extracted:
+        """Read stored turns and state the candidate beliefs that rules find in them."""
+        return await _on_thread(
+            self._session.extract, project=project, again=again, progress=progress
+        )
 
 
 class AsyncMemory(AsyncSession):

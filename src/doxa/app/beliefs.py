@@ -60,8 +60,10 @@ class BeliefVerbs:
     def remember(self, text: str, **options: Unpack[StatementOptions]) -> Remembered:
         """State one belief; one that says the same is not stored twice.
 
-        A `name` that exists is revised. Without a name, a belief that says the same is returned
-        instead.
+        A `name` that exists is revised. Without a name, facts or sentences, the text is matched
+        like that of `tell`: it revises the belief that it surely corrects, and `change.losses`
+        lists what was replaced. What it may contradict stays, and `may_contradict` names it. A
+        sentence that asserts nothing is kept with a low confidence.
         """
         from doxa.ingestion.remember import remember
 
@@ -70,6 +72,7 @@ class BeliefVerbs:
         result = remember(
             self._store,
             self.identity,
+            self._memory.recaller,
             draft=self._draft(text, given),
             links=_links(given),
             expect=given["expect"],
@@ -322,7 +325,8 @@ class BeliefVerbs:
         """State something in plain words: revise, challenge or remember.
 
         The belief that it is surely about gets its next revision, one that it may be about is
-        challenged by a conflict, and what is about none is remembered. `change.reason` says why.
+        challenged by a conflict, and what is about none is remembered. A text that asserts
+        nothing, such as a question, is not stored. `change.reason` says why.
         """
         from doxa.ingestion.tell import tell
 
@@ -340,7 +344,7 @@ class BeliefVerbs:
         )
         arguments.flags(dry_run=dry_run)
         return self._after(
-            tell(self._store, self.identity, self._memory.recaller, draft, dry_run=dry_run)[0]
+            tell(self._store, self.identity, self._memory.recaller, draft, dry_run=dry_run)
         )
 
     # Conflicts and rules

@@ -255,7 +255,8 @@ def _change(change: Change) -> Rows:
 
 
 def _remembered(made: Any) -> Rows:
-    return _change(replace(made.change, action=made.action, kref=made.kref))
+    reason = " ".join(filter(None, (made.change.reason, *made.warned("doxa.revise"))))
+    return _change(replace(made.change, action=made.action, kref=made.kref, reason=reason))
 
 
 def _walk(walk: Walk, *more: str) -> Rows:

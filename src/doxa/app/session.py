@@ -43,6 +43,7 @@ from doxa.store import Identity
 
 if TYPE_CHECKING:
     from doxa.app.verbs.options import IngestOptions, RecallOptions, Time
+    from doxa.ingestion.extraction import Extracted
     from doxa.ingestion.ingest import Ingested
     from doxa.ingestion.readers import ReadReport
     from doxa.language.turns import Turn
@@ -106,12 +107,7 @@ class Session(BeliefVerbs):
         from doxa.ingestion.readers import ReadReport
 
         given = checked("ingest", options)
-        if progress is not None and not callable(progress):
-            raise InputError(
-                "progress is not a function.",
-                next_step="Give a function of one number, or leave it out.",
-                field="progress",
-            )
+        _check_progress(progress)
         report = ReadReport()
         turns = _turns(
             source,
@@ -130,6 +126,29 @@ class Session(BeliefVerbs):
         result = job.run(turns, progress=progress)
         self._memory.wake()
         return replace(result, skipped=report.skipped, places=tuple(report.places))
+
+    def extract(
+        self,
+        *,
+        project: str | None = None,
+        again: bool = False,
+        progress: Callable[[int], None] | None = None,
+    ) -> Extracted:
+        """Read stored turns and state the candidate beliefs that rules find in them.
+
+        For turns ingested without extraction, or by earlier rules. What is stated already stays as
+        it is, so that a second call writes nothing. With `again`, candidates that an undo has taken
+        away are stated once more; what a person retired stays retired.
+        """
+        from doxa.ingestion.extraction import extract_stored
+
+        arguments.flags(again=again)
+        _check_progress(progress)
+        found = one_project(project, self.project)
+        arguments.project(found)
+        result = extract_stored(self._store, self.identity, found, again=again, progress=progress)
+        self._memory.wake()
+        return result
 
     # Questions
 
@@ -353,6 +372,15 @@ class Session(BeliefVerbs):
             context={**self.context, **arguments.context(context)},
             csv_folder=None if folder is None else str(folder),
             owner=self,
+        )
+
+
+def _check_progress(progress: object) -> None:
+    if progress is not None and not callable(progress):
+        raise InputError(
+            "progress is not a function.",
+            next_step="Give a function of one number, or leave it out.",
+            field="progress",
         )
 
 

@@ -8,6 +8,7 @@
     or :Exchange)
     (:Revision)-[:HAS_ARTIFACT]->(:Artifact)      (:Item:Bundle)-[:MEMBER]->(:Item)
     (:Project|Space)-[:HAS_THREAD]->(:Thread)-[:HAS_EXCHANGE]->(:Exchange)-[:NEXT]->(:Exchange)
+    (:Exchange|Revision)-[:SUPERSEDES]->(:Exchange), from which a retired belief was read
     (:Conflict)-[:CHALLENGER]->(:Revision), not believed      (:Conflict)-[:HELD]->(:Revision), what
     it contradicts
 
@@ -95,7 +96,7 @@ DECLARATIONS: dict[str, Any] = {
     },
     "guard:edge:NEXT": {"ends": [["Exchange"], ["Exchange"]], "kept": True},
     "guard:edge:MEMBER": {"ends": [["Item"], ["Item"]]},
-    "guard:edge:SUPERSEDES": {"ends": [["Revision"], ["Revision"]]},
+    "guard:edge:SUPERSEDES": {"ends": [["Revision", "Exchange"], ["Revision", "Exchange"]]},
     "guard:edge:CHALLENGER": {"ends": [["Conflict"], ["Revision"]], "kept": True, "single": True},
     "guard:edge:HELD": {"ends": [["Conflict"], ["Revision"]], "kept": True},
     "guard:edge:CURRENT": {
@@ -153,7 +154,7 @@ DECLARATIONS: dict[str, Any] = {
     },
     "guard:label:Exchange": {
         "immutable": True,
-        "mutable": ["deprecated"],
+        "mutable": ["deprecated", "entities", "dates"],  # the last two: what rules read in it
         "holds": dict.fromkeys(
             ("kref", "project", "space", "kind", "thread", "session", "speaker", "role", "text"),
             "text",

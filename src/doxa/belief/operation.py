@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+from doxa.belief.retiring import keep_ranks
 from doxa.belief.support import propagate_support
 from doxa.belief.types import Action, Change, Fact, Retracted, SupportLost
 from doxa.belief.verified import keep_verified
@@ -23,6 +24,7 @@ class Operation:
 
     def end(self) -> None:
         keep_verified(self.tx, self.tx.dirty_nodes)
+        keep_ranks(self.tx, self.tx.dirty_nodes)
         self.settled = propagate_support(self.tx)
         self.wrote = self.tx.entries.seq > self._begun
 

@@ -30,7 +30,7 @@ from doxa.belief.relevant_beliefs import (
     trust_rank,
     window_of,
 )
-from doxa.belief.retiring import retire_for, set_deprecated
+from doxa.belief.retiring import may_replace, retire_for, set_deprecated
 from doxa.belief.revising import (
     Remainder,
     RetractionPlan,
@@ -84,7 +84,7 @@ def state(
     higher = [
         node
         for node in (*held, *(verdict.losers if verdict else ()))
-        if trust_rank(node) > TRUSTS.index(draft.trust)
+        if not may_replace(draft.trust, draft.metadata, node)
     ]
     if higher:
         return _challenge(tx, item, draft, content=content, links=links, held=higher)
@@ -236,8 +236,8 @@ def _challenge(
         link(tx, made, kind=kind, target=target)
     names = ", ".join(str(node.props["kref"]) for node in together)
     reason = (
-        f"it is {draft.trust} and contradicts {names}, which is trusted more: decide the conflict"
-        f" {conflict}"
+        f"it is {draft.trust} and contradicts {names}, which {_why_kept(draft, together)}: decide"
+        f" the conflict {conflict}"
     )
     if not new:
         return Change(
@@ -251,6 +251,11 @@ def _challenge(
     return Change(
         "challenged", str(made.props["kref"]), tx.tx, tx.now, reason=reason, conflict=conflict
     )
+
+
+def _why_kept(draft: Draft, held: Sequence[Node]) -> str:
+    higher = any(trust_rank(node) > TRUSTS.index(draft.trust) for node in held)
+    return "is trusted more" if higher else "somebody else stated"
 
 
 def place_for(tx: Transaction, draft: Draft) -> Kref:

@@ -109,9 +109,13 @@ def _is_unconnected(tx: Transaction, identity: NodeId) -> bool:
     if not tx.is_made(identity):
         return False
     node = tx.node(identity)
-    if node is None or node.props.get("facts"):  # with facts it may stand in for a former revision
+    if node is None:
         return False
     edges = (*tx.edges_out(identity), *tx.edges_in(identity))
+    if node.props.get("facts") and not all(
+        tx.is_made(edge.src) for edge in edges if edge.type == HAS_REVISION
+    ):  # with facts it may stand in for a former revision
+        return False
     return not any(edge.type in _CONNECTING for edge in edges)
 
 

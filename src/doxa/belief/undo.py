@@ -66,6 +66,8 @@ def undo(tx: Transaction, change: int) -> str:
         for op in ("edge.create", "edge.delete")
     )
     passing = made & gone  # edges that came and went within the change
+    # a node that the change made has no version before it: it is retired, and not set back
+    done |= {entry.element for entry in entries if entry.op == "node.create"}
     for entry in reversed(entries):
         if (entry.op == "node.set" and entry.element in done) or (
             entry.op in ("edge.create", "edge.delete") and entry.element in passing

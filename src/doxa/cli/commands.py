@@ -178,14 +178,28 @@ def _ingest(memory: Memory, verb: Verb, values: Given, as_json: bool) -> None:
     show(summary, as_json, fields_text)
 
 
+def _extract(memory: Memory, verb: Verb, values: Given, as_json: bool) -> None:
+    with progress("turns", as_json) as advance:
+        done = call(_Progressing(memory, advance), verb, values)  # type: ignore[arg-type]
+    embed_some(memory)
+    show(
+        {"turns": done.turns, "candidates": done.candidates, "changes": done.changes},
+        as_json,
+        fields_text,
+    )
+
+
 class _Progressing:
-    """A memory whose ingestion reports its progress."""
+    """A memory whose ingestion and extraction report their progress."""
 
     def __init__(self, memory: Memory, advance: Callable[[int], None]) -> None:
         self._memory, self._advance = memory, advance
 
     def ingest(self, source: Any, **options: Any) -> Any:
         return self._memory.ingest(source, progress=self._advance, **options)
+
+    def extract(self, **options: Any) -> Any:
+        return self._memory.extract(progress=self._advance, **options)
 
 
 def _imported(done: Any) -> dict[str, object]:
@@ -342,6 +356,7 @@ _SPECIAL: dict[str, Callable[[Memory, Verb, Given, bool], None]] = {
     "recall": _recall,
     "recent": _recent,
     "ingest": _ingest,
+    "extract": _extract,
     "export": _export,
     "embed": _embed,
     "forget": _forget,

@@ -62,9 +62,12 @@ def show(value: Any, as_json: bool, text: Callable[[Any], str]) -> None:
     sys.stdout.write((json_text(value) if as_json else text(value)) + "\n")
 
 
+_UNNAMED = {"unchanged": "(nothing)"}  # of a change without an address
+
+
 def said_text(change: Any, warnings: tuple[str, ...] = ()) -> str:
     lines = [
-        f"{change.action}: {change.kref or '(several)'}"
+        f"{change.action}: {change.kref or _UNNAMED.get(change.action, '(several)')}"
         + (f"  (change {change.change})" if change.change else "")
     ]
     lines += [f"  was: {change.previous}"] if change.previous else []

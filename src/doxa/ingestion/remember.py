@@ -19,6 +19,7 @@ from typing import Any
 from doxa.base.calendar_names import MONTHS, WEEKDAYS, alternatives
 from doxa.base.errors import InputError
 from doxa.base.limits import DUPLICATE_HITS_READ
+from doxa.base.quoting import quoted
 from doxa.base.values import Value, check_text
 from doxa.base.words import terms
 from doxa.belief import (
@@ -32,11 +33,23 @@ from doxa.belief import (
     resolve,
     with_receipt,
 )
-from doxa.belief.types import ENRICHMENTS, without
+from doxa.belief.types import ENRICHMENTS, CheckedDraft, without
 from doxa.belief.writes import EMBEDDING_TEXT
+from doxa.ingestion.verdict import (
+    Verdict,
+    challenged,
+    consult,
+    may_retire,
+    restated,
+    revised,
+    sure,
+    unsure,
+    with_facts,
+)
 from doxa.logic.sentence import Atom, replace_atoms
+from doxa.recall import Recaller
 from doxa.redaction.redact import left_out, redact, refuse_secret
-from doxa.store import Identity, Reader, Store
+from doxa.store import Identity, Reader, Store, Transaction
 
 _TURNING = re.compile(
     r"\b(?:not|no|nor|on|off|in|out|into|up|down|over|under|before|after|from|to|until|again|once"
@@ -66,9 +79,18 @@ _CONTRACTIONS = (
 
 
 @dataclass(frozen=True, slots=True)
+class MayContradict:
+    """A current belief that a remembered text may contradict: its revision, and what it says."""
+
+    kref: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class Remembered:
-    """The result of `remember`. With `stored` False the belief was known, at `duplicate_of`.
-    `searchable` lists how it can be found now; "meaning" is added when its vector is computed."""
+    """The result of `remember`. With `stored` False the belief was known, at `duplicate_of`; with
+    the action "revised" the text replaced beliefs, which `change.losses` lists. `searchable` lists
+    how it can be found now; "meaning" is added when its vector is computed."""
 
     action: str
     kref: str
@@ -77,33 +99,63 @@ class Remembered:
     searchable: tuple[str, ...]
     warnings: tuple[str, ...]
     change: Change
+    may_contradict: tuple[MayContradict, ...] = ()
+
+    def warned(self, verb: str) -> tuple[str, ...]:
+        """Return the warnings with the name that the interface gives to `revise`."""
+        others = [text for text in self.warnings if text not in _hints(self.may_contradict)]
+        return (*others, *_hints(self.may_contradict, verb))
+
+
+def _hints(found: Iterable[MayContradict], verb: str = "revise") -> tuple[str, ...]:
+    return tuple(
+        f"May contradict {one.kref}: {quoted(one.text)}; to replace it, call {verb}."
+        for one in found
+    )
 
 
 def remember(
     store: Store,
     identity: Identity,
+    recaller: Recaller,
     *,
     draft: Draft,
     links: Iterable[tuple[str, str]] = (),
     expect: int | None = None,
 ) -> Remembered:
-    """State a draft. A named item is revised if it exists; an unnamed one is first looked for among
-    what its space holds, and again within the transaction if anybody wrote meanwhile."""
+    """State a draft. A named item is revised if it exists. A draft without a name is first looked
+    for among what its space holds. If it has no facts or sentences either, its text is matched with
+    existing beliefs: it revises what it surely replaces, and is stored next to what it may
+    contradict. Both are done again within the transaction if anybody wrote meanwhile."""
     clean, found = clean_draft(draft)
     warnings = tuple(left_out([kind]) for kind in found)
     held_links = tuple(links)
+    ledger = Ledger(store, identity)
+    plain = not (clean.name or clean.facts or clean.sentences or expect is not None)
     known, seen, kref = "", 0, draft_kref(clean)
+    verdict = _UNMATCHED
+    checked = ledger.check(clean)
     if not clean.name:
         with store.read() as snapshot:
             seen = snapshot.last_change()
             known = _near_duplicate(snapshot, clean)
-    ledger = Ledger(store, identity)
+            if plain and not known:
+                verdict = consult(store, recaller, clean)
+                known = restated(verdict, clean)
+    kept: tuple[MayContradict, ...] = ()
     if not known:
-        checked = ledger.check(clean)
         with ledger.write("put") as work:
             if not clean.name and work.tx.written_since(seen):
                 known = _near_duplicate(work.tx, clean)
-            if not known:
+                if plain and not known:
+                    verdict = consult(store, recaller, clean)
+                    known = restated(verdict, clean)
+            if known:
+                pass
+            elif plain:
+                change, kept, notes = _kept(work.tx, ledger, checked, verdict, links=held_links)
+                warnings += notes
+            else:
                 change = ledger.upsert(work.tx, kref, checked, links=held_links, expect=expect)
     if known:
         warnings += _left_out(store, known, clean, links=held_links) + _said_again(store, known)
@@ -120,8 +172,56 @@ def remember(
         stored,
         "" if stored else change.kref,
         ("words",),
-        warnings,
+        (*warnings, *_hints(kept)),
         change,
+        kept,
+    )
+
+
+_UNMATCHED = Verdict("create")
+_UNASSERTED_CONFIDENCE = 0.3  # of a sentence that asserts nothing, where none was given
+
+
+def _kept(
+    tx: Transaction,
+    ledger: Ledger,
+    draft: CheckedDraft,
+    verdict: Verdict,
+    *,
+    links: tuple[tuple[str, str], ...],
+) -> tuple[Change, tuple[MayContradict, ...], tuple[str, ...]]:
+    """Store a text that its author wants kept: as the next revision of what it surely replaces, or
+    as a belief of its own. Also returns what that may contradict, and warnings."""
+    if verdict.action == "nothing":
+        confidence = min(draft.confidence, _UNASSERTED_CONFIDENCE)
+        metadata = {**draft.metadata, "unasserted": verdict.unasserted}
+        doubtful = CheckedDraft(replace(draft, confidence=confidence, metadata=metadata))
+        note = (
+            f"Stored as a sentence with confidence {doubtful.confidence:g}, and not as a fact:"
+            f" {verdict.unasserted}. It replaces nothing."
+        )
+        return ledger.upsert(tx, draft_kref(doubtful), doubtful, links=links), (), (note,)
+    found = sure(tx, verdict) if _holds_now(tx, draft) else []
+    if found and may_retire(draft, [node for _, node in found]):
+        return revised(tx, ledger, draft, found, facts=verdict.facts, links=links), (), ()
+    # a fact would retract what it contradicts; what is unsure stays until somebody decides
+    full = draft if verdict.action == "conflict" else with_facts(draft, verdict.facts)
+    if found and (change := challenged(tx, full, verdict, links=links)) is not None:
+        return change, (), ()
+    change = ledger.upsert(tx, draft_kref(full), full, links=links)
+    current = change.action in ("created", "revised")
+    kept = tuple(
+        MayContradict(one.kref, str(node.props["summary"]))
+        for one, node in (unsure(tx, verdict) if current else ())
+        if one.kref != change.kref
+    )
+    return change, kept, ()
+
+
+def _holds_now(tx: Transaction, draft: Draft) -> bool:
+    """Return whether a draft is about the present: what holds at another time retires nothing."""
+    return (draft.valid_from is None or draft.valid_from <= tx.now) and (
+        draft.valid_until is None or tx.now < draft.valid_until
     )
 
 

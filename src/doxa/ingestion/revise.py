@@ -28,6 +28,7 @@ from doxa.belief import (
 )
 from doxa.belief.graph import current_of
 from doxa.belief.loading import load_item
+from doxa.belief.retiring import mark_turns
 from doxa.belief.stating import stated_facts
 from doxa.belief.types import ENRICHMENTS
 from doxa.belief.types import check_kind as check_belief_kind
@@ -36,7 +37,7 @@ from doxa.ingestion.arguments import check_kind
 from doxa.ingestion.remember import clean_draft
 from doxa.logic.sentence import Sentence, parse_sentence, worded
 from doxa.redaction.redact import left_out
-from doxa.store import Identity, Node, Store
+from doxa.store import Identity, Node, Store, Transaction
 
 _APART = ("embedding_text", "statements")
 _KEPT = ("title", "topics", "keywords", "valid_from", "valid_until", "confidence", "trust")
@@ -74,6 +75,7 @@ def revise(
             carry=True,
             loaded=loaded,
         )
+        _mark(tx, before, change)
     return noted(with_receipt(change, work), secrets, notes if change.action != "unchanged" else ())
 
 
@@ -136,7 +138,21 @@ def supersede(
         old = current_of(work.tx, require_belief(work.tx, kref).id)
         full, notes = _carried(draft, old, given=given, identity=identity)
         change = ledger.replace_in(work.tx, kref, ledger.check(full))
+        _mark(work.tx, old, change)
     return noted(with_receipt(change, work), secrets, notes)
+
+
+def _mark(tx: Transaction, before: Node | None, change: Change) -> None:
+    """Mark the turns that the former revision was read from as superseded."""
+    if before is None or change.action not in ("revised", "superseded"):
+        return
+    made = tx.node_by_kref(change.kref)
+    if (
+        made is not None
+        and made.id != before.id
+        and made.props["summary"] != before.props["summary"]
+    ):
+        mark_turns(tx, before.id, by=made.id, read=False)
 
 
 def noted(change: Change, secrets: list[str], notes: tuple[str, ...] = ()) -> Change:

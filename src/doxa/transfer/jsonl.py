@@ -81,7 +81,7 @@ _STRUCTURE = (
     "CHALLENGER",
     "HELD",
 )
-_ITEM = "substr({0}.props ->> '$.kref', 1, instr({0}.props ->> '$.kref', '?') - 1)"
+_ITEM = "substr({0}.kref, 1, instr({0}.kref || '?', '?') - 1)"
 _EDGES = (
     "SELECT e.type, s.kref, d.kref, json(e.props) FROM edge e JOIN node s ON s.id = e.src JOIN"
     f" node d ON d.id = e.dst WHERE e.type NOT IN ({','.join('?' * len(_STRUCTURE))}) OR (e.type ="

@@ -22,9 +22,9 @@ from doxa.app.verbs.model import (
 )
 from doxa.app.verbs.reading import ASK, GRAPH, LOOK
 from doxa.app.verbs.tools import TOOLS
-from doxa.app.verbs.writing import DRY_RUN_PROCEDURE, INGEST, STATE
+from doxa.app.verbs.writing import DRY_RUN_PROCEDURE, EXTRACT, INGEST, STATE
 
-ALL: tuple[Verb, ...] = (OPEN, INGEST, *ASK, *STATE, *LOOK, *GRAPH, *CARE)
+ALL: tuple[Verb, ...] = (OPEN, INGEST, *ASK, *STATE, *LOOK, *GRAPH, EXTRACT, *CARE)
 VERBS: dict[str, Verb] = {verb.name: verb for verb in ALL}
 
 __all__ = [

@@ -44,8 +44,9 @@ TOOLS = (
     Tool(
         "memory_remember",
         ("remember",),
-        "Store one belief: a self-contained sentence. What says the same is not stored twice. Give"
-        " name to make it revisable.",
+        "Store one belief: a self-contained sentence. It replaces the belief that it surely"
+        " corrects; a warning names what it may contradict. What says the same is not stored"
+        " twice.",
         (
             ToolArgument("text"),
             ToolArgument("name"),

@@ -57,8 +57,10 @@ STATE = (
         "remember",
         "change",
         "State one belief; one that says the same is not stored twice.",
-        "A `name` that exists is revised. Without a name, a belief that says the same is returned"
-        " instead.",
+        "A `name` that exists is revised. Without a name, facts or sentences, the text is matched"
+        " like that of `tell`: it revises the belief that it surely corrects, and `change.losses`"
+        " lists what was replaced. What it may contradict stays, and `may_contradict` names it."
+        " A sentence that asserts nothing is kept with a low confidence.",
         (argument("The belief, as one sentence.", name="text"), *options_of(StatementOptions)),
         "Remembered",
         writes=True,
@@ -72,8 +74,8 @@ STATE = (
         "change",
         "State something in plain words: revise, challenge or remember.",
         "The belief that it is surely about gets its next revision, one that it may be about is"
-        " challenged by a conflict, and what is about none is remembered. `change.reason` says"
-        " why.",
+        " challenged by a conflict, and what is about none is remembered. A text that asserts"
+        " nothing, such as a question, is not stored. `change.reason` says why.",
         parameters(
             text=argument("A plain sentence."),
             project=PROJECT,
@@ -496,4 +498,28 @@ INGEST = Verb(
     cypher=Procedure(("source",), rows.INGESTED),
     options="IngestOptions",
     absent=why.NO_TOOL,
+)
+
+EXTRACT = Verb(
+    "extract",
+    "care",
+    "Read stored turns and state the candidate beliefs that rules find in them.",
+    "For turns ingested without extraction, or by earlier rules. What is stated already stays as it"
+    " is, so that a second call writes nothing. With `again`, candidates that an undo has taken"
+    " away are stated once more; what a person retired stays retired.",
+    parameters(
+        project=PROJECT,
+        again=Parameter("Also state candidates that an undo has taken away.", False, kind="flag"),
+        progress=Parameter(
+            "A function that is called with the number of turns read.",
+            None,
+            kind="function",
+            absent={"cli": "a terminal shows the progress"},
+        ),
+    ),
+    "Extracted",
+    writes=True,
+    errors=("InputError", "LimitError", "StoreError"),
+    cli=Command(),
+    absent={**why.NO_TOOL, "cypher": "it is a job of several transactions"},
 )

@@ -206,7 +206,7 @@ def _replaced(reader: Reader, node: Node) -> list[Beside]:
         }
         for edge in reader.edges_out(at.id, SUPERSEDES):
             before = reader.node(edge.dst)
-            if before is not None and before.id not in seen:
+            if before is not None and before.id not in seen and "Revision" in before.labels:
                 seen.add(before.id)
                 due.append(before)
                 found.append(

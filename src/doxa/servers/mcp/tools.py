@@ -251,6 +251,7 @@ def _remember(session: Session, args: Any) -> tuple[str, dict[str, Any]]:
         **_given(args.enrichments),
     )
     text = f"{made.action}: {made.kref}" + ("" if made.stored else " (known already)")
+    warnings = made.warned("memory_update")
     result = {
         "action": made.action,
         "kref": made.kref,
@@ -258,12 +259,14 @@ def _remember(session: Session, args: Any) -> tuple[str, dict[str, Any]]:
         "duplicate_of": made.duplicate_of,
         "change": made.change.change,
         "searchable": list(made.searchable),
-        "warnings": list(made.warnings),
+        "warnings": list(warnings),
         **_consequences(made.change),
     }
+    if made.may_contradict:
+        result["may_contradict"] = made.may_contradict
     if made.action == "challenged":
         text += f" ({made.change.reason})"
-    return " ".join((text + _retracted(made.change), *made.warnings)), result
+    return " ".join((text + _retracted(made.change), *warnings)), result
 
 
 def _update(session: Session, args: Any) -> tuple[str, dict[str, Any]]:
