@@ -89,7 +89,7 @@ class _RecallArgs(msgspec.Struct, forbid_unknown_fields=True):
     history: bool = False
     as_of: str | None = None
     valid_at: str | None = None
-    strict: bool = False
+    strict: bool = True
     order: str = "score"
     rerank: str = "none"
 
@@ -215,7 +215,7 @@ def _recall(session: Session, args: _RecallArgs) -> tuple[str, dict[str, Any]]:
         *(f"note: {warning}" for warning in answer.warnings),
     ]
     if (
-        answer.mode != "fulltext" and answer.answerable < _DOUBTFUL
+        answer.mode != "fulltext" and answer.answerable_level == "low"
     ):  # words alone say too little of it to judge by
         lines.append(
             "note: memory may well not hold the answer: consider saying that you do not know."
@@ -241,7 +241,7 @@ def _recall(session: Session, args: _RecallArgs) -> tuple[str, dict[str, Any]]:
         "mode": answer.mode,
         "searched": answer.searched,
         "pending": answer.pending,
-        "answerable": round(answer.answerable, 3),
+        "answerable_level": answer.answerable_level,
         "warnings": list(answer.warnings),
     }
     return "\n".join(lines), result
@@ -450,7 +450,6 @@ def _sendable(value: Any) -> Any:
 
 
 _TIMES = frozenset(("time", "created", "since", "until", "valid_from", "valid_until", "recorded"))
-_DOUBTFUL = 0.3
 _CALLS: dict[str, Any] = {
     "memory_recall": _recall,
     "memory_remember": _remember,
