@@ -2,9 +2,10 @@
 
 Cases of our own (`tests/cases/precision.txt`), each a small memory and a question. A case passes
 when every line that must come back does and none that must not; `exact` is stricter: nothing comes
-back but what must. Asked are recall as it is, `strict`, words alone with and without `strict`; and,
-over the same lines as doxa believes them, plain BM25 (the best 1, 3 and 10 that share a word) and
-MiniLM above a fixed cosine. With `--filler`, turns of LoCoMo are mixed into every memory.
+back but what must. Asked are recall as it is, `strict`, words alone with and without `strict`,
+`strict` when each belief is linked with two others at random; and, over the same lines as doxa
+believes them, plain BM25 (the best 1, 3 and 10 that share a word) and MiniLM above a fixed cosine.
+With `--filler`, turns of LoCoMo are mixed into every memory.
 
 A cut that returns nothing violates nothing, so the same `strict` is measured where it should keep:
 the share of the evidence among the first ten that it leaves, on LoCoMo and BEAM, and the required
@@ -91,8 +92,11 @@ def ask_block(
     """Ask every question of one memory, each in its project."""
     with fresh(embedder=embedder) as memory:
         fill(memory, block, filler=filler)
-        for case in block.cases:
-            yield _ask(memory, block, case, embedder, filler)
+        asked = [_ask(memory, block, case, embedder, filler) for case in block.cases]
+        link(memory, block)
+        for one in asked:
+            one.found["doxa_strict_linked"] = _recalled(memory, one.case, strict=True)
+        yield from asked
 
 
 def fill(memory: doxa.Memory, block: Block, *, filler: Sequence[Turn] = ()) -> None:
@@ -114,6 +118,26 @@ def fill(memory: doxa.Memory, block: Block, *, filler: Sequence[Turn] = ()) -> N
     memory.embed()
 
 
+def link(memory: doxa.Memory, block: Block) -> None:
+    """Link each belief with two others of its memory, whatever they say."""
+    beliefs = [
+        f"kref://{line.project}/line-{number}.fact"
+        for number, line in enumerate(block.lines)
+        if not line.speaker
+    ]
+    rng = np.random.default_rng(len(beliefs))
+    for kref in beliefs:
+        for other in rng.choice(beliefs, size=min(2, len(beliefs)), replace=False).tolist():
+            if other != kref:
+                memory.link(kref, other, kind="DEPENDS_ON")
+
+
+def _recalled(memory: doxa.Memory, case: Case, **options: object) -> Texts:
+    project = case.project or "*"
+    answer = memory.recall(case.question, project=project, limit=LIMIT, **options)  # type: ignore[arg-type]  # options of this bench's own
+    return [hit.text for hit in answer.hits]
+
+
 def _ask(
     memory: doxa.Memory,
     block: Block,
@@ -121,17 +145,12 @@ def _ask(
     embedder: Embedder | None,
     filler: Sequence[Turn],
 ) -> Asked:
-    def recalled(**options: object) -> Texts:
-        project = case.project or "*"
-        answer = memory.recall(case.question, project=project, limit=LIMIT, **options)  # type: ignore[arg-type]  # options of this bench's own
-        return [hit.text for hit in answer.hits]
-
     words = {"lanes": ("words",)}
     found = {
-        "doxa": recalled(),
-        "doxa_strict": recalled(strict=True),
-        "doxa_words": recalled(**words),
-        "doxa_words_strict": recalled(strict=True, **words),
+        "doxa": _recalled(memory, case),
+        "doxa_strict": _recalled(memory, case, strict=True),
+        "doxa_words": _recalled(memory, case, **words),
+        "doxa_words_strict": _recalled(memory, case, strict=True, **words),
     }
     texts = [line.text for line in block.lines if case.project in ("", line.project)]
     found |= _plain(case.question, [*texts, *(turn.text for turn in filler)], embedder)

@@ -10,9 +10,10 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+import doxa
 from doxa.base.errors import ModelError
 from doxa.models.fakes import HashEmbedder
-from doxa.recall.lanes.noise import Noise, Noises, measure_noise
+from doxa.recall.lanes.noise import SHIPPED, Noise, Noises, measure_noise, shipped
 from doxa.recall.lanes.noise_texts import TEXTS
 from tests.fixtures_shared import opened
 
@@ -75,6 +76,23 @@ def test_a_language_whose_texts_are_alike_is_recognised_by_its_own_statements() 
     found = noises.of(embedder, "Wo ist der Hafen?", np.float32([0.6, 0.8]))
     assert found == german._replace(familiar=False)
     assert noises.of(embedder, "Where is it?", np.float32([0.1, 0.9])) == english
+
+
+def test_what_is_shipped_is_what_the_local_model_gives(tmp_path: Path) -> None:
+    with np.load(SHIPPED, allow_pickle=False) as held:
+        name = str(held["embedder"])
+    known = shipped(name)
+    assert set(known) == set(TEXTS), "run scripts/noise.py after a change of the texts"
+    assert shipped("another-model") == {}
+    with doxa.open(tmp_path / "m.db", background=False) as memory:
+        embedder = memory.embedder
+    if embedder is None or embedder.name != name:
+        pytest.skip("the local model is not installed")
+    for language, texts in TEXTS.items():
+        noise = measure_noise(embedder.embed(texts.questions), embedder.embed(texts.statements))
+        assert known[language].mean == pytest.approx(noise.mean, abs=0.01)
+        assert known[language].spread == pytest.approx(noise.spread, abs=0.01)
+        assert known[language].question == pytest.approx(noise.question, abs=0.01)
 
 
 def test_recall_answers_where_the_noise_cannot_be_measured(tmp_path: Path) -> None:

@@ -12,7 +12,8 @@ language. The correction for what is near everything is that of hubness (Conneau
 Translation Without Parallel Data", ICLR 2018), with means in place of nearest neighbours. Unlike
 the calibration of a project, it needs no memories: one scale for a memory of three beliefs and for
 one of a million. The texts of a script are embedded once in a process, when a question of that
-script comes.
+script comes; what the local model makes of them is shipped (`noise_minilm.npz`, written by
+`scripts/noise.py`), so that a command line does not wait for it.
 """
 
 from __future__ import annotations
@@ -20,6 +21,8 @@ from __future__ import annotations
 import re
 import threading
 from collections.abc import Callable
+from hashlib import blake2b
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -31,6 +34,7 @@ from doxa.recall import constants
 from doxa.recall.lanes.noise_texts import ENGLISH, TEXTS
 
 Floats = NDArray[np.float32]
+SHIPPED = Path(__file__).with_name("noise_minilm.npz")
 # The first script of which a question has a character; kana come first, since Japanese has both.
 _SCRIPTS = tuple(
     (re.compile(f"[{letters}]"), languages)
@@ -68,8 +72,8 @@ class Noise(NamedTuple):
 
 
 def measure_noise(questions: Floats, statements: Floats) -> Noise:
-    """Measure on the vectors of texts that are unrelated to each other, but for a few pairs: so the
-    spread is half the width of the central 68 %, which these do not move."""
+    """Measure on the vectors of unrelated texts. A few pairs share a subject after all:
+    so the spread is half the width of the central 68 %, which these do not move."""
     cosines = questions @ statements.T
     low, high = np.percentile(cosines, (16, 84))
     return Noise(
@@ -78,6 +82,27 @@ def measure_noise(questions: Floats, statements: Floats) -> Noise:
         float(cosines.mean()),
         max(float(high - low) / 2, 1e-3),
     )
+
+
+def texts_id() -> str:
+    """Return a short id of all texts."""
+    return blake2b(repr(TEXTS).encode(), digest_size=8).hexdigest()
+
+
+def shipped(embedder: str) -> dict[str, Noise]:
+    """Return the noise that is shipped for an embedder, by language; nothing for another one, or if
+    it was measured on other texts."""
+    with np.load(SHIPPED, allow_pickle=False) as held:
+        if (str(held["embedder"]), str(held["texts"])) != (embedder, texts_id()):
+            return {}
+        return {
+            name: Noise(
+                held[f"{name}.question"].astype(np.float32),
+                held[f"{name}.statement"].astype(np.float32),
+                *held[f"{name}.scale"].tolist(),
+            )
+            for name in TEXTS
+        }
 
 
 class Noises:
@@ -110,7 +135,11 @@ class Noises:
         )
 
     def _measure(self, embedder: Embedder, languages: list[str]) -> None:
-        """Embed all texts of these languages in two calls."""
+        """Embed all texts of these languages in two calls, unless they are shipped."""
+        known = shipped(embedder.name)
+        if known:
+            self._held |= {(embedder.name, name): known[name] for name in languages}
+            return
         as_memories: Callable[[list[str]], Floats] = getattr(
             embedder, "embed_memories", embedder.embed
         )
