@@ -109,3 +109,15 @@ def test_recall_answers_where_the_noise_cannot_be_measured(tmp_path: Path) -> No
             assert answer.mode == "hybrid" and not answer.warnings
         failed = [call for call in embedder.calls if len(call) == len(TEXTS["en"].questions)]
         assert len(failed) <= 1
+
+
+def test_the_former_name_of_the_score_is_deprecated(tmp_path: Path) -> None:
+    with opened(tmp_path / "m.db") as memory:
+        memory.remember("The ferry leaves from Bergen at midnight")
+        memory.embed()
+        answer = memory.recall("when does the ferry leave")
+        signals = answer.answerable_signals
+        assert signals is not None and signals.best >= signals.density and signals.unknown == 0
+        with pytest.warns(DeprecationWarning, match="answerable_level"):
+            assert answer.answerable == answer.answerable_score
+        assert memory.recall("ferry", kinds=["decision"]).answerable_level == "low"

@@ -55,10 +55,11 @@ class Recall:
         return self.answerable_score
 
     def framed(self, tokens_max: int | None = None) -> str:
-        """Return the hits as one text for a reader: each with address, status, trust, time and
-        source, its text quoted as data. Never more than `tokens_max` tokens of four characters."""
+        """Return the hits as one text for a reader: the level of answerability, and each hit with
+        address, status, trust, time and source, its text quoted as data. Never more than
+        `tokens_max` tokens of four characters."""
         check_budget(tokens_max)
-        return framed(self.hits, tokens_max)
+        return framed(self.hits, tokens_max, level=self.answerable_level)
 
     def chosen(self, krefs: Sequence[str]) -> Recall:
         """Return the answer with the chosen hits only, in that order: the choice of the agent's own
