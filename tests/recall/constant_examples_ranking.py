@@ -368,8 +368,8 @@ def the_named_speaker_is_worth_one_deviation() -> None:
 
 
 @example("STRICT_TIME")
-def the_named_time_is_worth_two_deviations() -> None:
-    near(evidence(time=0.5) or 0, 1.0)
+def the_named_time_is_worth_four_deviations() -> None:
+    near(evidence(time=0.5) or 0, 2.0)
 
 
 @example("STRICT_LINK")

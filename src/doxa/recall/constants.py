@@ -298,7 +298,7 @@ STRICT_ENTITIES: Annotated[
 ] = 1.0
 STRICT_TIME: Annotated[
     float, Constant("evidence of the time that is named", "deviations", SEPARATED)
-] = 2.0
+] = 4.0
 STRICT_LINK: Annotated[
     float, Constant("evidence of a full share of the best hit's score", "deviations", JUDGED)
 ] = 1.0
