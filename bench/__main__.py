@@ -12,6 +12,7 @@ from pathlib import Path
 from bench import (
     ablation,
     agm,
+    answerability_sets,
     beam,
     compare,
     counts,
@@ -23,6 +24,7 @@ from bench import (
     pages,
     peers,
     persistence,
+    precision,
     qa,
     realmem,
     results,
@@ -50,6 +52,8 @@ _RECORDED = (
     "statebench",
     "realmem",
     "vehicle",
+    "precision",
+    "answerability",
     "speed",
     "embedding",
     "ablation",
@@ -180,6 +184,17 @@ def _run(options: argparse.Namespace, embedder: Embedder | None) -> Report:
         return longmemeval.run(options.data, embedder, seed=options.seed, limit=options.limit)
     if options.command == "statebench":
         return statebench.run(options.data, embedder, seed=options.seed, limit=options.limit)
+    if options.command == "precision":
+        return precision.run(
+            options.cases,
+            options.data,
+            embedder,
+            seed=options.seed,
+            filler=options.filler,
+            quick=options.quick,
+        )
+    if options.command == "answerability":
+        return answerability_sets.run(options.data, embedder, seed=options.seed)
     if options.command == "realmem":
         return realmem.run(options.data, embedder, seed=options.seed)
     if options.command == "vehicle":
@@ -233,6 +248,8 @@ def _parser() -> argparse.ArgumentParser:
         "statebench",
         "realmem",
         "vehicle",
+        "precision",
+        "answerability",
         "speed",
         "embedding",
         "ablation",
@@ -243,7 +260,7 @@ def _parser() -> argparse.ArgumentParser:
         command.add_argument(
             "--data",
             type=Path,
-            required=name not in ("speed", "embedding"),
+            required=name not in ("speed", "embedding", "precision"),
             help="the data set's file or folder",
         )
         command.add_argument("--seed", type=int, default=SEED)
@@ -274,6 +291,12 @@ def _parser() -> argparse.ArgumentParser:
             command.add_argument(
                 "--sizes", type=_sizes, default=SIZES, help="store sizes, as 10000,100000"
             )
+        if name == "precision":
+            command.add_argument("--cases", type=Path, help="another file of cases")
+            command.add_argument(
+                "--filler", type=int, default=0, help="mix so many turns of LoCoMo into each memory"
+            )
+            command.add_argument("--quick", action="store_true", help="the cases only")
         if name in ("speed", "embedding", "all"):
             command.add_argument(
                 "--quick", action="store_true", help="fewer repetitions and a small graph"

@@ -46,9 +46,10 @@ Texts = list[str]
 
 
 @dataclass(slots=True)
-class _Asked:
+class Asked:
     """One query with what came back, by system."""
 
+    timeline: str
     track: str
     feed: str
     must: tuple[str, ...]
@@ -59,17 +60,23 @@ class _Asked:
 
 def run(path: Path, embedder: Embedder | None, *, seed: int, limit: int | None = None) -> Report:
     report = begin("statebench", seed=seed, embedder=embedder)
-    file = path / "train.jsonl" if path.is_dir() else path
-    timelines = [json.loads(line) for line in file.read_text().splitlines()][:limit]
+    timelines = load(path)[:limit]
     for feed in FEEDS:
-        asked = list(_play_all(timelines, feed, embedder))
+        asked = list(play(timelines, feed, embedder))
         _measure(report, feed, asked)
     return report.end()
 
 
-def _play_all(
+def load(path: Path) -> list[dict[str, Any]]:
+    """The timelines of a file, or of the training file of a folder."""
+    file = path / "train.jsonl" if path.is_dir() else path
+    return [json.loads(line) for line in file.read_text().splitlines()]
+
+
+def play(
     timelines: Sequence[dict[str, Any]], feed: str, embedder: Embedder | None
-) -> Iterator[_Asked]:
+) -> Iterator[Asked]:
+    """Play every timeline in one feed, each in a project of its own."""
     clock = FakeClock()
     with fresh(clock=clock, embedder=embedder) as memory:
         for timeline in timelines:
@@ -96,7 +103,7 @@ class _Player:
         self._superseded: Texts = []
         self._waiting: list[dict[str, object]] = []
 
-    def play(self, timeline: dict[str, Any]) -> Iterator[_Asked]:
+    def play(self, timeline: dict[str, Any]) -> Iterator[Asked]:
         start = timeline["initial_state"]["environment"]["now"]
         self._clock.set(parse_time(start))
         if self._feed == "writes":
@@ -105,7 +112,7 @@ class _Player:
         for event in timeline["events"]:
             self._clock.set(parse_time(event["ts"]))
             if event["type"] == "query":
-                yield self._ask(timeline["track"], event)
+                yield self._ask(timeline["id"], timeline["track"], event)
             elif event["type"] == "conversation_turn":
                 self._say(event)
             elif self._feed == "writes":
@@ -137,13 +144,14 @@ class _Player:
         self._current[name] = text
         self._texts.append(text)
 
-    def _ask(self, track: str, event: dict[str, Any]) -> _Asked:
+    def _ask(self, timeline: str, track: str, event: dict[str, Any]) -> Asked:
         if self._waiting:
             self._session.ingest(self._waiting, thread="talk")
             self._waiting = []
         self._embed()
         truth = event["ground_truth"]
-        asked = _Asked(
+        asked = Asked(
+            timeline,
             track,
             self._feed,
             tuple(truth["must_mention"]),
@@ -170,7 +178,7 @@ def _plain(question: str, texts: Texts, embedder: Embedder | None) -> dict[str, 
     return found
 
 
-def _measure(report: Report, feed: str, asked: list[_Asked]) -> None:
+def _measure(report: Report, feed: str, asked: list[Asked]) -> None:
     systems = list(asked[0].found)
     with_must = [one for one in asked if one.must]
     with_not = [one for one in asked if one.must_not]
@@ -181,7 +189,7 @@ def _measure(report: Report, feed: str, asked: list[_Asked]) -> None:
         prefix = f"{feed}." if system.startswith("doxa") else f"baseline.{feed}."
         key = prefix + (system.removeprefix("doxa").strip("_") or "recall")
         figures = {
-            "must": mean([_share(one.found[system], one.must) for one in with_must]),
+            "must": mean([share(one.found[system], one.must) for one in with_must]),
             "must_not": mean([_any(one.found[system], one.must_not) for one in with_not]),
             "superseded": mean([_any(one.found[system], one.superseded) for one in with_old]),
             "hits": mean([float(len(one.found[system])) for one in asked]),
@@ -209,14 +217,15 @@ def _measure(report: Report, feed: str, asked: list[_Asked]) -> None:
     )
 
 
-def _cell(asked: list[_Asked], track: str, system: str) -> str:
+def _cell(asked: list[Asked], track: str, system: str) -> str:
     own = [one for one in asked if one.track == track]
-    must = mean([_share(one.found[system], one.must) for one in own if one.must])
+    must = mean([share(one.found[system], one.must) for one in own if one.must])
     never = mean([_any(one.found[system], one.must_not) for one in own if one.must_not])
     return f"{percent(must)} / {percent(never)}"
 
 
-def _share(texts: Texts, wanted: tuple[str, ...]) -> float:
+def share(texts: Texts, wanted: tuple[str, ...]) -> float:
+    """The share of expressions that occur in the texts."""
     whole = "\n".join(texts).lower()
     return sum(part.lower() in whole for part in wanted) / len(wanted)
 

@@ -126,7 +126,7 @@ class Systems:
         """What each says of whether memory holds an answer, higher for rather yes: doxa's own
         estimate, and plain signs of it."""
         answer = self.ask(question)
-        found = {ANSWERABLE: answer.answerable}
+        found = {ANSWERABLE: answer.answerable_score}
         found["best score"] = max((hit.score for hit in answer.hits), default=0.0)
         found["best words coverage"] = max(
             (hit.lanes.get("words", 0.0) for hit in answer.hits), default=0.0
@@ -142,7 +142,7 @@ class Systems:
     def answers(self, question: str, rankings: Rankings) -> dict[str, str]:
         """What the extractive reader makes of the first turns of each system. Only doxa can say
         that memory holds no answer."""
-        sure = {DOXA: self.ask(question).answerable}
+        sure = {DOXA: self.ask(question).answerable_score}
         rankings = {**rankings, ALWAYS: rankings[DOXA]}
         turns = {
             name: [self._turns[one] for one in ranking[:TURNS_READ]]

@@ -79,7 +79,10 @@ def test_opening_asks_nobody_and_recall_goes_by_meaning_then(
         assert server.requests == []
         assert memory.embed() == 1
         assert "meaning" in memory.recall("ferry Bergen").hits[0].lanes
-        assert server.requests[-1].body["input"] == ["search_query: ferry Bergen"]
+        inputs = [request.body["input"] for request in server.requests]
+        assert inputs.count(["search_query: ferry Bergen"]) == 1
+        # then the unrelated texts that cosines are compared with, as questions and as memories
+        assert {text.partition(": ")[0] for text in inputs[-1]} == {"search_document"}
         assert any(
             text.startswith("search_document: ")
             for request in server.requests

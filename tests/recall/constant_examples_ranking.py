@@ -22,11 +22,12 @@ from doxa.recall.expansion import split_question
 from doxa.recall.framing import framed
 from doxa.recall.fusion import LANES, fuse, gate
 from doxa.recall.hits import Ranked
+from doxa.recall.lanes.noise import Noise, Noises
 from doxa.recall.lanes.words import Posting
 from doxa.recall.question import read_question
 from doxa.recall.ranking import hits_to_read, merge_expansion
 from doxa.recall.rerank import rerank
-from doxa.recall.threshold import above_threshold
+from doxa.recall.threshold import above_threshold, weigh
 from doxa.recall.types import Ask, Hit
 from doxa.recall.updates import ComparedValue, RankedTurn, reorder, stated_values
 from tests.fixtures_shared import opened
@@ -317,30 +318,99 @@ def three_words_after_a_number_can_be_its_unit() -> None:
 # What happens to a ranking
 
 
-def kept(cosine: float, *, searched: int, words: float = 0.0) -> bool:
-    scale = Scale(0.3, 0.1, 0.0)
-    item = ranked(meaning=cosine, words=words)
-    return bool(above_threshold([item], scale, names=frozenset(), searched=searched))
+def evidence(noise: Any = None, **lanes: float | None) -> float | None:
+    """Of one hit with a cosine at the mean, so that the other lanes are its evidence."""
+    item = ranked(**{"meaning": 0.3, **lanes})
+    query: Any = SimpleNamespace(noise=noise, vector=None)
+    one: Any = SimpleNamespace(project=item.project, query=query)
+    return weigh([item], [one], Scale(0.3, 0.1, 0.0))[0].evidence
 
 
-@example("STRICT_DEVIATIONS")
-def a_hit_of_many_memories_lies_two_deviations_above_the_mean() -> None:
-    assert [kept(cosine, searched=90_000) for cosine in (0.49, 0.51)] == [False, True]
+def kept(*given: float, searched: int = 6) -> list[float | None]:
+    """Which of hits of this evidence stand out."""
+    items = [ranked(meaning=0.3)._replace(evidence=value) for value in given]
+    return [item.evidence for item in above_threshold(items, searched=searched)]
 
 
-@example("STRICT_DEVIATIONS_FEW")
-def a_hit_of_few_memories_lies_one_deviation_above_the_mean() -> None:
-    assert [kept(cosine, searched=20) for cosine in (0.39, 0.41)] == [False, True]
+@example("STRICT_WORDS")
+def full_coverage_is_worth_five_deviations() -> None:
+    near(evidence(words=0.5) or 0, 2.5)
 
 
-@example("STRICT_MEMORIES_FEW")
-def fewer_than_two_thousand_memories_are_few() -> None:
-    assert [kept(0.45, searched=searched) for searched in (1_999, 2_000)] == [True, False]
+@example("STRICT_WORDS_UNFAMILIAR")
+def words_count_twice_in_a_language_that_the_embedder_does_not_know() -> None:
+    near(evidence(SimpleNamespace(familiar=False), words=0.5) or 0, 5.0)
+    near(evidence(SimpleNamespace(familiar=True), words=0.5) or 0, 2.5)
+
+
+@example("NOISE_FAMILIAR")
+def a_language_whose_texts_lie_two_spreads_nearer_is_not_familiar() -> None:
+    """English cosines are 0.30 with a spread of 0.1; Russian ones 0.48 or 0.52."""
+    east, north = np.eye(2, dtype=np.float32)
+
+    def familiar(mean: float) -> bool:
+        noises = Noises()
+        noises._held = {
+            ("m", "en"): Noise(east, north, 0.3, 0.1),
+            ("m", "ru"): Noise(east, north, mean, 0.1),
+        }
+        model: Any = SimpleNamespace(name="m")
+        found = noises.of(model, "Где ключи?", east)
+        assert found is not None and found.mean == mean
+        return found.familiar
+
+    assert [familiar(mean) for mean in (0.48, 0.52)] == [True, False]
+
+
+@example("STRICT_ENTITIES")
+def the_named_speaker_is_worth_one_deviation() -> None:
+    near(evidence(entities=1.0) or 0, 1.0)
+
+
+@example("STRICT_TIME")
+def the_named_time_is_worth_four_deviations() -> None:
+    near(evidence(time=0.5) or 0, 2.0)
+
+
+@example("STRICT_LINK")
+def a_link_is_worth_as_many_deviations_as_it_passes_on() -> None:
+    near(evidence(graph=0.5) or 0, 0.5)
+    near(evidence(graph=0.5, meaning=0.5) or 0, 2.5)
+
+
+@example("STRICT_SHARE")
+def a_hit_has_more_than_half_of_the_best_evidence() -> None:
+    """The logarithm of 6 / 5.5 is 0.09."""
+    assert kept(10.0, 5.2, 5.0) == [10.0, 5.2]
+
+
+@example("STRICT_FLOOR")
+def evidence_of_nearly_two_deviations_is_needed() -> None:
+    assert kept(1.9, 1.7) == [1.9]
+
+
+@example("STRICT_MEMORIES")
+def among_eleven_memories_twice_as_many_may_be_near_by_chance() -> None:
+    """The half of 10 is 5, and the logarithm of 11 / 5.5 is 0.69."""
+    assert kept(10.0, 5.75, 5.65, searched=11) == [10.0, 5.75]
+
+
+@example("STRICT_MEMORIES_LEAST")
+def three_memories_count_as_four() -> None:
+    """The logarithm of 4 / 5.5 is -0.32."""
+    assert kept(10.0, 4.75, 4.65, searched=1) == [10.0, 4.75]
+
+
+@example("STRICT_MEMORIES_MOST")
+def a_million_memories_count_as_thirty() -> None:
+    """The logarithm of 30 / 5.5 is 1.70."""
+    assert kept(10.0, 6.75, 6.65, searched=1_000_000) == [10.0, 6.75]
 
 
 @example("STRICT_COVERAGE")
-def a_quarter_of_the_question_is_enough() -> None:
-    assert [kept(0, searched=20, words=words) for words in (0.24, 0.25)] == [False, True]
+def a_hit_without_a_vector_covers_a_twentieth() -> None:
+    items = [ranked(words=words) for words in (0.052, 0.048)]
+    assert [item.lanes["words"] for item in above_threshold(items, searched=9)] == [0.052]
 
 
 def hit(kref: str = "kref://p/a.fact?r=1", **values: Any) -> Hit:
@@ -416,13 +486,13 @@ def five_hits_are_read_to_spare() -> None:
 def log_odds(
     *,
     unknown: int = 0,
-    cosines: Sequence[float | None] = (None,),
+    weighed: Sequence[float | None] = (None,),
     words: float = 0.0,
     named: tuple[float, float] | None = None,
     searched: int = 1,
 ) -> float:
-    """`unknown` terms that nothing holds; the hits' cosines, of deviation 0.1 and mean 0.3;
-    `named`: the coverage by the speaker who is named, and by another."""
+    """`unknown` terms that nothing holds; the evidence of the hits; `named`: the coverage by the
+    speaker who is named, and by another."""
     nothing = np.zeros(0, dtype=np.int64)
     empty = np.zeros(0, dtype=np.float32)
     lacking = [Posting(f"u{n}", f"u{n}", nothing, empty) for n in range(unknown)]
@@ -435,47 +505,54 @@ def log_odds(
         lanes={"words": np.array(named or (0, 0), dtype=np.float32)},
         project={"speaker": np.array([7, 8])},
     )
-    items = [ranked(meaning=cosine, words=words) for cosine in cosines]
-    p = answerability.answerable([one], items, Scale(0.0, 0.1, 0.3), searched=searched)
+    items = [ranked(words=words)._replace(evidence=value) for value in weighed]
+    p = answerability.score_of(answerability.signals_of([one], items, searched=searched))
     return math.log(p / (1 - p))
 
 
 @example("ANSWER_BIAS")
-def nothing_known_is_slightly_unlikely() -> None:
-    near(log_odds(), -0.1)
+def nothing_known_is_unlikely() -> None:
+    near(log_odds(), -2.1)
 
 
 @example("ANSWER_UNKNOWN")
-def an_unknown_term_costs_a_half() -> None:
-    near(log_odds(unknown=3) - log_odds(), -1.5)
+def an_unknown_term_costs_15_hundredths() -> None:
+    near(log_odds(unknown=2) - log_odds(), -0.3)
 
 
-@example("ANSWER_DENSITY")
-def a_deviation_of_meaning_gives_a_half() -> None:
-    near(log_odds(cosines=[0.5]) - log_odds(cosines=[0.3]), 1.0)
+@example("ANSWER_EVIDENCE", "ANSWER_DENSITY")
+def a_deviation_of_evidence_gives_a_fifth_and_again_at_the_rank_that_is_read() -> None:
+    """Of one memory the best is read twice, of forty the best and the second."""
+    near(log_odds(weighed=[3.0, 2.0]) - log_odds(weighed=[0.0]), 1.2)
+    near(log_odds(weighed=[2.0, 3.0], searched=40) - log_odds(weighed=[0.0]), 1.0)
+    near(log_odds(weighed=[4.0, 1.0], searched=40) - log_odds(weighed=[0.0]), 1.0)
 
 
 @example("ANSWER_NAMED")
-def the_right_speaker_gives_two() -> None:
-    near(log_odds(named=(0.75, 0.25)) - log_odds(), 1.0)
-    near(log_odds(named=(0.25, 0.75)) - log_odds(), -1.0)
+def the_right_speaker_gives_four() -> None:
+    near(log_odds(named=(0.75, 0.25)) - log_odds(), 2.0)
+    near(log_odds(named=(0.25, 0.75)) - log_odds(), -2.0)
 
 
 @example("ANSWER_COVERED")
-def words_alone_give_three() -> None:
-    near(log_odds(words=0.5) - log_odds(), 1.5)
+def words_alone_give_five() -> None:
+    near(log_odds(words=0.5) - log_odds(), 2.5)
 
 
 @example("ANSWER_RANK", "ANSWER_MEMORIES")
-def the_tenth_hit_is_read_and_an_earlier_one_of_few_memories() -> None:
-    """The first of nineteen memories, the second of twenty, the tenth from 180 on."""
-    ranks = {1: 1, 19: 1, 20: 2, 39: 2, 40: 3, 100: 6, 179: 9, 180: 10, 200: 10, 5_000: 10}
-    cosines = [0.3 + 0.1 * rank for rank in range(30)]  # the rank, less one, in deviations
-    start = log_odds(cosines=[0.3])
+def the_tenth_evidence_is_read_and_an_earlier_one_of_few_memories() -> None:
+    """The first of 39 memories, the second of forty, the tenth from 360 on."""
+    ranks = {1: 1, 39: 1, 40: 2, 79: 2, 80: 3, 359: 9, 360: 10, 400: 10, 5_000: 10}
+    weighed = [20.0 - number for number in range(30)]
     for searched, rank in ranks.items():
-        gain = log_odds(cosines=cosines, searched=searched) - start
-        near(gain, 0.5 * (rank - 1), 1e-3)
-    near(log_odds(cosines=cosines[:4], searched=5_000) - start, 1.5, 1e-3)  # the last of fewer
+        lost = log_odds(weighed=weighed) - log_odds(weighed=weighed, searched=searched)
+        near(lost, 0.2 * (rank - 1), 1e-3)
+
+
+@example("ANSWER_MEDIUM", "ANSWER_HIGH")
+def levels_begin_at_30_and_65_hundredths() -> None:
+    levels = [answerability.level_of(score) for score in (0.29, 0.31, 0.64, 0.66)]
+    assert levels == ["low", "medium", "medium", "high"]
 
 
 # What a hit shows

@@ -119,11 +119,11 @@ def test_a_speaker_who_is_named_brings_beliefs_about_that_person_along(tmp_path:
         assert 'said by "Ana Miller", whom the question names' in hits["I took the early ferry"].why
         assert "about what the question names" in hits["She hates the ferry"].why
         memory.remember("They saw a glacier", name="theirs")
-        likely = memory.recall("What did Ana say of the glacier?").answerable
+        likely = memory.recall("What did Ana say of the glacier?").answerable_score
         memory.revise(
             "kref://default/theirs.fact", "They saw a glacier", entities=["glacier"]
         )  # said by nobody whom the question names
-        assert memory.recall("What did Ana say of the glacier?").answerable == pytest.approx(
+        assert memory.recall("What did Ana say of the glacier?").answerable_score == pytest.approx(
             likely, abs=0.02
         )
 

@@ -113,8 +113,9 @@ def test_an_answer_is_framed_with_its_sources(tmp_path: Path) -> None:
             ],
             extract=False,
         )
+        level = memory.recall("ferry").answerable_level
         made = memory.recall("ferry").framed()
-        assert made.startswith(HEAD)
+        assert made.startswith(f"{HEAD} Answerable from memory: {level}.\n")
         assert (
             '· exchange · current · trust: stated · said 2026-03-02T14:00:00Z · by "Ana" · from "kref://default/'
             in made

@@ -62,7 +62,7 @@ def test_a_phrase_that_nothing_holds_changes_nothing(tmp_path: Path) -> None:
         assert [(hit.kref, hit.score) for hit in plain.hits] == [
             (hit.kref, hit.score) for hit in quoted.hits
         ]
-        assert plain.answerable == quoted.answerable
+        assert plain.answerable_score == quoted.answerable_score
 
 
 def test_a_phrase_does_not_run_from_one_field_into_the_next(tmp_path: Path) -> None:

@@ -75,8 +75,8 @@ def test_nonsense_is_not_answerable_where_all_cosines_are_high(tmp_path: Path) -
         for number, text in enumerate(varied(30)):
             memory.remember(text, name=f"n{number}")
         memory.embed()
-        known = memory.recall(varied(30)[7]).answerable
-        unknown = memory.recall("zither quartet rehearsal").answerable
+        known = memory.recall(varied(30)[7]).answerable_score
+        unknown = memory.recall("zither quartet rehearsal").answerable_score
         assert unknown < 0.4 < 0.5 < known
 
 
@@ -86,9 +86,9 @@ def test_what_is_answered_by_words_alone_is_no_doubt(tmp_path: Path) -> None:
             memory.remember(f"entry {number} of the harbour log", name=f"n{number}")
         memory.remember("The ferry leaves from Bergen at midnight", name="ferry")
         assert (
-            memory.recall("when does the ferry leave Bergen").answerable
+            memory.recall("when does the ferry leave Bergen").answerable_score
             > 0.5
-            > memory.recall("zither quartet rehearsal log").answerable
+            > memory.recall("zither quartet rehearsal log").answerable_score
         )
 
 

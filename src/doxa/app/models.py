@@ -453,6 +453,13 @@ class _Asking:
         except LimitError as error:
             raise ModelError(error.message, next_step=error.next_step, model=self.name) from error
 
+    def embed_memories(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """The vectors of what is compared with questions."""
+        try:
+            return self._embedder.embed(texts)
+        except LimitError as error:
+            raise ModelError(error.message, next_step=error.next_step, model=self.name) from error
+
 
 class Interrupted(Exception):
     """Embedding cannot go on now, and no text is to blame; `Job.error` says why. Never leaves this

@@ -25,7 +25,10 @@ def json_text(value: object) -> str:
     import msgspec
 
     named = value._asdict() if isinstance(value, tuple) and hasattr(value, "_asdict") else value
-    return encoded(_with_times(msgspec.to_builtins(named, enc_hook=str)))
+    data = msgspec.to_builtins(named, enc_hook=str)
+    if isinstance(data, dict):  # internal to a result, not a part of its JSON
+        data = {name: part for name, part in data.items() if not str(name).startswith("_")}
+    return encoded(_with_times(data))
 
 
 def encoded(value: object) -> str:
@@ -99,8 +102,8 @@ def recall_text(answer: Any) -> str:
         )
         lines.append(f"    why: {one_line(hit.why)}")
     lines.append(
-        f"{len(answer.hits)} of {answer.searched} memories, {answer.mode}, {answer.answerable:.0%}"
-        " likely to hold the answer"
+        f"{len(answer.hits)} of {answer.searched} memories, {answer.mode}, answerable:"
+        f" {answer.answerable_level}"
         + (f", {answer.pending} not embedded yet" if answer.pending else "")
     )
     return "\n".join([*lines, *(f"note: {w}" for w in answer.warnings)])

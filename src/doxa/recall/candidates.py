@@ -21,6 +21,7 @@ from doxa.recall.fusion import fuse
 from doxa.recall.lanes import entities, graph, time
 from doxa.recall.lanes.calibration import Calibration
 from doxa.recall.lanes.meaning import cosines_of, without_centre
+from doxa.recall.lanes.noise import Noise
 from doxa.recall.lanes.phrases import phrase_postings
 from doxa.recall.lanes.time import TimeRange
 from doxa.recall.lanes.words import Coverage, read_postings
@@ -35,7 +36,8 @@ Rows = NDArray[np.int64]
 
 class PreparedQuery(NamedTuple):
     """A question as the lanes take it: its index terms and quoted phrases, its vector (None: no
-    meaning), the tokens of the speakers and the times that it names, and the lanes in use."""
+    meaning), the tokens of the speakers and the times that it names, the lanes in use, and the
+    noise of its language (None: not known)."""
 
     question: Question
     terms: list[str]
@@ -44,6 +46,7 @@ class PreparedQuery(NamedTuple):
     speakers: frozenset[int]
     times: tuple[TimeRange, ...]
     lanes: frozenset[str]
+    noise: Noise | None = None
 
 
 class CandidateSet:

@@ -33,8 +33,12 @@ FITTED = (
 )
 JUDGED = "set by judgement"
 LOGISTIC = (
-    "logistic regression, cross-validated by conversation, on the developers' parts of BEAM"
-    " (abstention) and LoCoMo (adversarial), rounded by hand"
+    "logistic regression over LoCoMo (adversarial questions, and those of other conversations),"
+    " BEAM (abstention) and the precision cases, each set left out in turn, rounded by hand"
+)
+SEPARATED = (
+    "chosen on the precision cases, StateBench, LoCoMo and BEAM (developers' parts), one setting"
+    " for all; the best of a grid on one half of the questions is about as good on the other"
 )
 UPDATES = "chosen on pairs of turns with paraphrased questions (`python -m bench updates`)"
 KUMIHO = "Kumiho, section 8"
@@ -82,7 +86,7 @@ PHRASE_CHARS_MAX: Annotated[
     Constant("text read for all phrases of a question, about 20 ms", "characters", COST),
 ] = 200_000
 
-# The lane of meaning (lanes/meaning.py, lanes/calibration.py)
+# The lane of meaning (lanes/meaning.py, lanes/calibration.py, lanes/noise.py)
 
 NEXT_MEANING: Annotated[
     float,
@@ -123,6 +127,15 @@ CENTRE_WEIGHT: Annotated[
         JUDGED,
     ),
 ] = 50
+
+NOISE_FAMILIAR: Annotated[
+    float,
+    Constant(
+        "spreads of English by which unrelated texts of a familiar language may lie nearer",
+        "spreads",
+        JUDGED,
+    ),
+] = 2.0
 
 # The vector index (vector_index.py)
 
@@ -273,24 +286,42 @@ UNIT_WORDS: Annotated[
 
 # What becomes of a ranking (threshold.py, diversity.py, rerank.py, engine.py)
 
-STRICT_DEVIATIONS: Annotated[
+STRICT_WORDS: Annotated[
+    float, Constant("evidence of full coverage of the question", "deviations", SEPARATED)
+] = 5.0
+STRICT_WORDS_UNFAMILIAR: Annotated[
     float,
-    Constant(
-        "standard deviations above the mean cosine that `strict` asks for", "deviations", JUDGED
-    ),
-] = 2.0
-STRICT_DEVIATIONS_FEW: Annotated[
-    float,
-    Constant(
-        "the same among few memories, where what is near lies farther away", "deviations", JUDGED
-    ),
+    Constant("the same in a language that the embedder does not know", "deviations", SEPARATED),
+] = 10.0
+STRICT_ENTITIES: Annotated[
+    float, Constant("evidence of the speaker or entity that is named", "deviations", SEPARATED)
 ] = 1.0
-STRICT_MEMORIES_FEW: Annotated[
-    int, Constant("memories below which they are few", "memories", JUDGED)
-] = 2_000
+STRICT_TIME: Annotated[
+    float, Constant("evidence of the time that is named", "deviations", SEPARATED)
+] = 4.0
+STRICT_LINK: Annotated[
+    float, Constant("evidence of a full share of the best hit's score", "deviations", JUDGED)
+] = 1.0
+STRICT_SHARE: Annotated[
+    float, Constant("share of the best evidence that a hit needs", "share", SEPARATED)
+] = 0.5
+STRICT_FLOOR: Annotated[
+    float, Constant("evidence below which no hit stands out", "deviations", SEPARATED)
+] = 1.8
+STRICT_MEMORIES: Annotated[
+    float,
+    Constant("memories among which the share of the best is enough", "memories", SEPARATED),
+] = 5.5
+STRICT_MEMORIES_LEAST: Annotated[
+    int, Constant("fewer memories count as so many", "memories", SEPARATED)
+] = 4
+STRICT_MEMORIES_MOST: Annotated[
+    int, Constant("more memories count as so many", "memories", SEPARATED)
+] = 30
 STRICT_COVERAGE: Annotated[
-    float, Constant("coverage of the question that is enough for `strict`", "coverage", JUDGED)
-] = 0.25
+    float,
+    Constant("coverage that a hit without a vector needs to stand out", "coverage", SEPARATED),
+] = 0.05
 SIBLING_COSINE: Annotated[
     float,
     Constant("cosine that a second revision of one item needs to stay", "cosine", JUDGED),
@@ -312,27 +343,36 @@ SPARE_HITS: Annotated[
 
 # Answerability (answerability.py)
 
-ANSWER_BIAS: Annotated[float, Constant("the constant term", "log odds", LOGISTIC)] = -0.1
+ANSWER_BIAS: Annotated[float, Constant("the constant term", "log odds", LOGISTIC)] = -2.1
+ANSWER_EVIDENCE: Annotated[
+    float, Constant("gain for a deviation of the best evidence", "log odds", LOGISTIC)
+] = 0.2
+ANSWER_DENSITY: Annotated[
+    float, Constant("gain for a deviation of the tenth best evidence", "log odds", LOGISTIC)
+] = 0.2
+ANSWER_RANK: Annotated[
+    int, Constant("rank of the hit whose evidence is read, at most", "rank", LOGISTIC)
+] = 10
+ANSWER_MEMORIES: Annotated[
+    int, Constant("the rank is one more for each so many memories", "memories", LOGISTIC)
+] = 40
 ANSWER_UNKNOWN: Annotated[
     float, Constant("loss for a term that no memory holds", "log odds", LOGISTIC)
-] = 0.5
-ANSWER_DENSITY: Annotated[
-    float, Constant("gain for a standard deviation of meaning", "log odds", LOGISTIC)
-] = 0.5
+] = 0.15
 ANSWER_NAMED: Annotated[
     float,
     Constant("gain for full coverage by the speaker who is named", "log odds", LOGISTIC),
-] = 2.0
+] = 4.0
 ANSWER_COVERED: Annotated[
     float,
     Constant("gain for full coverage where there are no vectors", "log odds", JUDGED),
-] = 3.0
-ANSWER_RANK: Annotated[
-    int, Constant("rank of the hit whose meaning is read, at most", "rank", LOGISTIC)
-] = 10
-ANSWER_MEMORIES: Annotated[
-    int, Constant("the rank is one more for each so many memories", "memories", JUDGED)
-] = 20
+] = 5.0
+ANSWER_MEDIUM: Annotated[
+    float, Constant("score from which an answer is reported as medium", "score", JUDGED)
+] = 0.3
+ANSWER_HIGH: Annotated[
+    float, Constant("score from which an answer is reported as high", "score", JUDGED)
+] = 0.65
 
 # What a hit shows (hits.py, budget.py, framing.py)
 

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from doxa.base.errors import ModelError
 from doxa.models.contract import Completer, Embedder, Reranker
 from doxa.recall import constants
-from doxa.recall.answerability import answerable
+from doxa.recall.answerability import Signals, level_of, score_of, signals_of
 from doxa.recall.budget import fit_budget
 from doxa.recall.candidates import CandidateSet, PreparedQuery, collect, scale_of
 from doxa.recall.diversity import deduplicate_sources, diversify, filter_siblings
@@ -39,6 +39,7 @@ from doxa.recall.fusion import LANES
 from doxa.recall.hits import Ranked, read_hits
 from doxa.recall.lanes.calibration import Calibrations
 from doxa.recall.lanes.entities import extract_speakers
+from doxa.recall.lanes.noise import Noise, Noises
 from doxa.recall.lanes.phrases import phrases_of
 from doxa.recall.lanes.time import named_times
 from doxa.recall.lanes.words import asked_terms
@@ -47,7 +48,7 @@ from doxa.recall.question import read_question
 from doxa.recall.ranking import hits_to_read, merge_expansion, promote_restatements, rank
 from doxa.recall.rerank import apply_reranker
 from doxa.recall.result import Recall
-from doxa.recall.threshold import above_threshold
+from doxa.recall.threshold import above_threshold, weigh
 from doxa.recall.types import HITS_DEFAULT, Ask, Hit, check_ask
 from doxa.recall.updates import asks_current_state
 from doxa.store import Reader, Store
@@ -76,7 +77,7 @@ class _Found(NamedTuple):
     mode: Literal["fulltext", "vector", "hybrid"]
     searched: int
     pending: int
-    answerable: float
+    signals: Signals | None
 
 
 class Recaller:
@@ -98,6 +99,7 @@ class Recaller:
         self._embedder, self._reranker, self._model = embedder, reranker, model
         self._indexes = IndexCache()
         self._calibrations = Calibrations()
+        self._noises = Noises()
         self._vectors: OrderedDict[tuple[str, str], Floats] = OrderedDict()
         # held while the arrays of an index are read: a question in another thread must not resize
         # them meanwhile
@@ -126,9 +128,7 @@ class Recaller:
             with self._store.read() as reader:
                 self._store.returned(reader, [hit.kref for hit in hits], context)
         if not hits:
-            warnings.append(
-                f"Nothing found among {found.searched} memories that the filters let through."
-            )
+            warnings.append(_nothing(ask, found.searched))
         return Recall(
             ask.text,
             tuple(hits),
@@ -138,7 +138,8 @@ class Recaller:
             tokens,
             tuple(warnings),
             _filters(ask),
-            found.answerable,
+            level_of(score_of(found.signals)),
+            found.signals,
         )
 
     def _search(
@@ -165,22 +166,22 @@ class Recaller:
             if not searched:
                 warnings += check_filters(reader, ask)
             candidates = [one for one in candidates if len(one.rows)]
-            ranked = rank(reader, candidates, ask)
+            scale = scale_of(candidates)
+            ranked = weigh(rank(reader, candidates, ask), candidates, scale)
+            signals = signals_of(candidates, ranked, searched=searched)
             for other in others:
                 more = [self._collect(reader, project, ask, other) for project in projects]
-                ranked = merge_expansion(ranked, rank(reader, more, ask))
+                found = weigh(rank(reader, more, ask), more, scale_of(more))
+                ranked = merge_expansion(ranked, found)
         if not ask.history and asks_current_state(plain):
             ranked = promote_restatements(reader, candidates, ranked, query.question.text)
-        scale = scale_of(candidates)
-        likely = answerable(candidates, ranked, scale, searched=searched)
         if ask.strict:
-            names = query.question.names
-            ranked = above_threshold(ranked, scale, names=names, searched=searched)
+            ranked = above_threshold(ranked, searched=searched)
         wanted = hits_to_read(ask)
         if ask.diversity:
             ranked = diversify(reader, ranked, strength=ask.diversity, wanted=wanted)
         hits = filter_siblings(deduplicate_sources(read_hits(reader, ranked[:wanted], ask=ask)))
-        return _Found(hits, _mode(candidates, query), searched, pending, likely)
+        return _Found(hits, _mode(candidates, query), searched, pending, signals)
 
     def recent(
         self,
@@ -214,37 +215,40 @@ class Recaller:
         self, reader: Reader, ask: Ask, text: str, speakers: frozenset[int], warnings: list[str]
     ) -> PreparedQuery:
         question = read_question(text)
-        vector = self._vector(reader, question.text, ask, warnings=warnings)
+        vector, noise = self._vector(reader, question.text, ask, warnings=warnings)
         terms = asked_terms(question.text) if "words" in ask.lanes else []
         times = named_times(question.text, reader.now) if "time" in ask.lanes else ()
         phrases = phrases_of(question.text) if terms else []
         return PreparedQuery(
-            question, terms, phrases, vector, speakers, times, frozenset(ask.lanes)
+            question, terms, phrases, vector, speakers, times, frozenset(ask.lanes), noise
         )
 
-    def _vector(self, reader: Reader, text: str, ask: Ask, *, warnings: list[str]) -> Floats | None:
+    def _vector(
+        self, reader: Reader, text: str, ask: Ask, *, warnings: list[str]
+    ) -> tuple[Floats | None, Noise | None]:
+        """The vector of a question and the noise of its language."""
         if "meaning" not in ask.lanes:
-            return None
+            return None, None
         embedder, warning = self._embedder(reader.embedder_name(), reader.embedder_next())
         if warning:
             warnings.append(warning)
         if embedder is None:
-            return None
+            return None, None
         key = embedder.name, text
         known = self._vectors.get(key)
         if known is not None:
-            return known
+            return known, self._noises.of(embedder, text, known)
         try:
             vector: Floats = embedder.embed([text])[0]
         except ModelError as error:
             warnings.append(
                 f"Meaning search failed, this answer is by words alone: {error.message}"
             )
-            return None
+            return None, None
         self._vectors[key] = vector
         if len(self._vectors) > _QUERY_CACHE:
             self._vectors.popitem(last=False)
-        return vector
+        return vector, self._noises.of(embedder, text, vector)
 
     def _collect(
         self, reader: Reader, project: ProjectIndex, ask: Ask, query: PreparedQuery
@@ -259,6 +263,15 @@ class Recaller:
             wanted=hits_to_read(ask),
             apply_policies=ask.as_of is None,
         )
+
+
+def _nothing(ask: Ask, searched: int) -> str:
+    if ask.strict and searched:
+        return (
+            f"Nothing stands out among {searched} memories that the filters let through; without"
+            " strict the nearest are returned."
+        )
+    return f"Nothing found among {searched} memories that the filters let through."
 
 
 def _newest(

@@ -25,11 +25,12 @@ QUOTE = "> "
 _BREAKS = re.compile("\n+")
 
 
-def framed(hits: Sequence[Hit], tokens_max: int | None) -> str:
+def framed(hits: Sequence[Hit], tokens_max: int | None, *, level: str = "") -> str:
     """Write the hits as one text of at most `tokens_max` tokens: hits while they fit, the first
-    that does not fit cut. Empty if not even the head fits."""
+    that does not fit cut. Empty if not even the head fits. `level` says whether memory probably
+    holds the answer."""
     chars_max = None if tokens_max is None else tokens_max * constants.CHARS_PER_TOKEN
-    text = HEAD if hits else NONE
+    text = HEAD + (f" Answerable from memory: {level}." if level else "") if hits else NONE
     if chars_max is not None and len(text) > chars_max:
         return ""
     for number, hit in enumerate(hits, 1):

@@ -66,6 +66,7 @@ class Ranked(NamedTuple):
     postings: list[Posting]
     restates: str = ""  # the turn above which it was placed, because it restates it
     field: int = 0  # the part of the field by which meaning found it
+    evidence: float | None = None  # what speaks for it (threshold.py); None where it has no vector
 
 
 def read_hits(reader: Reader, ranked: list[Ranked], *, ask: Ask) -> list[Hit]:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal, cast
 
 from doxa.base.errors import InputError
+from doxa.recall.answerability import Level, Signals, score_of
 from doxa.recall.framing import framed
 from doxa.recall.rerank import in_chosen_order
 from doxa.recall.types import Hit, check_budget
@@ -16,7 +18,8 @@ from doxa.recall.types import Hit, check_budget
 class Recall:
     """The answer. `mode` names the lanes that ran (fulltext, vector, hybrid); `searched` is how
     many memories pass the filters; `warnings` report what failed or is not ready; `pending` is how
-    many memories have no vectors yet; `answerable` is how likely memory holds the answer."""
+    many memories have no vectors yet; `answerable_level` estimates whether memory holds the
+    answer: low, medium or high."""
 
     query: str
     hits: tuple[Hit, ...]
@@ -26,13 +29,37 @@ class Recall:
     tokens: int
     warnings: tuple[str, ...] = ()
     filters: Mapping[str, object] = field(default_factory=dict)
-    answerable: float = 0.0
+    answerable_level: Level = "low"
+    _signals: Signals | None = field(default=None, repr=False)
+
+    @property
+    def answerable_signals(self) -> Signals | None:
+        """What `answerable_score` is made of; None if nothing was found."""
+        return self._signals
+
+    @property
+    def answerable_score(self) -> float:
+        """What `answerable_level` is read from. It orders questions of one memory; it is not a
+        probability."""
+        return score_of(self._signals)
+
+    @property
+    def answerable(self) -> float:
+        """Deprecated: the former name of `answerable_score`."""
+        warnings.warn(
+            "Recall.answerable is deprecated, since it is not a probability; use answerable_level"
+            " or answerable_score",
+            DeprecationWarning,
+            stacklevel=2,
+        )
+        return self.answerable_score
 
     def framed(self, tokens_max: int | None = None) -> str:
-        """Return the hits as one text for a reader: each with address, status, trust, time and
-        source, its text quoted as data. Never more than `tokens_max` tokens of four characters."""
+        """Return the hits as one text for a reader: the level of answerability, and each hit with
+        address, status, trust, time and source, its text quoted as data. Never more than
+        `tokens_max` tokens of four characters."""
         check_budget(tokens_max)
-        return framed(self.hits, tokens_max)
+        return framed(self.hits, tokens_max, level=self.answerable_level)
 
     def chosen(self, krefs: Sequence[str]) -> Recall:
         """Return the answer with the chosen hits only, in that order: the choice of the agent's own

@@ -29,7 +29,12 @@ TOOLS = (
             ToolArgument("history"),
             ToolArgument("as_of", schema={"description": "ISO 8601: what memory believed then"}),
             ToolArgument("valid_at", schema={"description": "only what holds then"}),
-            ToolArgument("strict", schema={"description": "only what stands out"}),
+            ToolArgument(
+                "strict",
+                default=True,
+                schema={"description": "false: the nearest as well, up to the limit"},
+                reason="what does not bear on the question misleads a model",
+            ),
             ToolArgument("order", schema={"enum": ["score", "time"]}),
             ToolArgument(
                 "rerank",

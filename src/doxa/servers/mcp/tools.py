@@ -182,7 +182,7 @@ def _recall(session: Session, args: Any) -> tuple[str, dict[str, Any]]:
         *(f"note: {warning}" for warning in answer.warnings),
     ]
     if (
-        answer.mode != "fulltext" and answer.answerable < _DOUBTFUL
+        answer.mode != "fulltext" and answer.answerable_level == "low"
     ):  # words alone say too little of it to judge by
         lines.append(
             "note: memory may well not hold the answer: consider saying that you do not know."
@@ -208,7 +208,7 @@ def _recall(session: Session, args: Any) -> tuple[str, dict[str, Any]]:
         "mode": answer.mode,
         "searched": answer.searched,
         "pending": answer.pending,
-        "answerable": round(answer.answerable, 3),
+        "answerable_level": answer.answerable_level,
         "warnings": list(answer.warnings),
     }
     return "\n".join(lines), result
@@ -420,7 +420,6 @@ def _sendable(value: Any) -> Any:
 
 
 _TIMES = frozenset(("time", "created", "since", "until", "valid_from", "valid_until", "recorded"))
-_DOUBTFUL = 0.3
 _CALLS: dict[str, Any] = {
     "memory_recall": _recall,
     "memory_remember": _remember,
