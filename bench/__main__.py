@@ -27,6 +27,7 @@ from bench import (
     results,
     sensitivity,
     speed,
+    talk,
     tck,
     updates,
 )
@@ -48,6 +49,7 @@ _RECORDED = (
     "embedding",
     "ablation",
     "sensitivity",
+    "talk",
 )
 _PARTS: dict[str, Sequence[str]] = {"persistence": tuple(persistence.PARTS), "agm": agm.PARTS}
 
@@ -185,6 +187,8 @@ def _run(options: argparse.Namespace, embedder: Embedder | None) -> Report:
             sizes=options.sizes,
             python=options.peers,
         )
+    if options.command == "talk":
+        return talk.run(embedder, seed=options.seed)
     if options.command == "embedding":
         return embedding.run(options.data, embedder, seed=options.seed, quick=options.quick)
     return speed.run(
@@ -222,13 +226,14 @@ def _parser() -> argparse.ArgumentParser:
         "embedding",
         "ablation",
         "sensitivity",
+        "talk",
         "all",
     ):
         command = commands.add_parser(name)
         command.add_argument(
             "--data",
             type=Path,
-            required=name not in ("speed", "embedding"),
+            required=name not in ("speed", "embedding", "talk"),
             help="the data set's file or folder",
         )
         command.add_argument("--seed", type=int, default=SEED)

@@ -2,7 +2,7 @@
 
     find the projects -> bring their indexes up to date -> prepare the query (and its expansions)
     -> filter rows -> collect candidates by every lane -> fuse; add links, mentioned times and
-    policies; fuse -> promote restatements -> threshold, diversity -> read the hits from the store
+    policies; fuse -> promote updates -> threshold, diversity -> read the hits from the store
     -> remove duplicates -> rerank -> order, budget
 
 Eligibility is decided before anything is ranked: a row that is not eligible has no value in any
@@ -44,7 +44,7 @@ from doxa.recall.lanes.time import named_times
 from doxa.recall.lanes.words import asked_terms
 from doxa.recall.project_index import IndexCache, ProjectIndex
 from doxa.recall.question import read_question
-from doxa.recall.ranking import hits_to_read, merge_expansion, promote_restatements, rank
+from doxa.recall.ranking import hits_to_read, merge_expansion, promote_updates, rank
 from doxa.recall.rerank import apply_reranker
 from doxa.recall.result import Recall
 from doxa.recall.threshold import above_threshold
@@ -170,7 +170,7 @@ class Recaller:
                 more = [self._collect(reader, project, ask, other) for project in projects]
                 ranked = merge_expansion(ranked, rank(reader, more, ask))
         if not ask.history and asks_current_state(plain):
-            ranked = promote_restatements(reader, candidates, ranked, query.question.text)
+            ranked = promote_updates(reader, candidates, ranked, query.question.text)
         scale = scale_of(candidates)
         likely = answerable(candidates, ranked, scale, searched=searched)
         if ask.strict:

@@ -64,7 +64,8 @@ class Ranked(NamedTuple):
     score: float
     lanes: Mapping[str, float | None]  # meaning is None where there is no vector
     postings: list[Posting]
-    restates: str = ""  # the turn above which it was placed, because it restates it
+    updates: str = ""  # the turn that it may update
+    revised: bool = False  # a belief from it superseded one from that turn
     field: int = 0  # the part of the field by which meaning found it
 
 
@@ -196,8 +197,8 @@ def _why(reader: Reader, node: Node, item: Ranked) -> str:
         parts.append("linked with better hits")
     if lane["policy"] < 1:
         parts.append(f"faded to {lane['policy']:.0%} by its policy")
-    if item.restates:
-        parts.append(f"said later and otherwise than {item.restates}, so placed above it")
+    if item.updates:
+        parts.append(f"{'updates' if item.revised else 'may update'} {item.updates}")
     return "; ".join(filter(None, parts)) or "best of what the filters let through"
 
 

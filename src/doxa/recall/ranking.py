@@ -1,4 +1,4 @@
-"""The ranking of the candidates of all projects: fused, linked, dated, restatements moved up."""
+"""The ranking of the candidates of all projects: fused, linked, dated, updates and the newest of ties moved up."""
 
 from __future__ import annotations
 
@@ -13,13 +13,27 @@ from doxa.recall.lanes import graph, time
 from doxa.recall.lanes.words import term_weights
 from doxa.recall.types import Ask
 from doxa.recall.updates import RankedTurn, reorder
-from doxa.store import Reader, int64_array
+from doxa.store import Reader, int64_array, unpack_vectors, vector_id
 
 # What a person said about their own affairs: an assistant's answer states nothing for them.
-_TURNS = """
-SELECT id, props ->> '$.kref', props ->> '$.text' FROM node
-WHERE id IN carray(?) AND props ->> '$.kind' = 'exchange'
-  AND props ->> '$.role' IN ('user', 'person')
+_TEXTS = """
+SELECT id, props ->> '$.kref', coalesce(props ->> '$.text', props ->> '$.summary'),
+  props ->> '$.kind' = 'exchange' AND props ->> '$.role' IN ('user', 'person')
+FROM node WHERE id IN carray(?)
+"""
+# Turns (later, earlier) from which beliefs were derived, where the belief of the one superseded that
+# of the other, directly or not.
+_REVISED = """
+WITH RECURSIVE made(turn, revision) AS (
+  SELECT dst, src FROM edge WHERE dst IN carray(?) AND type = 'DERIVED_FROM'
+), reached(turn, revision) AS (
+  SELECT turn, revision FROM made
+  UNION
+  SELECT reached.turn, s.dst FROM reached
+  JOIN edge s ON s.src = reached.revision AND s.type = 'SUPERSEDES'
+)
+SELECT DISTINCT reached.turn, made.turn FROM reached
+JOIN made ON made.revision = reached.revision AND made.turn != reached.turn
 """
 
 Floats = NDArray[np.float32]
@@ -75,34 +89,41 @@ def merge_expansion(ranked: list[Ranked], others: list[Ranked]) -> list[Ranked]:
     return sorted(merged.values(), key=lambda item: -item.score)
 
 
-def promote_restatements(
+def promote_updates(
     reader: Reader, candidates: list[CandidateSet], ranked: list[Ranked], question: str
 ) -> list[Ranked]:
-    """Place each turn that restates another just above it, with that turn's score."""
-    weights = term_weights([(one.postings, one.population) for one in candidates])
+    """Place each turn that may update another just above it, with that turn's score; of hits that
+    differ in a value only, the newest first."""
     best = ranked[: constants.UPDATE_HITS]
-    nodes = [int(item.project["node"][item.row]) for item in best]
-    least = constants.UPDATE_OVERLAP_CHANGED * sum(weights.values())
-    able = [
-        node
-        for node, weight in zip(nodes, _shared_weights(candidates, best, weights), strict=True)
-        if weight >= least > 0
-    ]
-    if len(able) < 2:
+    if len(best) < 2:
         return ranked
-    texts = {node: (kref, text) for node, kref, text in reader.rows(_TURNS, (int64_array(able),))}
+    weights = term_weights([(one.postings, one.population) for one in candidates])
+    nodes = [int(item.project["node"][item.row]) for item in best]
+    read = {row[0]: row[1:] for row in reader.rows(_TEXTS, (int64_array(nodes),))}
+    least = constants.UPDATE_TOPIC * sum(weights.values())
+    held = _shared_weights(candidates, best, weights)
     turns = []
-    for item, node in zip(best, nodes, strict=True):
+    for item, node, weight in zip(best, nodes, held, strict=True):
+        _, text, states = read.get(node, ("", "", 0))
         project, row = item.project, item.row
-        by = (project.scope, int(project["speaker"][row])) if node in texts else None
-        turns.append(RankedTurn(by, (int(project["time"][row]), row), texts.get(node, ("", ""))[1]))
-    moved = [
-        best[place]
-        if above is None
-        else best[place]._replace(score=best[above].score, restates=texts[nodes[above]][0])
-        for place, above in reorder(question, weights, turns)
-    ]
-    return moved + ranked[constants.UPDATE_HITS :]
+        by = project.scope, int(project["speaker"][row])
+        time = int(project["time"][row]), row
+        turns.append(RankedTurn(by, time, text or "", item.score, bool(states) and weight >= least))
+    place_of = {node: place for place, node in enumerate(nodes)}
+    revised = frozenset(
+        (place_of[later], place_of[earlier])
+        for later, earlier in reader.rows(_REVISED, (int64_array(nodes),))
+    )
+    alike = _likeness(reader, candidates, best)
+    placed = []
+    for one in reorder(question, weights, turns, alike, revised):
+        item = best[one.place]._replace(score=best[one.level].score)
+        if one.updates is not None:
+            item = item._replace(
+                updates=read[nodes[one.updates]][0], revised=(one.place, one.updates) in revised
+            )
+        placed.append(item)
+    return placed + ranked[constants.UPDATE_HITS :]
 
 
 def _token(reader: Reader, text: str) -> int:
@@ -181,6 +202,27 @@ def _add_policy_scores(
         node = int(one.project["node"][row[i]])
         one.lanes["policy"][i - starts[owner[i]]] = reader.score_of(node)
     return True
+
+
+def _likeness(
+    reader: Reader, candidates: list[CandidateSet], items: list[Ranked]
+) -> list[list[float | None]]:
+    """How much nearer each two items of one project are than its memories on average, in standard
+    deviations of the cosines between them; None where one has no vector."""
+    found: list[list[float | None]] = [[None] * len(items) for _ in items]
+    for one in candidates:
+        own = {item.row: place for place, item in enumerate(items) if item.project is one.project}
+        asked = int64_array([vector_id(one.project.scope, row) for row in own])
+        sql = "SELECT v.doc, v.data FROM carray(?) f CROSS JOIN vector v ON v.id = f.value"
+        rows = reader.rows(sql, (asked,)) if own and one.average is not None else []
+        if not rows:
+            continue
+        vectors = unpack_vectors([row[1] for row in rows])
+        apart = (vectors @ vectors.T - one.calibration.mean) / one.calibration.spread
+        for i, (doc, _) in enumerate(rows):
+            for j, (other, _) in enumerate(rows):
+                found[own[doc]][own[other]] = float(apart[i, j])
+    return found
 
 
 def _shared_weights(
