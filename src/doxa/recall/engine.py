@@ -170,7 +170,7 @@ class Recaller:
                 more = [self._collect(reader, project, ask, other) for project in projects]
                 ranked = merge_expansion(ranked, rank(reader, more, ask))
         if not ask.history and asks_current_state(plain):
-            ranked = promote_updates(reader, candidates, ranked, query.question.text)
+            ranked = promote_updates(reader, candidates, ranked, ask.text)
         scale = scale_of(candidates)
         likely = answerable(candidates, ranked, scale, searched=searched)
         if ask.strict:

@@ -8,8 +8,8 @@
     asserted   False for a question, a wish or plan, the past, and an addition ("I also speak ..."):
                none of these replaces a value
 
-Words are English; numbers, dates in digits and codes are read in any language. A value in code is
-ignored.
+Words are English; numbers, dates in digits and codes are read in any language. A value in code or in
+quotation marks is not stated.
 """
 
 from __future__ import annotations
@@ -43,6 +43,7 @@ _TOKEN = re.compile(
 )
 _TITLES = frozenset("mr mrs ms dr prof st".split())
 _CODE = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
+_QUOTED = re.compile(r"[\"“«][^\"“”«»\n]{1,400}[\"”»]")
 _WORD_OF_CODE = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*-\d+")
 _CHANGES = re.compile(
     r"now|newly?|newest|recent(?:ly)?|latest|lately|current(?:ly)?|instead|longer|anymore|actually"
@@ -51,7 +52,7 @@ _CHANGES = re.compile(
     r"|increas\w+|decreas\w+|reduc\w+|drop\w*|fell|fallen|lower\w*|improv\w+|boost\w*|bump\w*"
     r"|extend\w*|shorten\w*|reach\w*|adjust\w*|revis\w+|already|total|nowadays"
 )
-_FIRST = frozenset("i my mine me we our ours us myself".split())
+_FIRST = frozenset("i my mine me we our ours us myself let".split())
 _THIRD = frozenset("he she his her hers him they their them".split())
 _PERSONS = frozenset(
     "mother father mum mom dad parents sister brother son daughter wife husband partner boyfriend"
@@ -64,11 +65,11 @@ _PLANS = frozenset(
     "might would could should if maybe perhaps possibly want wants wanted hope hopes hoping plan"
     " plans planned planning goal goals target targets aim aims aiming wish consider considering"
     " thinking think suppose suggested propose proposed imagine dream unless whether"
-    " almost nearly estimate estimated expected achieve never".split()
+    " almost nearly estimate estimated expected achieve never d".split()
 )
 _PAST = frozenset(
-    "originally initially previously formerly earlier back used ago once former old previous"
-    " was were had".split()
+    "originally initially previously formerly earlier before back used ago once former old"
+    " previous was were had".split()
 )
 _MORE = frozenset("also another additional too besides both".split())
 # what is done again and again: one doing replaces no other
@@ -89,6 +90,7 @@ _NO_UNITS = frozenset(
     "behind near without within per plus next among around along via like because instead whole"
     " sharp including please".split()
 )
+_PAUSES = frozenset((*",;:()", "and", "but", "because", "so", "while"))
 _ARTICLES = frozenset("the a an".split())
 _FILLERS = frozenset(
     "thing things lot bit really just still even well yes okay ok please thanks thank great good"
@@ -97,8 +99,9 @@ _FILLERS = frozenset(
 
 
 class Slot(NamedTuple):
-    """One stated value and what it is stated of. `near`, `names` and `persons` are stems;
-    `lead` is the word that introduces the value."""
+    """One stated value and what it is stated of. `near`, `names` and `persons` are stems,
+    `before` those before the value in order, `past` those of words in -ed; `lead` is the word that
+    introduces the value, `own` whether its clause says I or we, `pronoun` he, she or they."""
 
     kind: str
     value: str
@@ -106,6 +109,8 @@ class Slot(NamedTuple):
     near: frozenset[str]
     names: frozenset[str]
     persons: frozenset[str]
+    before: tuple[str, ...]
+    past: frozenset[str]
     lead: str
     own: bool
     pronoun: bool
@@ -124,6 +129,7 @@ def read_slots(text: str) -> list[Slot]:
     """Return the values that a text states, in order."""
     text = text[:RESTATED_CHARS_READ]
     prose = _CODE.sub("\n", text) if "```" in text else text
+    prose = _QUOTED.sub(" ", prose)
     found: list[Slot] = []
     for sentence, asks in _sentences(_TOKEN.findall(prose)):
         found += _read_sentence(sentence, asks=asks)
@@ -166,8 +172,7 @@ def _read_sentence(tokens: list[str], *, asks: bool) -> list[Slot]:
         return []
     stems = [_content(word) if word[0].isalpha() else "" for word in plain]
     named = _name_places(tokens, plain)
-    pauses = [place for place, token in enumerate(tokens) if token in ",;:()"]
-    own = not _FIRST.isdisjoint(plain)
+    pauses = [place for place, word in enumerate(plain) if word in _PAUSES]
     found = []
     for first, last, kind, value in values:
         if kind == "name" and _is_addressed(plain, first, last):
@@ -180,8 +185,13 @@ def _read_sentence(tokens: list[str], *, asks: bool) -> list[Slot]:
         clause_from = max((pause + 1 for pause in pauses if pause < first), default=0)
         clause_to = min((pause for pause in pauses if pause > last), default=len(tokens))
         clause = [place for place in around if clause_from <= place < clause_to]
+        own = any(plain[place] in _FIRST for place in clause)
         before = [place for place in around if first - constants.PLAN_WORDS <= place < first]
-        names = frozenset(stems[place] for place in around if place in named and stems[place])
+        names = frozenset(
+            stems[place]
+            for place in around
+            if place in named and stems[place] and not tokens[place].isupper()
+        )
         found.append(
             Slot(
                 kind,
@@ -190,6 +200,12 @@ def _read_sentence(tokens: list[str], *, asks: bool) -> list[Slot]:
                 frozenset(stems[place] for place in around if stems[place]),
                 names,
                 frozenset(stems[place] for place in clause if plain[place] in _PERSONS),
+                tuple(
+                    stems[place]
+                    for place in clause
+                    if place < first and stems[place] and not _is_date(plain[place])
+                ),
+                frozenset(stems[place] for place in around if _is_past(plain[place])),
                 _lead(plain, first),
                 own,
                 not own and any(plain[place] in _THIRD for place in clause),
@@ -202,6 +218,10 @@ def _read_sentence(tokens: list[str], *, asks: bool) -> list[Slot]:
             )
         )
     return found
+
+
+def _is_past(word: str) -> bool:
+    return word.endswith("ed") and len(word) > 4
 
 
 def _is_addressed(plain: Sequence[str], first: int, last: int) -> bool:
@@ -244,7 +264,8 @@ def _values(tokens: list[str], plain: list[str]) -> list[tuple[int, int, str, st
             last = place
             while last + 1 in named:
                 last += 1
-            found.append((place, last, "name", " ".join(plain[place : last + 1])))
+            if last:  # a single first word may be any
+                found.append((place, last, "name", " ".join(plain[place : last + 1])))
             place = last
         elif _WORD_OF_CODE.fullmatch(word):
             found.append((place, place, "code", word))
@@ -252,7 +273,9 @@ def _values(tokens: list[str], plain: list[str]) -> list[tuple[int, int, str, st
             if _is_date(word):
                 found += [(place, place, kind, value) for kind, value in _date(plain, place)]
             elif word in _NUMBERS and not (word == "one" or _month_after(plain[place + 1 :])):
-                found.append((place, place, "number", _NUMBERS[word]))
+                hour = plain[max(0, place - 1) : place] == ["at"] and _is_hour(_NUMBERS[word])
+                clock = hour and not _units(plain[place + 1 : place + 4])
+                found.append((place, place, "clock" if clock else "number", _NUMBERS[word]))
         elif len(word) > 1 or word.isdigit():
             found += [(place, place, kind, value) for kind, value in _number(plain, place)]
         place += 1
@@ -287,6 +310,8 @@ def _number(tokens: Sequence[str], place: int) -> list[tuple[str, str]]:
             if after and after[0][0] in "ap" and after[0] in ("am", "pm", "a", "p")
             else ""
         )
+    elif before == "at" and _is_hour(value) and not _units(after):
+        kind = "clock"
     elif value.count("-") == 2 or value.count("/") == 2:
         kind = "date"
     elif value.count(".") > 1 or before == "v":
@@ -294,6 +319,10 @@ def _number(tokens: Sequence[str], place: int) -> list[tuple[str, str]]:
     else:
         kind = "number"
     return [(kind, value)]
+
+
+def _is_hour(value: str) -> bool:
+    return value.isdigit() and int(value) <= 24
 
 
 def _month_after(after: Sequence[str]) -> bool:

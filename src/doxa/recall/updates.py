@@ -81,10 +81,11 @@ class Placed(NamedTuple):
 
 
 class Topic(NamedTuple):
-    """What a question asks about: the weights of its terms and their sum, the terms that are names,
-    and the kinds of value asked for (none: all)."""
+    """What a question asks about: the weights of its terms, of its other words, the sum of the
+    former, the terms that are names, and the kinds of value asked for (none: all)."""
 
     weights: Mapping[str, float]
+    others: Mapping[str, float]
     mass: float
     names: frozenset[str]
     kinds: frozenset[str]
@@ -181,8 +182,10 @@ def read_topic(question: str, weights: Mapping[str, float]) -> Topic:
     names = frozenset(term for name in _NAME.findall(text) for term in terms(name))
     kinds = _KINDS.get(asked.pop(), frozenset()) if len(asked) == 1 else frozenset()
     measures = {stem(word) for word in _HOW.findall(text.casefold())}  # how much, how long
-    weights = {term: weight for term, weight in weights.items() if term not in measures}
-    return Topic(weights, sum(weights.values()), names & weights.keys(), kinds)
+    mean = sum(weights.values()) / max(1, len(weights))
+    others = dict.fromkeys(set(terms(text)) - weights.keys(), mean)  # words about the talk, speakers
+    weights = {term: weights[term] for term in weights.keys() - measures}
+    return Topic(weights, others, sum(weights.values()), names & weights.keys(), kinds)
 
 
 def may_update(later: Reading, earlier: Reading, topic: Topic, *, least: float) -> bool:
@@ -213,21 +216,19 @@ def _is_replaced(
 def _is_asked(old: Slot, new: Slot, later: Reading, topic: Topic) -> bool:
     """Whether the question asks for just this value: its words are around both, and what it names
     is not missing from the later turn. A value that the question contains is not asked for."""
-    asked = topic.weights.keys()
-    if asked & {*terms(old.value), *terms(new.value)}:
+    weights = {**topic.others, **topic.weights}
+    asked = weights.keys()
+    if asked & ({*terms(old.value)} ^ {*terms(new.value)}):
         return False
     around = asked & old.near
     missing = around - later.terms
     if missing & topic.names:
         return False
-    weight = sum(topic.weights[term] for term in around)
     most = constants.UPDATE_MISSING_CHANGED if new.changed else constants.UPDATE_MISSING
-    return (
-        sum(topic.weights[term] for term in missing) <= most * weight
-        and sum(topic.weights[term] for term in around & new.near)
-        >= constants.UPDATE_TOPIC * topic.mass
-        > 0
-    )
+    if sum(weights[term] for term in missing) > most * sum(weights[term] for term in around):
+        return False
+    both = sum(topic.weights.get(term, 0.0) for term in around & new.near)
+    return both >= constants.UPDATE_TOPIC * topic.mass > 0
 
 
 def _of_one_type(old: Slot, new: Slot) -> bool:
@@ -238,7 +239,8 @@ def _of_one_type(old: Slot, new: Slot) -> bool:
         return False
     if new.kind == "name":
         both_places = new.changed and {old.lead, new.lead} <= _PLACES
-        return bool(new.lead) and (new.lead == old.lead or both_places)
+        one_head = not set(old.value.split()).isdisjoint(new.value.split())  # Hotel, Professor
+        return new.lead == old.lead or both_places or one_head
     if new.kind != "number" or old.units & new.units or not (old.units or new.units):
         return True
     return bool(
@@ -247,9 +249,12 @@ def _of_one_type(old: Slot, new: Slot) -> bool:
 
 
 def _of_one_subject(old: Slot, new: Slot, later: Reading, earlier: Reading) -> bool:
-    """Whether two values belong to one person or thing, as far as pronouns, persons and names say.
-    "She" may be anybody whom the earlier turn names."""
-    if new.persons - old.persons:
+    """Whether two values belong to one person or thing, as far as pronouns, persons, names and the
+    words before what both share say. "She" may be anybody whom the earlier turn names. A past
+    tense of what the earlier turn states in the present is about the past."""
+    if new.persons - old.persons or (new.past - old.past) & old.near and not new.changed:
+        return False
+    if not (old.own or new.own) and _subject(old, new) and _subject(new, old):
         return False
     if (old.persons - later.terms) and not new.pronoun:
         return False
@@ -258,6 +263,14 @@ def _of_one_subject(old: Slot, new: Slot, later: Reading, earlier: Reading) -> b
     if new.own and not old.own:
         return not (old.pronoun or old.names - later.terms)
     return True
+
+
+def _subject(slot: Slot, other: Slot) -> list[str]:
+    """The content words before the first that the other has as well: of "the mail relay listens on
+    port 2525" and "the search API listens on port 9200" mail and relay."""
+    place = next((i for i, word in enumerate(slot.before) if word in other.near), 0)
+    shared_name = place and slot.before[place] in slot.names
+    return [] if shared_name else list(slot.before[:place])
 
 
 def _is_tie(later: RankedTurn, earlier: RankedTurn, topic: Topic) -> bool:
