@@ -275,6 +275,19 @@ PLAN_WORDS: Annotated[
 UNIT_WORDS: Annotated[
     int, Constant("words after a number that can be its unit", "words", UPDATES)
 ] = 3
+IDLE_HITS: Annotated[
+    int, Constant("best hits of which it is read whether they state something", "hits", COST)
+] = 40
+IDLE_LOSS: Annotated[
+    float,
+    Constant("share of its score that a turn loses that only asks or thanks", "share", FITTED),
+] = 0.25
+IDLE_WORDS: Annotated[
+    int, Constant("content words of a bare acknowledgement, at most", "words", FITTED)
+] = 2
+ASKING_WORDS: Annotated[
+    int, Constant("words of a question without a question word, at most", "words", JUDGED)
+] = 6
 TIE_SCORE: Annotated[
     float, Constant("least score of the later of two equal but for a value", "share", UPDATES)
 ] = 0.7
@@ -317,6 +330,10 @@ RERANK_FUSED: Annotated[
 CLIENT_HITS: Annotated[
     int, Constant("times as many hits for an agent that chooses itself", "factor", JUDGED)
 ] = 3
+RANKED_HITS: Annotated[
+    int,
+    Constant("hits ranked whatever the limit, so that the first are the same", "hits", COST),
+] = 60
 SPARE_HITS: Annotated[
     int,
     Constant("hits read beyond the limit, since duplicates are removed later", "hits", JUDGED),

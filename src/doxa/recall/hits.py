@@ -66,6 +66,7 @@ class Ranked(NamedTuple):
     postings: list[Posting]
     updates: str = ""  # the turn that it may update
     revised: bool = False  # a belief from it superseded one from that turn
+    idle: bool = False  # a turn that only asks or acknowledges
     field: int = 0  # the part of the field by which meaning found it
 
 
@@ -197,6 +198,8 @@ def _why(reader: Reader, node: Node, item: Ranked) -> str:
         parts.append("linked with better hits")
     if lane["policy"] < 1:
         parts.append(f"faded to {lane['policy']:.0%} by its policy")
+    if item.idle:
+        parts.append("only asks or acknowledges")
     if item.updates:
         parts.append(f"{'updates' if item.revised else 'may update'} {item.updates}")
     return "; ".join(filter(None, parts)) or "best of what the filters let through"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -11,13 +13,15 @@ from doxa.recall.fusion import LANES
 from doxa.recall.hits import Ranked
 from doxa.recall.lanes import graph, time
 from doxa.recall.lanes.words import term_weights
+from doxa.recall.slots import states_nothing
 from doxa.recall.types import Ask
 from doxa.recall.updates import RankedTurn, reorder
 from doxa.store import Reader, int64_array, unpack_vectors, vector_id
 
 # What a person said about their own affairs: an assistant's answer states nothing for them.
 _TEXTS = """
-SELECT id, props ->> '$.kref', coalesce(props ->> '$.text', props ->> '$.summary'),
+SELECT id, props ->> '$.kref', coalesce(props ->> '$.text', props ->> '$.summary', ''),
+  props ->> '$.kind' = 'exchange',
   props ->> '$.kind' = 'exchange' AND props ->> '$.role' IN ('user', 'person')
 FROM node WHERE id IN carray(?)
 """
@@ -49,7 +53,7 @@ def hits_to_read(ask: Ask) -> int:
 
 
 def rank(reader: Reader, candidates: list[CandidateSet], ask: Ask) -> list[Ranked]:
-    """Fuse the candidates of all projects; the best first, ties by age."""
+    """Fuse the candidates of all projects; the best first, of equal scores the newest."""
     if not candidates:
         return []
     exchange = _token(reader, "kind:exchange")
@@ -72,7 +76,21 @@ def rank(reader: Reader, candidates: list[CandidateSet], ask: Ask) -> list[Ranke
     dated = _add_mentioned_times(reader, candidates, scores)
     if _add_policy_scores(reader, candidates, scores, ask) or dated:
         scores = fused()
-    return _ranked(candidates, scores, max(hits_to_read(ask), constants.UPDATE_HITS))
+    ranked = _ranked(candidates, scores, max(hits_to_read(ask), constants.RANKED_HITS))
+    return ranked if candidates[0].query.question.statement else _lower_idle(reader, ranked)
+
+
+def _lower_idle(reader: Reader, ranked: list[Ranked]) -> list[Ranked]:
+    """Take IDLE_LOSS of their score from those of the best turns that only ask or acknowledge."""
+    best = ranked[: constants.IDLE_HITS]
+    texts = _texts(reader, best)
+    lowered = [
+        item._replace(score=item.score * (1 - constants.IDLE_LOSS), idle=True)
+        if item.score > 0 and text.turn and states_nothing(text.text)
+        else item
+        for item, text in zip(best, texts, strict=True)
+    ]
+    return sorted(lowered, key=lambda item: -item.score) + ranked[constants.IDLE_HITS :]
 
 
 def merge_expansion(ranked: list[Ranked], others: list[Ranked]) -> list[Ranked]:
@@ -99,16 +117,16 @@ def promote_updates(
         return ranked
     weights = term_weights([(one.postings, one.population) for one in candidates])
     nodes = [int(item.project["node"][item.row]) for item in best]
-    read = {row[0]: row[1:] for row in reader.rows(_TEXTS, (int64_array(nodes),))}
+    read = _texts(reader, best)
     least = constants.UPDATE_TOPIC * sum(weights.values())
     held = _shared_weights(candidates, best, weights)
     turns = []
-    for item, node, weight in zip(best, nodes, held, strict=True):
-        _, text, states = read.get(node, ("", "", 0))
+    for item, text, weight in zip(best, read, held, strict=True):
         project, row = item.project, item.row
         by = project.scope, int(project["speaker"][row])
         time = int(project["time"][row]), row
-        turns.append(RankedTurn(by, time, text or "", item.score, bool(states) and weight >= least))
+        states = text.person and weight >= least
+        turns.append(RankedTurn(by, time, text.text, item.score, states))
     place_of = {node: place for place, node in enumerate(nodes)}
     revised = frozenset(
         (place_of[later], place_of[earlier])
@@ -120,7 +138,7 @@ def promote_updates(
         item = best[one.place]._replace(score=best[one.level].score)
         if one.updates is not None:
             item = item._replace(
-                updates=read[nodes[one.updates]][0], revised=(one.place, one.updates) in revised
+                updates=read[one.updates].kref, revised=(one.place, one.updates) in revised
             )
         placed.append(item)
     return placed + ranked[constants.UPDATE_HITS :]
@@ -148,8 +166,15 @@ def _ranked(candidates: list[CandidateSet], scores: Floats, count: int) -> list[
             candidates[owner[i]].postings,
             field=int(fields[i]),
         )
-        for i in np.argsort(-scores, kind="stable")[:count].tolist()
+        for i in _best_first(candidates, scores)[:count].tolist()
     ]
+
+
+def _best_first(candidates: list[CandidateSet], scores: Floats) -> NDArray[np.intp]:
+    """The places of all candidates by score, the newest first where it is equal."""
+    times = np.concatenate([one.project["time"][one.rows] for one in candidates])
+    rows = np.concatenate([one.rows for one in candidates])
+    return np.lexsort((-rows, -times, -scores))
 
 
 def _owners(candidates: list[CandidateSet]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -202,6 +227,25 @@ def _add_policy_scores(
         node = int(one.project["node"][row[i]])
         one.lanes["policy"][i - starts[owner[i]]] = reader.score_of(node)
     return True
+
+
+class _Text(NamedTuple):
+    """The text of a hit; whether it is a turn, and one of a person about their own affairs."""
+
+    kref: str = ""
+    text: str = ""
+    turn: bool = False
+    person: bool = False
+
+
+def _texts(reader: Reader, items: list[Ranked]) -> list[_Text]:
+    """The texts of these hits, in one statement."""
+    nodes = [int(item.project["node"][item.row]) for item in items]
+    found = {
+        node: _Text(kref, str(text), bool(turn), bool(person))
+        for node, kref, text, turn, person in reader.rows(_TEXTS, (int64_array(nodes),))
+    }
+    return [found.get(node, _Text()) for node in nodes]
 
 
 def _likeness(

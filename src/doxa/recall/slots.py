@@ -91,10 +91,19 @@ _NO_UNITS = frozenset(
     " sharp including please".split()
 )
 _PAUSES = frozenset((*",;:()", "and", "but", "because", "so", "while"))
+_JOINING = frozenset("and so but also then ok okay well oh hey wow".split())
 _ARTICLES = frozenset("the a an".split())
 _FILLERS = frozenset(
     "thing things lot bit really just still even well yes okay ok please thanks thank great good"
     " nice new now today tomorrow yesterday since here".split()
+)
+
+
+_ACKNOWLEDGED = (
+    _OPENINGS - frozenset("it that so well what here there".split())
+) | frozenset(
+    "congratulations amazing sounds right exactly true same agreed understood noted perfect lovely"
+    " wonderful fantastic absolutely definitely haha lol good glad".split()
 )
 
 
@@ -134,6 +143,33 @@ def read_slots(text: str) -> list[Slot]:
     for sentence, asks in _sentences(_TOKEN.findall(prose)):
         found += _read_sentence(sentence, asks=asks)
     return found
+
+
+def states_nothing(text: str) -> bool:
+    """Return whether a turn only asks or acknowledges: "Thanks, great! When do you leave?"."""
+    if not text.strip():
+        return False
+    tokens = _TOKEN.findall(text[:RESTATED_CHARS_READ])
+    start = 0
+    for place, token in enumerate((*tokens, "\n")):
+        if token[0] in ".!?\n":
+            if not _is_idle([word.casefold() for word in tokens[start:place]], token):
+                return False
+            start = place + 1
+    return True
+
+
+def _is_idle(plain: Sequence[str], end: str) -> bool:
+    """Whether a sentence asks or acknowledges."""
+    words = [word for word in plain if word[0].isalnum()]
+    if not words:
+        return True
+    if "?" in end:
+        first = next((word for word in words if word not in _JOINING), words[0])
+        return first in _ASKING or len(words) <= constants.ASKING_WORDS
+    said = [word for word in words if _content(word) and word not in _ACKNOWLEDGED]
+    numbers = any(word[0].isdigit() for word in words)
+    return words[0] in _ACKNOWLEDGED and len(said) <= constants.IDLE_WORDS and not numbers
 
 
 def _sentences(tokens: Sequence[str]) -> list[tuple[list[str], bool]]:

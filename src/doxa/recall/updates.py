@@ -208,7 +208,7 @@ def _is_replaced(
     if not (_of_one_type(old, new) and _of_one_subject(old, new, later, earlier)):
         return False
     shared = old.near & new.near
-    if not shared - old.names or len(shared) < least * min(len(old.near), len(new.near)):
+    if not shared - old.names - old.units or len(shared) < least * min(len(old.near), len(new.near)):
         return False
     return _is_asked(old, new, later, topic)
 
