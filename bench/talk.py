@@ -1,8 +1,8 @@
 """Updates among the turns of dialogues: the cases of tests/cases/updates_in_talk.txt, which were
 written while the rule was, and of updates_in_talk_unseen.txt, which it was never fitted to.
 
-**Claims true** is the share of the claims ("may update") that the case states, **updates first** the
-share of questions about something replaced whose first hit is the turn that replaces it,
+**Claims true** is the share of the claims ("may update") that the case states, **updates first**
+the share of questions about something replaced whose first hit is the turn that replaces it,
 **non-updates harmed** the share of the other questions that have the right first hit without the
 rule and a wrong one with it. Each dialogue is asked twice: in a project of its own, and in one
 project with all others. `history` switches the rule off: turns have no history of their own.
@@ -18,7 +18,7 @@ from pathlib import Path
 import doxa
 from bench.metrics import paired_bootstrap
 from bench.persistence_parts import fresh
-from bench.report import Report, begin, percent, points
+from bench.report import Report, begin, points
 from doxa.base.clock import FakeClock, parse_time
 from doxa.models import Embedder
 from doxa.recall import Hit
@@ -173,9 +173,7 @@ def _ask(
     without = memory.recall(question.text, project=project, history=True).hits
     sources = {hit.kref: hit.source_id for hit in hits}
     claims = [
-        (hit.source_id, sources.get(kref, kref))
-        for hit in hits
-        for kref in _CLAIM.findall(hit.why)
+        (hit.source_id, sources.get(kref, kref)) for hit in hits for kref in _CLAIM.findall(hit.why)
     ]
     return Outcome(
         dialogue,
@@ -261,6 +259,3 @@ def _failure(one: Outcome) -> list[str]:
         f"{one.first}, wanted {wanted}",
         "; ".join(claims) or "–",
     ]
-
-
-__all__ = ["ALONE", "TOGETHER", "UPDATE", "Dialogue", "load", "percent", "play", "run"]

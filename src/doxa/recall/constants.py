@@ -275,9 +275,6 @@ PLAN_WORDS: Annotated[
 UNIT_WORDS: Annotated[
     int, Constant("words after a number that can be its unit", "words", UPDATES)
 ] = 3
-IDLE_HITS: Annotated[
-    int, Constant("best hits of which it is read whether they state something", "hits", COST)
-] = 40
 IDLE_LOSS: Annotated[
     float,
     Constant("share of its score that a turn loses that only asks or thanks", "share", FITTED),
@@ -291,7 +288,9 @@ ASKING_WORDS: Annotated[
 TIE_SCORE: Annotated[
     float, Constant("least score of the later of two equal but for a value", "share", UPDATES)
 ] = 0.7
-TIE_WORDS: Annotated[int, Constant("words of a value in which two hits differ", "words", UPDATES)] = 6
+TIE_WORDS: Annotated[
+    int, Constant("words of a value in which two hits differ", "words", UPDATES)
+] = 6
 TIE_CHARS: Annotated[
     int, Constant("difference in length of hits that can be a tie", "characters", COST)
 ] = 60

@@ -1,4 +1,4 @@
-"""The ranking of the candidates of all projects: fused, linked, dated, updates and the newest of ties moved up."""
+"""The ranking of the candidates of all projects: fused, linked, dated; updates moved up."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ SELECT id, props ->> '$.kref', coalesce(props ->> '$.text', props ->> '$.summary
   props ->> '$.kind' = 'exchange' AND props ->> '$.role' IN ('user', 'person')
 FROM node WHERE id IN carray(?)
 """
-# Turns (later, earlier) from which beliefs were derived, where the belief of the one superseded that
-# of the other, directly or not.
+# Turns (later, earlier) from which beliefs were derived, where the belief of the one superseded
+# that of the other, directly or not.
 _REVISED = """
 WITH RECURSIVE made(turn, revision) AS (
   SELECT dst, src FROM edge WHERE dst IN carray(?) AND type = 'DERIVED_FROM'
@@ -44,16 +44,18 @@ Floats = NDArray[np.float32]
 
 
 def hits_to_read(ask: Ask) -> int:
-    """Return how many hits to read: some are duplicates, and reranking chooses from more than are
-    asked for."""
+    """Return how many hits to read at least: some are duplicates, and reranking chooses from more
+    than are asked for."""
     more = 0
     if ask.rerank != "none":
         more = max(constants.RERANKED_HITS, constants.CLIENT_HITS * ask.limit)
     return max(ask.limit, more) + constants.SPARE_HITS
 
 
-def rank(reader: Reader, candidates: list[CandidateSet], ask: Ask) -> list[Ranked]:
-    """Fuse the candidates of all projects; the best first, of equal scores the newest."""
+def rank(reader: Reader, candidates: list[CandidateSet], ask: Ask, *, wanted: int) -> list[Ranked]:
+    """Fuse the candidates of all projects; the best first, of equal scores the newest. Returns
+    RANKED_HITS, or `wanted` if that is more."""
+    count = max(wanted, constants.RANKED_HITS)
     if not candidates:
         return []
     exchange = _token(reader, "kind:exchange")
@@ -74,23 +76,34 @@ def rank(reader: Reader, candidates: list[CandidateSet], ask: Ask) -> list[Ranke
             one.link(reader, reached)
         scores = fused()
     dated = _add_mentioned_times(reader, candidates, scores)
-    if _add_policy_scores(reader, candidates, scores, ask) or dated:
+    if _add_policy_scores(reader, candidates, scores, ask, count=2 * count) or dated:
         scores = fused()
-    ranked = _ranked(candidates, scores, max(hits_to_read(ask), constants.RANKED_HITS))
+    ranked = _ranked(candidates, scores, count)
     return ranked if candidates[0].query.question.statement else _lower_idle(reader, ranked)
 
 
+def append_deeper(ranked: list[Ranked], deeper: list[Ranked]) -> list[Ranked]:
+    """Append what only a ranking of more candidates has: the first hits stay the same."""
+    if not ranked:
+        return deeper
+    held = {(item.project.scope, item.row) for item in ranked}
+    least = ranked[-1].score
+    return ranked + [
+        item._replace(score=min(item.score, least))
+        for item in deeper
+        if (item.project.scope, item.row) not in held
+    ]
+
+
 def _lower_idle(reader: Reader, ranked: list[Ranked]) -> list[Ranked]:
-    """Take IDLE_LOSS of their score from those of the best turns that only ask or acknowledge."""
-    best = ranked[: constants.IDLE_HITS]
-    texts = _texts(reader, best)
+    """Take IDLE_LOSS of their score from turns that only ask or acknowledge."""
     lowered = [
         item._replace(score=item.score * (1 - constants.IDLE_LOSS), idle=True)
         if item.score > 0 and text.turn and states_nothing(text.text)
         else item
-        for item, text in zip(best, texts, strict=True)
+        for item, text in zip(ranked, _texts(reader, ranked), strict=True)
     ]
-    return sorted(lowered, key=lambda item: -item.score) + ranked[constants.IDLE_HITS :]
+    return sorted(lowered, key=lambda item: -item.score)
 
 
 def merge_expansion(ranked: list[Ranked], others: list[Ranked]) -> list[Ranked]:
@@ -215,14 +228,14 @@ def _add_mentioned_times(reader: Reader, candidates: list[CandidateSet], scores:
 
 
 def _add_policy_scores(
-    reader: Reader, candidates: list[CandidateSet], scores: Floats, ask: Ask
+    reader: Reader, candidates: list[CandidateSet], scores: Floats, ask: Ask, *, count: int
 ) -> bool:
     """Set the lane of policy of the best candidates. Returns whether any policy is declared."""
     if "policy" not in ask.lanes or ask.as_of is not None or not reader.sight().tests:
         return False
     owner, row = _owners(candidates)
     starts = np.concatenate(([0], np.cumsum([len(one.rows) for one in candidates])))
-    for i in np.argsort(-scores, kind="stable")[: 2 * hits_to_read(ask)].tolist():
+    for i in np.argsort(-scores, kind="stable")[:count].tolist():
         one = candidates[owner[i]]
         node = int(one.project["node"][row[i]])
         one.lanes["policy"][i - starts[owner[i]]] = reader.score_of(node)

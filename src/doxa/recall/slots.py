@@ -1,15 +1,15 @@
 """Read the values that a text states, each with the words around it. Pure.
 
-    value      a number with its unit, a share, an amount of money, a date, a time of day, a version,
-               a code such as heron-lake-77, or a name: a run of capitalised words within a sentence
+    value      a number with its unit, a share, an amount of money, a date, a time of day, a
+               version, a code such as heron-lake-77, or a name: capitalised words in a sentence
     slot       what the value is stated of: the content words around it in its sentence, the word
                that introduces it ("in room Kestrel": room), the names nearby, and whose affair it
                is: the speaker's own (I, my, our), or somebody else's (she, my brother)
     asserted   False for a question, a wish or plan, the past, and an addition ("I also speak ..."):
                none of these replaces a value
 
-Words are English; numbers, dates in digits and codes are read in any language. A value in code or in
-quotation marks is not stated.
+Words are English; numbers, dates in digits and codes are read in any language. A value in code or
+in quotation marks is not stated.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ _CODE = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
 _QUOTED = re.compile(r"[\"“«][^\"“”«»\n]{1,400}[\"”»]")
 _WORD_OF_CODE = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*-\d+")
 _CHANGES = re.compile(
-    r"now|newly?|newest|recent(?:ly)?|latest|lately|current(?:ly)?|instead|longer|anymore|actually"
+    r"now|new(?:ly)?|newest|recent(?:ly)?|latest|lately|current(?:ly)?|instead|longer|anymore|actually"
     r"|correction|updat\w+|chang\w+|mov(?:e|ed|ing)|resched\w+|postpon\w+|delay\w*|switch\w*"
     r"|replac\w+|migrat\w+|renam\w+|upgrad\w+|rais\w+|rose|risen|rise[sn]?|gr[eo]wn?|grow\w+"
     r"|increas\w+|decreas\w+|reduc\w+|drop\w*|fell|fallen|lower\w*|improv\w+|boost\w*|bump\w*"
@@ -99,9 +99,7 @@ _FILLERS = frozenset(
 )
 
 
-_ACKNOWLEDGED = (
-    _OPENINGS - frozenset("it that so well what here there".split())
-) | frozenset(
+_ACKNOWLEDGED = (_OPENINGS - frozenset("it that so well what here there".split())) | frozenset(
     "congratulations amazing sounds right exactly true same agreed understood noted perfect lovely"
     " wonderful fantastic absolutely definitely haha lol good glad".split()
 )
@@ -146,17 +144,18 @@ def read_slots(text: str) -> list[Slot]:
 
 
 def states_nothing(text: str) -> bool:
-    """Return whether a turn only asks or acknowledges: "Thanks, great! When do you leave?"."""
-    if not text.strip():
-        return False
-    tokens = _TOKEN.findall(text[:RESTATED_CHARS_READ])
-    start = 0
-    for place, token in enumerate((*tokens, "\n")):
-        if token[0] in ".!?\n":
-            if not _is_idle([word.casefold() for word in tokens[start:place]], token):
-                return False
-            start = place + 1
-    return True
+    """Return whether a turn only asks or acknowledges: "Thanks, great! When do you leave?". Reads
+    no further than the first sentence that states something."""
+    sentence: list[str] = []
+    for match in _TOKEN.finditer(text[:RESTATED_CHARS_READ] + "\n"):
+        token = match.group()
+        if token[0] not in ".!?\n":
+            sentence.append(token.casefold())
+        elif not _is_idle(sentence, token):
+            return False
+        else:
+            sentence = []
+    return bool(text.strip())
 
 
 def _is_idle(plain: Sequence[str], end: str) -> bool:
@@ -178,7 +177,7 @@ def _sentences(tokens: Sequence[str]) -> list[tuple[list[str], bool]]:
     current: list[str] = []
     for token in (*tokens, "\n"):
         ends = token[0] in ".!?\n"
-        if ends and token == "." and current and current[-1].casefold() in _TITLES:
+        if ends and "." in token and current and current[-1].casefold() in _TITLES:
             continue
         if not ends:
             current.append(token)

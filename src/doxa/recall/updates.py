@@ -1,26 +1,26 @@
 """Which turns may update an earlier one, and which hits differ in a value only: the later goes
 first. Pure: texts, likeness and weights in, an order out.
 
-Turns supersede nothing: "the deadline is April 1" and "the deadline is April 5" both answer when the
-deadline is, and the first often in better words. Among the best UPDATE_HITS hits of a question that
-asks for the current state of something, a later turn **may update** an earlier one if
+Turns supersede nothing: "the deadline is April 1" and "the deadline is April 5" both answer when
+the deadline is, and the first often in better words. Among the best UPDATE_HITS hits of a question
+that asks for the current state of something, a later turn **may update** an earlier one if
 
     alike      both are turns of one speaker, and their vectors are at least UPDATE_ALIKE standard
                deviations nearer than memories are on average; without vectors the words around both
                values are compared more strictly instead (UPDATE_SLOT_WORDS)
     slot       each asserts a value of one type (`slots.py`), the later another one than any in the
                earlier turn, of the same affair: the content words around the values, names apart,
-               overlap by UPDATE_SLOT of the shorter; both have UPDATE_TOPIC of the question's weight
-               around them; and of the question's words around the earlier value the later turn
-               lacks at most UPDATE_MISSING, and no name
+               overlap by UPDATE_SLOT of the shorter; both have UPDATE_TOPIC of the question's
+               weight around them; and of the question's words around the earlier value the later
+               turn lacks at most UPDATE_MISSING, and no name
 
 Each condition alone is true of most unrelated turns; a word of change only widens what may be
 missing. The later turn is placed just above the best turn that it may update, unless that scored
-much better (UPDATE_SCORE). Where the store holds that a belief from the one superseded a belief from
-the other, that is stated as a fact instead.
+much better (UPDATE_SCORE). Where the store holds that a belief from the one superseded a belief
+from the other, that is stated as a fact instead.
 
 Hits that have the same words but for one value or name ("X is a citizen of …"), and nearly the same
-score, are a tie: the newest goes first, and nothing is claimed.
+score, are a tie: the newest goes first.
 """
 
 from __future__ import annotations
@@ -142,24 +142,21 @@ def reorder(
 
     order: list[Placed] = []
     left = constants.UPDATE_MOVES_MAX
-    for place in range(len(turns)):
+    for place, turn in enumerate(turns):
         updated = [at for at, placed in enumerate(order) if replaces(place, placed.place)]
-        tied = [
+        tied = [at for at, one in enumerate(order) if _is_tie(turn, turns[one.place], topic)]
+        near = [
             at
-            for at, placed in enumerate(order)
-            if _is_tie(turns[place], turns[placed.place], topic)
+            for at in (updated if left else ())
+            if turn.score >= constants.UPDATE_SCORE * turns[order[at].place].score
         ]
+        above = min((*near, *tied), default=None)
         claim = order[updated[0]].place if updated else None
-        above = [
-            at
-            for at in sorted((*updated, *tied))
-            if turns[place].score >= constants.UPDATE_SCORE * turns[order[at].place].score
-        ]
-        if above and (left or not updated):
-            left -= bool(updated)
-            order.insert(above[0], Placed(place, order[above[0]].level, claim))
-        else:
+        if above is None:
             order.append(Placed(place, place, claim))
+        else:
+            left -= bool(near)
+            order.insert(above, Placed(place, order[above].level, claim))
     return [
         placed
         if placed.updates is not None
@@ -168,9 +165,7 @@ def reorder(
     ]
 
 
-def _below(
-    order: Sequence[Placed], place: int, replaces: Callable[[int, int], bool]
-) -> int | None:
+def _below(order: Sequence[Placed], place: int, replaces: Callable[[int, int], bool]) -> int | None:
     """The best turn of those below that this one may update."""
     return next((other.place for other in order if replaces(place, other.place)), None)
 
@@ -183,7 +178,9 @@ def read_topic(question: str, weights: Mapping[str, float]) -> Topic:
     kinds = _KINDS.get(asked.pop(), frozenset()) if len(asked) == 1 else frozenset()
     measures = {stem(word) for word in _HOW.findall(text.casefold())}  # how much, how long
     mean = sum(weights.values()) / max(1, len(weights))
-    others = dict.fromkeys(set(terms(text)) - weights.keys(), mean)  # words about the talk, speakers
+    others = dict.fromkeys(
+        set(terms(text)) - weights.keys(), mean
+    )  # words about the talk, speakers
     weights = {term: weights[term] for term in weights.keys() - measures}
     return Topic(weights, others, sum(weights.values()), names & weights.keys(), kinds)
 
@@ -208,7 +205,9 @@ def _is_replaced(
     if not (_of_one_type(old, new) and _of_one_subject(old, new, later, earlier)):
         return False
     shared = old.near & new.near
-    if not shared - old.names - old.units or len(shared) < least * min(len(old.near), len(new.near)):
+    if not shared - old.names - old.units or len(shared) < least * min(
+        len(old.near), len(new.near)
+    ):
         return False
     return _is_asked(old, new, later, topic)
 
@@ -252,7 +251,7 @@ def _of_one_subject(old: Slot, new: Slot, later: Reading, earlier: Reading) -> b
     """Whether two values belong to one person or thing, as far as pronouns, persons, names and the
     words before what both share say. "She" may be anybody whom the earlier turn names. A past
     tense of what the earlier turn states in the present is about the past."""
-    if new.persons - old.persons or (new.past - old.past) & old.near and not new.changed:
+    if new.persons - old.persons or ((new.past - old.past) & old.near and not new.changed):
         return False
     if not (old.own or new.own) and _subject(old, new) and _subject(new, old):
         return False
@@ -295,9 +294,7 @@ def differing(one: str, other: str) -> tuple[list[str], list[str]] | None:
     words, others = _WORD.findall(one.casefold()), _WORD.findall(other.casefold())
     least = min(len(words), len(others))
     start = next((i for i in range(least) if words[i] != others[i]), least)
-    end = next(
-        (i for i in range(least - start) if words[-1 - i] != others[-1 - i]), least - start
-    )
+    end = next((i for i in range(least - start) if words[-1 - i] != others[-1 - i]), least - start)
     same = words[:start] + words[len(words) - end :]
     spans = words[start : len(words) - end], others[start : len(others) - end]
     longest = max(map(len, spans))
