@@ -2,8 +2,8 @@
 what it replaced?
 
 `order` is the share of knowledge updates whose best updated message stands above the best original
-one (chance: one half), `updated_at_1` the share in which it stands first; `both_at_10` the share of contradictions of which both statements are in the
-first ten: a memory should return both.
+one (chance: one half), `updated_at_1` the share in which it stands first; `both_at_10` the share of
+contradictions of which both statements are in the first ten: a memory should return both.
 """
 
 from __future__ import annotations

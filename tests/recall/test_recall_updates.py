@@ -346,7 +346,7 @@ def ids(memory: Memory, question: str, **options: object) -> list[str]:
     return [hit.source_id for hit in memory.recall(question, **options).hits if hit.source_id]  # type: ignore[arg-type]
 
 
-def test_a_hit_says_that_it_restates_another(memory: Memory) -> None:
+def test_a_hit_says_that_it_may_update_another(memory: Memory) -> None:
     hits = {hit.source_id: hit for hit in memory.recall(QUESTION).hits}
     first, now = hits["first"], hits["now"]
     assert f"may update {first.kref}" in now.why
@@ -466,3 +466,70 @@ def test_projects_are_apart(tmp_path: Path) -> None:
             if "may update" in hit.why
         ]
         assert hits == [("one", text)]
+
+
+def test_a_revision_in_the_store_is_stated_as_a_fact(tmp_path: Path) -> None:
+    """Turns from which beliefs were derived, one superseding the other, share no word."""
+    with opened(tmp_path / "m.db", embedder=None) as memory:
+        said = ["Where I live there are bells of Rome", "I live beside harbour cranes"]
+        memory.ingest([{"speaker": "Ana", "text": text} for text in said], extract=False)
+        question = "Where do I live?"
+        turns = {hit.text: hit.kref for hit in memory.recall(question).hits}
+        assert not any("update" in hit.why for hit in memory.recall(question).hits)
+        memory.remember("Ana lives in Rome", name="home", derived_from=[turns[said[0]]])
+        made = memory.revise("kref://default/home.fact", "Ana lives in Oslo")
+        memory.link(made.kref, turns[said[1]], kind="DERIVED_FROM")
+        hits = memory.recall(question, kinds=("exchange",)).hits
+        assert [hit.text for hit in hits] == [said[1], said[0]]
+        assert f"updates {turns[said[0]]}" in hits[0].why and "may update" not in hits[0].why
+
+
+@pytest.mark.parametrize("options", [{}, {"diversity": 0.4}, {"lanes": ("words",)}])
+def test_the_first_hits_are_the_same_whatever_the_limit(
+    tmp_path: Path, options: dict[str, object]
+) -> None:
+    with opened(tmp_path / "m.db") as memory:
+        said = [
+            f"The {thing} of pier {n % 7} has {n} seats, they say{'?' * (n % 3)}"
+            for n in range(120)
+            for thing in ("ferry", "boat")
+        ]
+        memory.ingest([{"speaker": "Ana", "text": text} for text in said], extract=False)
+        for n in range(20):
+            memory.remember(f"The ferry has {n} seats", name="seats" if n % 2 else f"seats{n}")
+        memory.embed()
+        for asked in ("How many seats has the ferry?", "ferry pier 3"):
+            many = [hit.kref for hit in memory.recall(asked, limit=200, **options).hits]  # type: ignore[arg-type]
+            for limit in (1, 5, 10, 50):
+                hits = memory.recall(asked, limit=limit, **options).hits  # type: ignore[arg-type]
+                assert [hit.kref for hit in hits] == many[:limit]
+                assert all(above.score >= below.score for above, below in pairwise(hits)) or options
+
+
+def test_turns_that_only_ask_rank_below_statements(tmp_path: Path) -> None:
+    with opened(tmp_path / "m.db", embedder=None) as memory:
+        asked = {"speaker": "Ana", "text": "Is the ferry late?", "thread": "1"}
+        said = {"speaker": "Bo", "text": "The ferry is late again at pier two", "thread": "2"}
+        memory.ingest([said, asked], extract=False)
+        first, second = memory.recall("ferry late", lanes=("words",)).hits
+        assert first.text == said["text"] and "only asks" not in first.why
+        assert second.text == asked["text"] and "only asks or acknowledges" in second.why
+
+
+def test_hits_of_a_conflict_name_the_other_side(tmp_path: Path) -> None:
+    with opened(tmp_path / "m.db", embedder=None) as memory:
+        fact = ("Ana", "lives in", "Oslo")
+        held = memory.remember("Ana lives in Oslo", name="ana", facts=[fact], trust="verified")
+        made = memory.remember("Ana is in Rome now", facts=[("Ana", "lives in", "Rome")])
+        memory.remember("Ana likes tea")
+        (conflict,) = memory.conflicts()
+        hits = {hit.text: hit for hit in memory.recall("Ana").hits}
+        assert hits["Ana lives in Oslo"].contested == (made.kref,)
+        assert f"contested by {made.kref}: {conflict.kref}" in hits["Ana lives in Oslo"].why
+        assert hits["Ana likes tea"].contested == () and "Ana is in Rome now" not in hits
+        assert f"contested by {made.kref}" in memory.recall("Ana").framed()
+        both = {hit.text: hit for hit in memory.recall("Ana", history=True).hits}
+        assert both["Ana is in Rome now"].contested == (held.kref,)
+        assert both["Ana is in Rome now"].status == "contested"
+        memory.resolve(conflict.kref, "reject")
+        assert all(not hit.contested for hit in memory.recall("Ana", history=True).hits)
