@@ -286,7 +286,7 @@ ASKING_WORDS: Annotated[
     int, Constant("words of a question without a question word, at most", "words", JUDGED)
 ] = 6
 TIE_SCORE: Annotated[
-    float, Constant("least score of the later of two equal but for a value", "share", UPDATES)
+    float, Constant("least score of the later of two equal except for a value", "share", UPDATES)
 ] = 0.7
 TIE_WORDS: Annotated[
     int, Constant("words of a value in which two hits differ", "words", UPDATES)

@@ -3,8 +3,8 @@
     value      a number with its unit, a share, an amount of money, a date, a time of day, a
                version, a code such as heron-lake-77, or a name: capitalised words in a sentence
     slot       what the value is stated of: the content words around it in its sentence, the word
-               that introduces it ("in room Kestrel": room), the names nearby, and whose affair it
-               is: the speaker's own (I, my, our), or somebody else's (she, my brother)
+               that introduces the value ("on port 9090": port), the names nearby, and whose affair
+               it is: the speaker's own (I, my, our), or somebody else's (she, my brother)
     asserted   False for a question, a wish or plan, the past, and an addition ("I also speak ..."):
                none of these replaces a value
 

@@ -19,7 +19,7 @@ missing. The later turn is placed just above the best turn that it may update, u
 much better (UPDATE_SCORE). Where the store holds that a belief from the one superseded a belief
 from the other, that is stated as a fact instead.
 
-Hits that have the same words but for one value or name ("X is a citizen of …"), and nearly the same
+Hits that have the same words except one value or name ("X is a citizen of …"), and nearly the same
 score, are a tie: the newest goes first.
 """
 
