@@ -31,6 +31,7 @@ from bench import (
     sensitivity,
     speed,
     statebench,
+    talk,
     tck,
     updates,
     vehicle,
@@ -58,6 +59,7 @@ _RECORDED = (
     "embedding",
     "ablation",
     "sensitivity",
+    "talk",
 )
 _PARTS: dict[str, Sequence[str]] = {"persistence": tuple(persistence.PARTS), "agm": agm.PARTS}
 
@@ -212,6 +214,8 @@ def _run(options: argparse.Namespace, embedder: Embedder | None) -> Report:
             sizes=options.sizes,
             python=options.peers,
         )
+    if options.command == "talk":
+        return talk.run(embedder, seed=options.seed)
     if options.command == "embedding":
         return embedding.run(options.data, embedder, seed=options.seed, quick=options.quick)
     return speed.run(
@@ -254,13 +258,14 @@ def _parser() -> argparse.ArgumentParser:
         "embedding",
         "ablation",
         "sensitivity",
+        "talk",
         "all",
     ):
         command = commands.add_parser(name)
         command.add_argument(
             "--data",
             type=Path,
-            required=name not in ("speed", "embedding", "precision"),
+            required=name not in ("speed", "embedding", "precision", "talk"),
             help="the data set's file or folder",
         )
         command.add_argument("--seed", type=int, default=SEED)

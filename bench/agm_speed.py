@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 
 import doxa
 from bench.persistence_parts import Part, fresh
-from doxa.belief import Draft, Fact, Kref, Ledger, parse_kref
+from doxa.belief import Draft, Fact, Kref, Ledger, check_draft, parse_kref
 from doxa.store import Identity, Store
 
 REVISE_P95_MS = 5.0
@@ -91,7 +91,7 @@ def _fill(store: Store, beliefs: int) -> None:
                         name=f"{name}-{number}",
                         facts=(fact,),
                     )
-                    ledger.upsert(work.tx, _kref(draft.name), draft)
+                    ledger.upsert(work.tx, _kref(draft.name), check_draft(draft))
 
 
 def _kref(name: str) -> Kref:
@@ -130,7 +130,9 @@ def _impact(part: Part, memory: doxa.Memory, shape: str) -> list[str]:
                 if made
                 else []
             )
-            made.append(ledger.upsert(work.tx, _kref(draft.name), draft, links=links).kref)
+            made.append(
+                ledger.upsert(work.tx, _kref(draft.name), check_draft(draft), links=links).kref
+            )
     times = []
     for _ in range(30):
         began = time.perf_counter_ns()

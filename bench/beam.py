@@ -2,8 +2,8 @@
 what it replaced?
 
 `order` is the share of knowledge updates whose best updated message stands above the best original
-one (chance: one half); `both_at_10` the share of contradictions of which both statements are in the
-first ten: a memory should return both.
+one (chance: one half), `updated_at_1` the share in which it stands first; `both_at_10` the share of
+contradictions of which both statements are in the first ten: a memory should return both.
 """
 
 from __future__ import annotations
@@ -21,7 +21,15 @@ from doxa.models import Embedder
 
 LIMIT_MAX = 1_000
 BUDGETS = (500, 1_000, 2_000)
-_MESSAGE_KEYS = ("recall_at_5", "recall_at_10", "recall_at_20", "any_at_10", "all_at_10")
+_MESSAGE_KEYS = (
+    "hit_at_1",
+    "mrr",
+    "recall_at_5",
+    "recall_at_10",
+    "recall_at_20",
+    "any_at_10",
+    "all_at_10",
+)
 
 
 def run(path: Path, embedder: Embedder | None, *, seed: int) -> Report:
@@ -36,9 +44,17 @@ def run(path: Path, embedder: Embedder | None, *, seed: int) -> Report:
     )
     report.table(
         f"BEAM, message evidence without abstention (n = {len(answered)})",
-        ["system", "@5", "@10", "@20", "any@10", "all@10"],
+        ["system", "hit@1", "MRR", "@5", "@10", "@20", "any@10", "all@10"],
         [
-            [system, *(percent(row[f"message.{key}"]) for key in _MESSAGE_KEYS)]
+            [
+                system,
+                *(
+                    f"{row[f'message.{key}']:.3f}"
+                    if key == "mrr"
+                    else percent(row[f"message.{key}"])
+                    for key in _MESSAGE_KEYS
+                ),
+            ]
             for system, row in found.items()
         ],
     )
@@ -81,6 +97,8 @@ def _recall(item: Answered, system: str, *, k: int) -> float:
 
 def _message_measures() -> dict[str, Measure]:
     measures: dict[str, Measure] = {f"recall_at_{k}": partial(_recall, k=k) for k in (5, 10, 20)}
+    measures["hit_at_1"] = lambda item, system: any_at(item.rankings[system], item.question.gold, 1)
+    measures["mrr"] = _reciprocal_rank
     measures["any_at_10"] = lambda item, system: any_at(
         item.rankings[system], item.question.gold, 10
     )
@@ -88,6 +106,11 @@ def _message_measures() -> dict[str, Measure]:
         item.rankings[system], item.question.gold, 10
     )
     return measures
+
+
+def _reciprocal_rank(item: Answered, system: str) -> float:
+    place = best_rank(item.rankings[system], item.question.gold, units=item.units)
+    return 1 / place if place <= item.units else 0.0
 
 
 def _by_type(report: Report, answered: list[Answered]) -> None:
@@ -134,13 +157,20 @@ def _sides(report: Report, answered: list[Answered]) -> None:
         updates,
         {
             "update.order": ordered,
+            "update.updated_at_1": lambda item, system: float(place(item, system, 1) == 1),
             "update.updated_at_10": lambda item, system: float(place(item, system, 1) <= 10),
         },
     )
     both = measure_all(report, contradictions, {"contradiction.both_at_10": both_found})
     report.table(
         f"BEAM, updates (n = {len(updates)}) and contradictions (n = {len(contradictions)})",
-        ["system", "updated above original", "updated@10", "both statements@10"],
+        [
+            "system",
+            "updated above original",
+            "updated@1",
+            "updated@10",
+            "both statements@10",
+        ],
         [
             [system, *map(percent, row.values()), *map(percent, both.get(system, {}).values())]
             for system, row in found.items()

@@ -386,7 +386,7 @@ def thirty_more_candidates_are_of_a_time_that_is_named() -> None:
 @example("RECENCY_DAYS")
 def recency_halves_in_two_weeks() -> None:
     index: Any = Columns(3, {"time": np.array([100 * DAY, 86 * DAY, 72 * DAY])}, None)
-    values = time.recency(index, np.arange(3), 100 * DAY + DAY // 2).tolist()
+    values = time.recency(index, np.arange(3), 100 * DAY + 59 * 10**9).tolist()
     assert values == pytest.approx([1, 0.5, 0.25])
 
 

@@ -74,7 +74,8 @@ def test_retired_beliefs_leave_no_trace_in_any_score(tmp_path: Path) -> None:
                     assert score == pytest.approx(wanted, abs=2e-4)
                     assert lane == pytest.approx(wanted_lane, abs=2e-4)
         everything = {
-            hit.text: hit for hit in full.recall("ferry captain book", history=True, limit=50).hits
+            hit.text: hit
+            for hit in full.recall("Atlax ferry captain book", history=True, limit=50).hits
         }
         assert everything["The captain of the ferry is Atlax"].status == "superseded"
         assert (

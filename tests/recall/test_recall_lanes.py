@@ -130,7 +130,7 @@ def test_newer_wins_where_all_else_is_equal_and_policies_lower_what_fades(tmp_pa
         assert (
             texts(memory, "ferry", lanes=("words", "recency"))[0] == "the ferry is late at pier two"
         )
-        assert texts(memory, "ferry", lanes=WORDS)[0] == "the ferry is late at pier one"
+        assert texts(memory, "ferry", lanes=WORDS)[0] == "the ferry is late at pier two"
         memory.run(
             "CREATE DECAY PROFILE slow FOR (n:Exchange) APPLY { DECAY HALF LIFE 864000 DECAY"
             " THRESHOLD 0.01 }"

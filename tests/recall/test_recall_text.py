@@ -305,14 +305,16 @@ def test_a_short_term_finds_itself_only(tmp_path: Path) -> None:
         assert [hit.text for hit in memory.recall("tee", lanes=("words",)).hits] == ["tea at five"]
 
 
-def test_the_same_question_gives_the_same_answer_and_ties_go_by_age(tmp_path: Path) -> None:
+def test_the_same_question_gives_the_same_answer_and_of_ties_the_newest_is_first(
+    tmp_path: Path,
+) -> None:
     with opened(tmp_path / "m.db") as memory:
         for name in "dcba":
             memory.remember("the ferry leaves", name=name)
         memory.embed()
         first = memory.recall("ferry")
         assert first == memory.recall("ferry")
-        assert [hit.kref.rpartition("/")[2][0] for hit in first.hits] == ["d", "c", "b", "a"]
+        assert [hit.kref.rpartition("/")[2][0] for hit in first.hits] == ["a", "b", "c", "d"]
     with opened(tmp_path / "m.db") as again:
         assert again.recall("ferry") == first
 

@@ -92,6 +92,8 @@ def recall_text(answer: Any) -> str:
     lines = []
     for number, hit in enumerate(answer.hits, 1):
         status = "" if hit.status == "current" else f" [{hit.status}]"
+        if hit.contested:
+            status += f" [contested by {', '.join(hit.contested)}]"
         lines.append(
             f"{number:2}. {visible(hit.text)}{status}"
         )  # what others wrote must not steer the terminal

@@ -249,40 +249,64 @@ EXPANSION_WEIGHT: Annotated[
     float, Constant("factor on the score of what an expansion finds", "factor", JUDGED)
 ] = 0.9
 
-# Restatements (updates.py)
+# Updates (updates.py, slots.py)
 
 UPDATE_HITS: Annotated[
-    int, Constant("best hits among which restatements are looked for", "hits", UPDATES)
+    int, Constant("best hits among which updates and ties are looked for", "hits", UPDATES)
 ] = 20
 UPDATE_MOVES_MAX: Annotated[int, Constant("turns moved up in one answer", "hits", UPDATES)] = 3
-UPDATE_OVERLAP: Annotated[
+UPDATE_ALIKE: Annotated[
     float,
-    Constant("weight of the question's terms that both values share", "share", UPDATES),
-] = 0.4
-UPDATE_OVERLAP_CHANGED: Annotated[
+    Constant("how much nearer than memories on average two turns are", "deviations", UPDATES),
+] = 1.2
+UPDATE_SLOT: Annotated[
+    float, Constant("share of the words around two values that are the same", "share", UPDATES)
+] = 0.25
+UPDATE_SLOT_WORDS: Annotated[
+    float, Constant("the same where there are no vectors", "share", UPDATES)
+] = 0.5
+UPDATE_TOPIC: Annotated[
+    float, Constant("weight of the question's terms around both values", "share", UPDATES)
+] = 0.3
+UPDATE_MISSING: Annotated[
+    float,
+    Constant("of the question's terms around a value, what the later lacks", "share", UPDATES),
+] = 0.25
+UPDATE_MISSING_CHANGED: Annotated[
     float, Constant("the same where a word of change is near", "share", UPDATES)
-] = 0.2
-UPDATE_OVERLAP_REPLACED: Annotated[
-    float, Constant("the same for a replacement without a value", "share", UPDATES)
-] = 0.4
-VALUE_WORDS_BEFORE: Annotated[
-    int, Constant("words before a value that belong to it", "words", UPDATES)
-] = 20
-VALUE_WORDS_AFTER: Annotated[
-    int, Constant("words after a value that belong to it", "words", UPDATES)
-] = 20
-CHANGE_WORDS_BEFORE: Annotated[
-    int, Constant("words before a value among which a word of change counts", "words", UPDATES)
+] = 0.45
+UPDATE_SCORE: Annotated[
+    float,
+    Constant("least score of a turn that is moved, of that it moves above", "share", UPDATES),
+] = 0.5
+SLOT_WORDS: Annotated[
+    int, Constant("words on each side of a value that say what it is stated of", "words", UPDATES)
 ] = 12
-CHANGE_WORDS_AFTER: Annotated[
-    int, Constant("words after a value among which a word of change counts", "words", UPDATES)
-] = 6
-GOAL_WORDS_BEFORE: Annotated[
-    int, Constant("words before a value among which a word of a goal counts", "words", UPDATES)
+PLAN_WORDS: Annotated[
+    int, Constant("words before a value among which a word of a plan counts", "words", UPDATES)
 ] = 8
 UNIT_WORDS: Annotated[
     int, Constant("words after a number that can be its unit", "words", UPDATES)
 ] = 3
+IDLE_LOSS: Annotated[
+    float,
+    Constant("share of its score that a turn loses that only asks or thanks", "share", FITTED),
+] = 0.25
+IDLE_WORDS: Annotated[
+    int, Constant("content words of a bare acknowledgement, at most", "words", FITTED)
+] = 2
+ASKING_WORDS: Annotated[
+    int, Constant("words of a question without a question word, at most", "words", JUDGED)
+] = 6
+TIE_SCORE: Annotated[
+    float, Constant("least score of the later of two equal except for a value", "share", UPDATES)
+] = 0.7
+TIE_WORDS: Annotated[
+    int, Constant("words of a value in which two hits differ", "words", UPDATES)
+] = 6
+TIE_CHARS: Annotated[
+    int, Constant("difference in length of hits that can be a tie", "characters", COST)
+] = 60
 
 # What becomes of a ranking (threshold.py, diversity.py, rerank.py, engine.py)
 
@@ -336,6 +360,10 @@ RERANK_FUSED: Annotated[
 CLIENT_HITS: Annotated[
     int, Constant("times as many hits for an agent that chooses itself", "factor", JUDGED)
 ] = 3
+RANKED_HITS: Annotated[
+    int,
+    Constant("hits ranked whatever the limit, so that the first are the same", "hits", COST),
+] = 60
 SPARE_HITS: Annotated[
     int,
     Constant("hits read beyond the limit, since duplicates are removed later", "hits", JUDGED),

@@ -19,7 +19,7 @@ def diversify(
     """Reorder by maximal marginal relevance (Carbonell & Goldstein, SIGIR 1998): each next hit is
     the best by score, as a share of the best score, less `strength` times its cosine with the
     nearest hit before it. Considers the first DIVERSITY_HITS; the rest keep their order."""
-    best = ranked[: max(constants.DIVERSITY_HITS, wanted)]
+    best = ranked[: constants.DIVERSITY_HITS]
     if len(best) < 3:
         return ranked
     vectors = _text_vectors(reader, best)

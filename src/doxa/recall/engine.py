@@ -2,7 +2,7 @@
 
     find the projects -> bring their indexes up to date -> prepare the query (and its expansions)
     -> filter rows -> collect candidates by every lane -> fuse; add links, mentioned times and
-    policies; fuse -> promote restatements -> threshold, diversity -> read the hits from the store
+    policies; fuse -> promote updates -> threshold, diversity -> read the hits from the store
     -> remove duplicates -> rerank -> order, budget
 
 Eligibility is decided before anything is ranked: a row that is not eligible has no value in any
@@ -45,7 +45,13 @@ from doxa.recall.lanes.time import named_times
 from doxa.recall.lanes.words import asked_terms
 from doxa.recall.project_index import IndexCache, ProjectIndex
 from doxa.recall.question import read_question
-from doxa.recall.ranking import hits_to_read, merge_expansion, promote_restatements, rank
+from doxa.recall.ranking import (
+    append_deeper,
+    hits_to_read,
+    merge_expansion,
+    promote_updates,
+    rank,
+)
 from doxa.recall.rerank import apply_reranker
 from doxa.recall.result import Recall
 from doxa.recall.threshold import above_threshold, weigh
@@ -160,28 +166,50 @@ class Recaller:
         query = self._prepare(reader, ask, plain, speakers, warnings)
         others = [self._prepare(reader, ask, text, speakers, warnings) for text in expansions]
         with self._lock:
-            candidates = [self._collect(reader, project, ask, query) for project in projects]
             pending = sum(project.pending for project in projects)
-            searched = sum(one.searched for one in candidates)
+            sets, ranked = self._rank(reader, projects, ask, [query, *others], wanted=0)
+            if hits_to_read(ask) > constants.RANKED_HITS:
+                wanted = hits_to_read(ask)
+                deeper = self._rank(reader, projects, ask, [query, *others], wanted=wanted)[1]
+                ranked = append_deeper(ranked, deeper)
+            searched = sum(one.searched for one in sets)
             if not searched:
                 warnings += check_filters(reader, ask)
-            candidates = [one for one in candidates if len(one.rows)]
-            scale = scale_of(candidates)
-            ranked = weigh(rank(reader, candidates, ask), candidates, scale)
-            signals = signals_of(candidates, ranked, searched=searched)
-            for other in others:
-                more = [self._collect(reader, project, ask, other) for project in projects]
-                found = weigh(rank(reader, more, ask), more, scale_of(more))
-                ranked = merge_expansion(ranked, found)
+            candidates = [one for one in sets if len(one.rows)]
+        signals = signals_of(candidates, ranked, searched=searched)
         if not ask.history and asks_current_state(plain):
-            ranked = promote_restatements(reader, candidates, ranked, query.question.text)
+            ranked = promote_updates(reader, candidates, ranked, ask.text)
         if ask.strict:
             ranked = above_threshold(ranked, searched=searched)
-        wanted = hits_to_read(ask)
         if ask.diversity:
-            ranked = diversify(reader, ranked, strength=ask.diversity, wanted=wanted)
-        hits = filter_siblings(deduplicate_sources(read_hits(reader, ranked[:wanted], ask=ask)))
+            ranked = diversify(reader, ranked, strength=ask.diversity, wanted=hits_to_read(ask))
+        hits = _read_enough(reader, ranked, ask)
         return _Found(hits, _mode(candidates, query), searched, pending, signals)
+
+    def _rank(
+        self,
+        reader: Reader,
+        projects: list[ProjectIndex],
+        ask: Ask,
+        queries: list[PreparedQuery],
+        *,
+        wanted: int,
+    ) -> tuple[list[CandidateSet], list[Ranked]]:
+        """The candidates of the question in each project, and their ranking merged with those of
+        its expansions."""
+
+        def collected(query: PreparedQuery) -> list[CandidateSet]:
+            return [self._collect(reader, one, ask, query, wanted=wanted) for one in projects]
+
+        def ranked(sets: list[CandidateSet]) -> list[Ranked]:
+            filled = [one for one in sets if len(one.rows)]
+            return weigh(rank(reader, filled, ask, wanted=wanted), filled, scale_of(filled))
+
+        sets = collected(queries[0])
+        found = ranked(sets)
+        for query in queries[1:]:
+            found = merge_expansion(found, ranked(collected(query)))
+        return sets, found
 
     def recent(
         self,
@@ -251,7 +279,13 @@ class Recaller:
         return vector, self._noises.of(embedder, text, vector)
 
     def _collect(
-        self, reader: Reader, project: ProjectIndex, ask: Ask, query: PreparedQuery
+        self,
+        reader: Reader,
+        project: ProjectIndex,
+        ask: Ask,
+        query: PreparedQuery,
+        *,
+        wanted: int = 0,
     ) -> CandidateSet:
         eligible = eligible_rows(reader, project, ask)
         return collect(
@@ -260,7 +294,7 @@ class Recaller:
             eligible,
             query,
             calibration=self._calibrations.of(reader, project, eligible.population.mask),
-            wanted=hits_to_read(ask),
+            wanted=wanted,
             apply_policies=ask.as_of is None,
         )
 
@@ -272,6 +306,18 @@ def _nothing(ask: Ask, searched: int) -> str:
             " strict the nearest are returned."
         )
     return f"Nothing found among {searched} memories that the filters let through."
+
+
+def _read_enough(reader: Reader, ranked: list[Ranked], ask: Ask) -> list[Hit]:
+    """Read hits, without duplicates, until there are as many as are asked for."""
+    wanted, read = hits_to_read(ask), []
+    hits: list[Hit] = []
+    for start in range(0, len(ranked), wanted):
+        read += read_hits(reader, ranked[start : start + wanted], ask=ask)
+        hits = filter_siblings(deduplicate_sources(read))
+        if len(hits) >= wanted - constants.SPARE_HITS:
+            break
+    return hits
 
 
 def _newest(

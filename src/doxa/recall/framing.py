@@ -60,6 +60,7 @@ def _anchor(hit: Hit) -> str:
     parts += [f"by {quoted(hit.speaker)}"] if hit.speaker else []
     parts += [f"from {quoted(hit.source)}"] if hit.source else []
     parts += [f"support lost: {quoted(hit.unsupported)}"] if hit.unsupported else []
+    parts += [f"contested by {', '.join(map(bare, hit.contested))}"] if hit.contested else []
     return " · ".join(parts)
 
 

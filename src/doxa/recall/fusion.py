@@ -12,7 +12,7 @@
     time      1 if it lies, or mentions something that lies, in a time that the question names;
               less the farther away
     graph     how much of the best hits' score reaches it along edges, halved by each
-    recency   2^(-age / RECENCY_DAYS), age in whole days
+    recency   2^(-age / RECENCY_DAYS), age in whole minutes
     policy    what a decay policy leaves of it: 1 where none applies
 
     auto      MEANING * meaning + WORDS * gate * words / best words + ENTITIES * entities

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from typing import Any, NamedTuple, cast
 
@@ -36,6 +37,13 @@ SELECT f.value,
     WHERE e.dst = f.value AND e.type = 'SUPERSEDES' ORDER BY e.id DESC LIMIT 1),
   (SELECT c.props ->> '$.kref' FROM edge e JOIN node c ON c.id = e.src
     WHERE e.dst = f.value AND e.type = 'CHALLENGER' AND c.props ->> '$.decision' IS NULL LIMIT 1),
+  (SELECT json_group_array(DISTINCT n.props ->> '$.kref') FROM edge e
+    JOIN node c ON c.id = e.src AND c.props ->> '$.decision' IS NULL
+    JOIN edge o ON o.src = c.id AND o.type IN ('CHALLENGER', 'HELD') AND o.type != e.type
+    JOIN {visible_node} n ON n.id = o.dst
+    WHERE e.dst = f.value AND e.type IN ('CHALLENGER', 'HELD')),
+  (SELECT c.props ->> '$.kref' FROM edge e JOIN node c ON c.id = e.src
+    WHERE e.dst = f.value AND e.type = 'HELD' AND c.props ->> '$.decision' IS NULL LIMIT 1),
   (SELECT concat(t.props ->> '$.cause', ': ' || (n.props ->> '$.kref'))
     FROM edge t LEFT JOIN node n ON n.id = t.props ->> '$.ground'
     WHERE t.dst = f.value AND t.type = 'TAG' AND t.props ->> '$.name' = 'unsupported'),
@@ -52,6 +60,8 @@ class Related(NamedTuple):
     deprecated: bool | None  # its item
     successor: str | None
     conflict: str | None  # the undecided conflict in which it is the challenger
+    other_sides: str  # of all its undecided conflicts: a JSON list of addresses
+    challenged: str | None  # the undecided conflict in which it is challenged
     unsupported: str | None  # how it lost its support
     derived_from: str | None
 
@@ -64,7 +74,9 @@ class Ranked(NamedTuple):
     score: float
     lanes: Mapping[str, float | None]  # meaning is None where there is no vector
     postings: list[Posting]
-    restates: str = ""  # the turn above which it was placed, because it restates it
+    updates: str = ""  # the turn that it may update
+    revised: bool = False  # a belief from it superseded one from that turn
+    idle: bool = False  # a turn that only asks or acknowledges
     field: int = 0  # the part of the field by which meaning found it
     evidence: float | None = None  # what speaks for it (threshold.py); None where it has no vector
 
@@ -86,7 +98,7 @@ def read_hits(reader: Reader, ranked: list[Ranked], *, ask: Ask) -> list[Hit]:
 
 def _read_related(reader: Reader, nodes: Mapping[int, Node]) -> dict[int, Related]:
     """Read the edges of all hits in one statement. An exchange has none of them."""
-    related = dict.fromkeys(nodes, Related(False, None, None, None, None, None))
+    related = dict.fromkeys(nodes, Related(False, None, None, None, "[]", None, None, None))
     asked = [node.id for node in nodes.values() if "Exchange" not in node.labels]
     if asked:
         sql = _RELATED.format(visible_node=reader.sight().table(edge=False))
@@ -105,6 +117,9 @@ def _hit(reader: Reader, node: Node, item: Ranked, ask: Ask, related: Related) -
         else ("deprecated" if p.get("deprecated") else "current", "")
     )
     unsupported = (related.unsupported or "") if revision else ""
+    contested = tuple(sorted(filter(None, json.loads(related.other_sides))))
+    if revision and related.challenged:
+        note += f"; contested by {', '.join(contested)}: {related.challenged} is to be decided"
     note += f"; its support is lost: {unsupported}" if unsupported else ""
     # a property of the wrong type in an older file must not keep the rest from being found
     attributes = attributes_of(p, born=node.born)
@@ -131,6 +146,7 @@ def _hit(reader: Reader, node: Node, item: Ranked, ask: Ask, related: Related) -
         number=p.get("number"),
         tokens=tokens_of(text),
         unsupported=unsupported,
+        contested=contested,
     )
 
 
@@ -197,8 +213,10 @@ def _why(reader: Reader, node: Node, item: Ranked) -> str:
         parts.append("linked with better hits")
     if lane["policy"] < 1:
         parts.append(f"faded to {lane['policy']:.0%} by its policy")
-    if item.restates:
-        parts.append(f"said later and otherwise than {item.restates}, so placed above it")
+    if item.idle:
+        parts.append("only asks or acknowledges")
+    if item.updates:
+        parts.append(f"{'updates' if item.revised else 'may update'} {item.updates}")
     return "; ".join(filter(None, parts)) or "best of what the filters let through"
 
 

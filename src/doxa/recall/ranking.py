@@ -1,6 +1,8 @@
-"""The ranking of the candidates of all projects: fused, linked, dated, restatements moved up."""
+"""The ranking of the candidates of all projects: fused, linked, dated; updates moved up."""
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,31 +13,49 @@ from doxa.recall.fusion import LANES
 from doxa.recall.hits import Ranked
 from doxa.recall.lanes import graph, time
 from doxa.recall.lanes.words import term_weights
+from doxa.recall.slots import states_nothing
 from doxa.recall.types import Ask
 from doxa.recall.updates import RankedTurn, reorder
-from doxa.store import Reader, int64_array
+from doxa.store import Reader, int64_array, unpack_vectors, vector_id
 
 # What a person said about their own affairs: an assistant's answer states nothing for them.
-_TURNS = """
-SELECT id, props ->> '$.kref', props ->> '$.text' FROM node
-WHERE id IN carray(?) AND props ->> '$.kind' = 'exchange'
-  AND props ->> '$.role' IN ('user', 'person')
+_TEXTS = """
+SELECT id, props ->> '$.kref', coalesce(props ->> '$.text', props ->> '$.summary', ''),
+  props ->> '$.kind' = 'exchange',
+  props ->> '$.kind' = 'exchange' AND props ->> '$.role' IN ('user', 'person')
+FROM node WHERE id IN carray(?)
+"""
+# Turns (later, earlier) from which beliefs were derived, where the belief of the one superseded
+# that of the other, directly or not.
+_REVISED = """
+WITH RECURSIVE made(turn, revision) AS (
+  SELECT dst, src FROM edge WHERE dst IN carray(?) AND type = 'DERIVED_FROM'
+), reached(turn, revision) AS (
+  SELECT turn, revision FROM made
+  UNION
+  SELECT reached.turn, s.dst FROM reached
+  JOIN edge s ON s.src = reached.revision AND s.type = 'SUPERSEDES'
+)
+SELECT DISTINCT reached.turn, made.turn FROM reached
+JOIN made ON made.revision = reached.revision AND made.turn != reached.turn
 """
 
 Floats = NDArray[np.float32]
 
 
 def hits_to_read(ask: Ask) -> int:
-    """Return how many hits to read: some are duplicates, and reranking chooses from more than are
-    asked for."""
+    """Return how many hits to read at least: some are duplicates, and reranking chooses from more
+    than are asked for."""
     more = 0
     if ask.rerank != "none":
         more = max(constants.RERANKED_HITS, constants.CLIENT_HITS * ask.limit)
     return max(ask.limit, more) + constants.SPARE_HITS
 
 
-def rank(reader: Reader, candidates: list[CandidateSet], ask: Ask) -> list[Ranked]:
-    """Fuse the candidates of all projects; the best first, ties by age."""
+def rank(reader: Reader, candidates: list[CandidateSet], ask: Ask, *, wanted: int) -> list[Ranked]:
+    """Fuse the candidates of all projects; the best first, of equal scores the newest. Returns
+    RANKED_HITS, or `wanted` if that is more."""
+    count = max(wanted, constants.RANKED_HITS)
     if not candidates:
         return []
     exchange = _token(reader, "kind:exchange")
@@ -56,9 +76,34 @@ def rank(reader: Reader, candidates: list[CandidateSet], ask: Ask) -> list[Ranke
             one.link(reader, reached)
         scores = fused()
     dated = _add_mentioned_times(reader, candidates, scores)
-    if _add_policy_scores(reader, candidates, scores, ask) or dated:
+    if _add_policy_scores(reader, candidates, scores, ask, count=2 * count) or dated:
         scores = fused()
-    return _ranked(candidates, scores, max(hits_to_read(ask), constants.UPDATE_HITS))
+    ranked = _ranked(candidates, scores, count)
+    return ranked if candidates[0].query.question.statement else _lower_idle(reader, ranked)
+
+
+def append_deeper(ranked: list[Ranked], deeper: list[Ranked]) -> list[Ranked]:
+    """Append what only a ranking of more candidates has: the first hits stay the same."""
+    if not ranked:
+        return deeper
+    held = {(item.project.scope, item.row) for item in ranked}
+    least = ranked[-1].score
+    return ranked + [
+        item._replace(score=min(item.score, least))
+        for item in deeper
+        if (item.project.scope, item.row) not in held
+    ]
+
+
+def _lower_idle(reader: Reader, ranked: list[Ranked]) -> list[Ranked]:
+    """Take IDLE_LOSS of their score from turns that only ask or acknowledge."""
+    lowered = [
+        item._replace(score=item.score * (1 - constants.IDLE_LOSS), idle=True)
+        if item.score > 0 and text.turn and states_nothing(text.text)
+        else item
+        for item, text in zip(ranked, _texts(reader, ranked), strict=True)
+    ]
+    return sorted(lowered, key=lambda item: -item.score)
 
 
 def merge_expansion(ranked: list[Ranked], others: list[Ranked]) -> list[Ranked]:
@@ -75,34 +120,41 @@ def merge_expansion(ranked: list[Ranked], others: list[Ranked]) -> list[Ranked]:
     return sorted(merged.values(), key=lambda item: -item.score)
 
 
-def promote_restatements(
+def promote_updates(
     reader: Reader, candidates: list[CandidateSet], ranked: list[Ranked], question: str
 ) -> list[Ranked]:
-    """Place each turn that restates another just above it, with that turn's score."""
-    weights = term_weights([(one.postings, one.population) for one in candidates])
+    """Place each turn that may update another just above it, with that turn's score; of hits that
+    differ in a value only, the newest first."""
     best = ranked[: constants.UPDATE_HITS]
-    nodes = [int(item.project["node"][item.row]) for item in best]
-    least = constants.UPDATE_OVERLAP_CHANGED * sum(weights.values())
-    able = [
-        node
-        for node, weight in zip(nodes, _shared_weights(candidates, best, weights), strict=True)
-        if weight >= least > 0
-    ]
-    if len(able) < 2:
+    if len(best) < 2:
         return ranked
-    texts = {node: (kref, text) for node, kref, text in reader.rows(_TURNS, (int64_array(able),))}
+    weights = term_weights([(one.postings, one.population) for one in candidates])
+    nodes = [int(item.project["node"][item.row]) for item in best]
+    read = _texts(reader, best)
+    least = constants.UPDATE_TOPIC * sum(weights.values())
+    held = _shared_weights(candidates, best, weights)
     turns = []
-    for item, node in zip(best, nodes, strict=True):
+    for item, text, weight in zip(best, read, held, strict=True):
         project, row = item.project, item.row
-        by = (project.scope, int(project["speaker"][row])) if node in texts else None
-        turns.append(RankedTurn(by, (int(project["time"][row]), row), texts.get(node, ("", ""))[1]))
-    moved = [
-        best[place]
-        if above is None
-        else best[place]._replace(score=best[above].score, restates=texts[nodes[above]][0])
-        for place, above in reorder(question, weights, turns)
-    ]
-    return moved + ranked[constants.UPDATE_HITS :]
+        by = project.scope, int(project["speaker"][row])
+        time = int(project["time"][row]), row
+        states = text.person and weight >= least
+        turns.append(RankedTurn(by, time, text.text, item.score, states))
+    place_of = {node: place for place, node in enumerate(nodes)}
+    revised = frozenset(
+        (place_of[later], place_of[earlier])
+        for later, earlier in reader.rows(_REVISED, (int64_array(nodes),))
+    )
+    alike = _likeness(reader, candidates, best)
+    placed = []
+    for one in reorder(question, weights, turns, alike, revised):
+        item = best[one.place]._replace(score=best[one.level].score)
+        if one.updates is not None:
+            item = item._replace(
+                updates=read[one.updates].kref, revised=(one.place, one.updates) in revised
+            )
+        placed.append(item)
+    return placed + ranked[constants.UPDATE_HITS :]
 
 
 def _token(reader: Reader, text: str) -> int:
@@ -127,8 +179,15 @@ def _ranked(candidates: list[CandidateSet], scores: Floats, count: int) -> list[
             candidates[owner[i]].postings,
             field=int(fields[i]),
         )
-        for i in np.argsort(-scores, kind="stable")[:count].tolist()
+        for i in _best_first(candidates, scores)[:count].tolist()
     ]
+
+
+def _best_first(candidates: list[CandidateSet], scores: Floats) -> NDArray[np.intp]:
+    """The places of all candidates by score, the newest first where it is equal."""
+    times = np.concatenate([one.project["time"][one.rows] for one in candidates])
+    rows = np.concatenate([one.rows for one in candidates])
+    return np.lexsort((-rows, -times, -scores))
 
 
 def _owners(candidates: list[CandidateSet]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -169,18 +228,58 @@ def _add_mentioned_times(reader: Reader, candidates: list[CandidateSet], scores:
 
 
 def _add_policy_scores(
-    reader: Reader, candidates: list[CandidateSet], scores: Floats, ask: Ask
+    reader: Reader, candidates: list[CandidateSet], scores: Floats, ask: Ask, *, count: int
 ) -> bool:
     """Set the lane of policy of the best candidates. Returns whether any policy is declared."""
     if "policy" not in ask.lanes or ask.as_of is not None or not reader.sight().tests:
         return False
     owner, row = _owners(candidates)
     starts = np.concatenate(([0], np.cumsum([len(one.rows) for one in candidates])))
-    for i in np.argsort(-scores, kind="stable")[: 2 * hits_to_read(ask)].tolist():
+    for i in np.argsort(-scores, kind="stable")[:count].tolist():
         one = candidates[owner[i]]
         node = int(one.project["node"][row[i]])
         one.lanes["policy"][i - starts[owner[i]]] = reader.score_of(node)
     return True
+
+
+class _Text(NamedTuple):
+    """The text of a hit; whether it is a turn, and one of a person about their own affairs."""
+
+    kref: str = ""
+    text: str = ""
+    turn: bool = False
+    person: bool = False
+
+
+def _texts(reader: Reader, items: list[Ranked]) -> list[_Text]:
+    """The texts of these hits, in one statement."""
+    nodes = [int(item.project["node"][item.row]) for item in items]
+    found = {
+        node: _Text(kref, str(text), bool(turn), bool(person))
+        for node, kref, text, turn, person in reader.rows(_TEXTS, (int64_array(nodes),))
+    }
+    return [found.get(node, _Text()) for node in nodes]
+
+
+def _likeness(
+    reader: Reader, candidates: list[CandidateSet], items: list[Ranked]
+) -> list[list[float | None]]:
+    """How much nearer each two items of one project are than its memories on average, in standard
+    deviations of the cosines between them; None where one has no vector."""
+    found: list[list[float | None]] = [[None] * len(items) for _ in items]
+    for one in candidates:
+        own = {item.row: place for place, item in enumerate(items) if item.project is one.project}
+        asked = int64_array([vector_id(one.project.scope, row) for row in own])
+        sql = "SELECT v.doc, v.data FROM carray(?) f CROSS JOIN vector v ON v.id = f.value"
+        rows = reader.rows(sql, (asked,)) if own and one.average is not None else []
+        if not rows:
+            continue
+        vectors = unpack_vectors([row[1] for row in rows])
+        apart = (vectors @ vectors.T - one.calibration.mean) / one.calibration.spread
+        for i, (doc, _) in enumerate(rows):
+            for j, (other, _) in enumerate(rows):
+                found[own[doc]][own[other]] = float(apart[i, j])
+    return found
 
 
 def _shared_weights(

@@ -85,7 +85,7 @@ def _other_evidence(item: Ranked, noise: Noise | None) -> float:
 
 def above_threshold(ranked: Sequence[Ranked], *, searched: int) -> list[Ranked]:
     """Keep the hits that stand out, in order. `searched` is how many memories were searched. What
-    restates a hit that stands out stands out with it."""
+    may update a hit that stands out stands out with it."""
     evidence = [item.evidence for item in ranked if item.evidence is not None]
     covered = max((item.lanes["words"] or 0.0 for item in ranked), default=0.0)
     by_words = max(constants.STRICT_COVERAGE, constants.STRICT_SHARE * covered)
@@ -98,7 +98,7 @@ def above_threshold(ranked: Sequence[Ranked], *, searched: int) -> list[Ranked]:
             if item.evidence is None
             else item.evidence >= least
         )
-        above = own or (bool(item.restates) and above)
+        above = own or (bool(item.updates) and above)
         if above:
             kept.append(item)
     return kept[::-1]

@@ -91,6 +91,7 @@ class Hit:
     tokens: int
     truncated: bool = False
     unsupported: str = ""  # why its support is lost; empty while it is supported
+    contested: tuple[str, ...] = ()  # the beliefs on the other side of undecided conflicts
 
 
 def check_ask(ask: Ask) -> None:

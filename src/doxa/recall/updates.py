@@ -1,70 +1,39 @@
-"""Which turns restate, with another value, what an earlier turn states: the later is placed just
-above. Pure: texts and weights in, an order out.
+"""Which turns may update an earlier one, and which hits differ in a value only: the later goes
+first. Pure: texts, likeness and weights in, an order out.
 
-Turns supersede nothing: "the deadline is April 1" and "the new deadline is April 5" both answer
-when the deadline is, and the first often in better words. Among the best UPDATE_HITS hits of a
-question that asks for the current state of something:
+Turns supersede nothing: "the deadline is April 1" and "the deadline is April 5" both answer when
+the deadline is, and the first often in better words. Among the best UPDATE_HITS hits of a question
+that asks for the current state of something, a later turn **may update** an earlier one if
 
-    value       a value (number, share, date, time of day, money, version) with the question's terms
-                around it in its sentence; or a word of replacement (moved, instead, no longer),
-                which has no value
-    restates    the same speaker says it later; its value has the type of the earlier one and is
-                not among those of the earlier turn, unless as a goal; and the terms around both
-                weigh at least UPDATE_OVERLAP of the question, UPDATE_OVERLAP_CHANGED if a word of
-                change stands near the later value, UPDATE_OVERLAP_REPLACED where there is no value
-                to compare. If the question writes a name that only the earlier turn contains,
-                UPDATE_OVERLAP is not enough: the later turn may be about something else
-    placed      just above the best turn that it restates, so that of several values the latest
-                comes first; at most UPDATE_MOVES_MAX in an answer
+    alike      both are turns of one speaker, and their vectors are at least UPDATE_ALIKE standard
+               deviations nearer than memories are on average; without vectors the words around both
+               values are compared more strictly instead (UPDATE_SLOT_WORDS)
+    slot       each asserts a value of one type (`slots.py`), the later another one than any in the
+               earlier turn, of the same affair: the content words around the values, names apart,
+               overlap by UPDATE_SLOT of the shorter; both have UPDATE_TOPIC of the question's
+               weight around them; and of the question's words around the earlier value the later
+               turn lacks at most UPDATE_MISSING, and no name
 
-Only the question's own terms are weighed, by the idf of the index, so the price is one pass over a
-few texts. A value in code states nothing, and an assistant's words state nothing for the user.
-A question about the past, or about a course of events, moves nothing.
+Each condition alone is true of most unrelated turns; a word of change only widens what may be
+missing. The later turn is placed just above the best turn that it may update, unless that scored
+much better (UPDATE_SCORE). Where the store holds that a belief from the one superseded a belief
+from the other, that is stated as a fact instead.
+
+Hits that have the same words except one value or name ("X is a citizen of …"), and nearly the same
+score, are a tie: the newest goes first.
 """
 
 from __future__ import annotations
 
 import re
-from bisect import bisect_left
-from collections.abc import Hashable, Mapping, Sequence
-from functools import lru_cache
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import NamedTuple
 
-from doxa.base.calendar_names import MONTH_ABBREVIATIONS, MONTHS, WEEKDAYS
-from doxa.base.limits import QUERY_CHARS_READ, RESTATED_CHARS_READ
+from doxa.base.limits import QUERY_CHARS_READ
 from doxa.base.words import STOP_WORDS, stem, terms
 from doxa.recall import constants
+from doxa.recall.slots import Slot, read_slots
 
-_MONTHS = frozenset((*MONTHS, *MONTH_ABBREVIATIONS))
-_DAY_SUFFIXES = frozenset("st nd rd th of".split())  # April 5th, 5th of April
-_MONEY = frozenset("dollar dollars euro euros pound pounds usd eur gbp".split())
-_SPELT = (
-    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen"
-    " sixteen seventeen eighteen nineteen twenty"
-)
-_TENS = {"thirty": "30", "forty": "40", "fifty": "50", "sixty": "60", "dozen": "12"}
-_NUMBERS = {word: str(number) for number, word in enumerate(_SPELT.split())} | _TENS
-_TOKEN = re.compile(
-    r"[^\W\d_]+|[$€£¥]?\d(?:[\d.,:/-]*\d)?%?|[.!?](?=\s|$)|[\n,;:()]"
-)  # words, numbers, ends of sentences, pauses
-_ENDS = ".!?\n"
-_CODE = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
-_REPLACEMENT = (
-    r"instead|longer|anymore|moved|resched\w+|postpon\w+|delayed|switch(?:ed|ing)|replac(?:ed|ing)"
-    r"|migrat(?:ed|ing)|chang(?:ed|ing)|renamed|upgrad(?:ed|ing)"
-)
-_REPLACEMENTS = re.compile(_REPLACEMENT)
-_CHANGES = re.compile(
-    r"now|new|newly|newest|recent(?:ly)?|latest|lately|current(?:ly)?|already|actually|extra"
-    r"|additional|total|reach\w*|updat\w+|chang\w+|mov(?:e|ing)|extend\w*|extension|shorten\w*"
-    r"|switch\w*|replac\w+|migrat\w+|delay\w*|increas\w+|rais\w+|rose|risen|gr[eo]wn?|growth"
-    r"|grow\w+|jump\w*|climb\w*|doubl\w+|decreas\w+|reduc\w+|drop\w*|fell|fallen|shr[au]nk|cut"
-    r"|lower\w*|improv\w+|boost\w*|bump\w*|adjust\w*|revis\w+|expand\w*|upgrad\w+|add(?:ed|ing)?"
-    r"|correct\w*|" + _REPLACEMENT
-)
-_GOALS = frozenset(
-    "goal goals target targets aim aims aiming want wants hope hopes hoping achieve wish".split()
-)
 # "how do I": no value is asked for
 _MANNER = (
     "do|does|did|can|could|should|would|will|shall|to|about|has|have|had|is|are|am|was|were|come"
@@ -72,7 +41,12 @@ _MANNER = (
 )
 _ASKS = re.compile(rf"\b(what|which|when|where|who|whose|still|how (?!(?:{_MANNER})\b)[a-z]+)\b")
 # where nothing else is asked
-_KINDS = {"when": frozenset(("date", "clock")), "how many": frozenset(("number",))}
+_KINDS = {
+    "when": frozenset(("date", "clock")),
+    "how many": frozenset(("number",)),
+    "where": frozenset(("name", "number")),
+    "who": frozenset(("name",)),
+}
 _PAST = re.compile(
     r"\b(?:original(?:ly)?|initial(?:ly)?|at"
     r" first|previous(?:ly)?|earlier|formerly|(?:i|we|you|he|she|they|it|that|who|what) used"
@@ -81,37 +55,51 @@ _PAST = re.compile(
     r"|how (?:did|has|have) .{0,80}?(?:chang|evolv|develop|progress|improv)\w*)\b|\bbefore\W*$"
 )
 _NAME = re.compile(r"(?<=[^\s.!?] )[A-Z]\w+")
+_WORD = re.compile(r"\w+")
+_HOW = re.compile(r"\bhow ([a-z]+)")
+_PLACES = frozenset("in at to on into from near".split())
 
 
 class RankedTurn(NamedTuple):
-    """A hit as the rule sees it. Hits of equal `by` have one speaker; a hit of None stays where it
-    is."""
+    """A hit as the rule sees it. Hits of equal `by` have one speaker; `turn` is False for a belief,
+    and for a turn that states nothing for its speaker, such as an assistant's."""
 
-    by: Hashable | None
+    by: Hashable
     time: tuple[int, int]
     text: str
+    score: float
+    turn: bool = True
 
 
-class ComparedValue(NamedTuple):
-    """One value of a text. `terms` are those of the question around it, `units` what a number
-    counts."""
+class Placed(NamedTuple):
+    """A hit in the new order: its place in the old one, the place of the hit whose score it takes
+    (its own unless it was moved), and of the hit that it may update, or None."""
 
-    kind: str
-    value: str
-    units: frozenset[str]
-    terms: frozenset[str]
-    changed: bool
-    goal: bool
+    place: int
+    level: int
+    updates: int | None = None
 
 
 class Topic(NamedTuple):
-    """What a question asks about: the weights of its terms and their sum, the terms that are names,
-    and the kinds of value asked for (none: all)."""
+    """What a question asks about: the weights of its terms, of its other words, the sum of the
+    former, the terms that are names, and the kinds of value asked for (none: all)."""
 
     weights: Mapping[str, float]
+    others: Mapping[str, float]
     mass: float
     names: frozenset[str]
     kinds: frozenset[str]
+
+
+class Reading(NamedTuple):
+    """What a turn states, and the terms that it contains anywhere."""
+
+    slots: list[Slot]
+    terms: frozenset[str]
+
+
+Likeness = Sequence[Sequence[float | None]]
+"""By two places: how much nearer two hits are than memories on average, in standard deviations."""
 
 
 def asks_current_state(question: str) -> bool:
@@ -121,239 +109,196 @@ def asks_current_state(question: str) -> bool:
 
 
 def reorder(
-    question: str, weights: Mapping[str, float], turns: Sequence[RankedTurn]
-) -> list[tuple[int, int | None]]:
-    """Return the places of the hits in their new order, each with the place of the hit above which
-    it was moved because it restates it, or None."""
-    topic = _topic(question, weights)
-    order: list[tuple[int, int | None]] = []
-    read: dict[int, list[ComparedValue]] = {}
-    left = constants.UPDATE_MOVES_MAX
+    question: str,
+    weights: Mapping[str, float],
+    turns: Sequence[RankedTurn],
+    alike: Likeness,
+    revised: frozenset[tuple[int, int]] = frozenset(),
+) -> list[Placed]:
+    """Return the hits in their new order. `revised` are the places of turns (later, earlier) from
+    which beliefs came of which one superseded the other."""
+    topic = read_topic(question, weights)
+    read: dict[int, Reading] = {}
 
-    def stated(place: int) -> list[ComparedValue]:
+    def reading(place: int) -> Reading:
         if place not in read:
-            read[place] = stated_values(turns[place].text, topic)
+            text = turns[place].text
+            read[place] = Reading(read_slots(text), frozenset(terms(text)))
         return read[place]
 
+    def replaces(later: int, earlier: int) -> bool:
+        if turns[later].time <= turns[earlier].time:
+            return False
+        if (later, earlier) in revised:
+            return True
+        new, old = turns[later], turns[earlier]
+        if new.by != old.by or not (new.turn and old.turn):
+            return False
+        likeness = alike[later][earlier]
+        if likeness is not None and likeness < constants.UPDATE_ALIKE:
+            return False
+        least = constants.UPDATE_SLOT_WORDS if likeness is None else constants.UPDATE_SLOT
+        return may_update(reading(later), reading(earlier), topic, least=least)
+
+    order: list[Placed] = []
+    left = constants.UPDATE_MOVES_MAX
     for place, turn in enumerate(turns):
-        above = None
-        if left and turn.by is not None:
-            before = (
-                (at, other)
-                for at, (other, _) in enumerate(order)
-                if turns[other].by == turn.by and turns[other].time < turn.time
-            )
-            above = next(
-                (at for at, other in before if restates(stated(place), stated(other), topic)), None
-            )
+        updated = [at for at, placed in enumerate(order) if replaces(place, placed.place)]
+        tied = [at for at, one in enumerate(order) if _is_tie(turn, turns[one.place], topic)]
+        near = [
+            at
+            for at in (updated if left else ())
+            if turn.score >= constants.UPDATE_SCORE * turns[order[at].place].score
+        ]
+        above = min((*near, *tied), default=None)
+        claim = order[updated[0]].place if updated else None
         if above is None:
-            order.append((place, None))
+            order.append(Placed(place, place, claim))
         else:
-            order.insert(above, (place, order[above][0]))
-            left -= 1
-    return order
+            left -= bool(near)
+            order.insert(above, Placed(place, order[above].level, claim))
+    return [
+        placed
+        if placed.updates is not None
+        else placed._replace(updates=_below(order[at + 1 :], placed.place, replaces))
+        for at, placed in enumerate(order)
+    ]
 
 
-def _topic(question: str, weights: Mapping[str, float]) -> Topic:
+def _below(order: Sequence[Placed], place: int, replaces: Callable[[int, int], bool]) -> int | None:
+    """The best turn of those below that this one may update."""
+    return next((other.place for other in order if replaces(place, other.place)), None)
+
+
+def read_topic(question: str, weights: Mapping[str, float]) -> Topic:
+    """Return what a question asks about, given the weights of its terms."""
     text = question[:QUERY_CHARS_READ]
     asked = set(_ASKS.findall(text.casefold()))
     names = frozenset(term for name in _NAME.findall(text) for term in terms(name))
     kinds = _KINDS.get(asked.pop(), frozenset()) if len(asked) == 1 else frozenset()
-    return Topic(weights, sum(weights.values()), names & weights.keys(), kinds)
+    measures = {stem(word) for word in _HOW.findall(text.casefold())}  # how much, how long
+    mean = sum(weights.values()) / max(1, len(weights))
+    others = dict.fromkeys(
+        set(terms(text)) - weights.keys(), mean
+    )  # words about the talk, speakers
+    weights = {term: weights[term] for term in weights.keys() - measures}
+    return Topic(weights, others, sum(weights.values()), names & weights.keys(), kinds)
 
 
-def stated_values(text: str, topic: Topic) -> list[ComparedValue]:
-    """Return what a text states near the question's terms, in order; last, as the kind `text`, the
-    terms that it contains anywhere."""
-    scan = _scan(text, topic.weights)
-    found = []
-    for place, kind, value in scan.values:
-        if topic.kinds and kind not in topic.kinds and kind != "replacement":
-            continue
-        sentence = bisect_left(scan.ends, place)
-        low = max(scan.ends[sentence - 1] if sentence else 0, place - constants.VALUE_WORDS_BEFORE)
-        high = min(
-            scan.ends[sentence] if sentence < len(scan.ends) else len(scan.tokens),
-            place + constants.VALUE_WORDS_AFTER + 1,
-        )
-        near = frozenset(term for at, term in scan.terms if low <= at < high)
-        units = _units(scan.tokens[place + 1 : high]) if kind == "number" else frozenset()
-        if not near or (units and "number" in topic.kinds and not units & topic.weights.keys()):
-            continue  # about something else, or a count of something else
-        changed = any(
-            max(low, place - constants.CHANGE_WORDS_BEFORE)
-            <= at
-            <= min(high, place + constants.CHANGE_WORDS_AFTER)
-            for at in scan.changes
-        )
-        goals_from = max(low, place - constants.GOAL_WORDS_BEFORE)
-        goal = any(goals_from <= at < place for at in scan.goals)
-        found.append(ComparedValue(kind, value, units, near, changed, goal))
-    anywhere = frozenset(term for _, term in scan.terms)
-    found.append(ComparedValue("text", "", frozenset(), anywhere, False, False))
-    return found
-
-
-class _Scan(NamedTuple):
-    """One pass over a text: its tokens, and the places of those that the rule needs."""
-
-    tokens: list[str]
-    values: list[tuple[int, str, str]]  # place, kind, value
-    terms: list[tuple[int, str]]
-    changes: list[int]
-    goals: list[int]
-    ends: list[int]
-
-
-def _scan(text: str, weights: Mapping[str, float]) -> _Scan:
-    prose = (
-        _CODE.sub("\n", text[:RESTATED_CHARS_READ]) if "```" in text else text[:RESTATED_CHARS_READ]
+def may_update(later: Reading, earlier: Reading, topic: Topic, *, least: float) -> bool:
+    """Return whether the later turn states another value for something that the earlier states.
+    `least` is the share of the words around the values that must be the same."""
+    return any(
+        _is_replaced(old, new, later, earlier, topic, least=least)
+        for new in later.slots
+        if new.asserted and (not topic.kinds or new.kind in topic.kinds)
+        for old in earlier.slots
+        if old.asserted and old.kind == new.kind and old.value != new.value
     )
-    scan = _Scan(_TOKEN.findall(prose.casefold()), [], [], [], [], [])
-    for place, token in enumerate(scan.tokens):
-        first = token[0]
-        if first.isalpha():
-            cut, number, role = _read(token)
-            if cut in weights:
-                scan.terms.append((place, cut))
-            if number:
-                scan.values.append((place, "number", number))
-            elif role == "goal":
-                scan.goals.append(place)
-            elif role == "date":
-                scan.values.extend(_date(scan.tokens, place))
-            elif role:
-                scan.changes.append(place)
-                if role == "replacement":
-                    scan.values.append((place, role, ""))
-        elif first in _ENDS:
-            scan.ends.append(place)
-        elif len(token) > 1 or first.isdigit():
-            scan.values.extend(_number(scan.tokens, place))
-            scan.terms.extend((place, term) for term in terms(token) if term in weights)
-    return scan
 
 
-@lru_cache(maxsize=16_384)
-def _read(word: str) -> tuple[str, str, str]:
-    """A word's stem, the number that it spells, and its role: a date, a goal, a replacement, a
-    change or none."""
-    if word in _MONTHS or word.removesuffix("s") in WEEKDAYS:
-        return stem(word), "", "date"
-    role = (
-        "goal"
-        if word in _GOALS
-        else "replacement"
-        if _REPLACEMENTS.fullmatch(word)
-        else "change"
-        if _CHANGES.fullmatch(word)
-        else ""
-    )
-    return stem(word), _NUMBERS.get(word, ""), role
-
-
-def _number(tokens: Sequence[str], place: int) -> list[tuple[int, str, str]]:
-    """The kind and value of a number, by its form and the words next to it; nothing where it
-    belongs to a date."""
-    text = tokens[place]
-    before = tokens[place - 1] if place else ""
-    after = tokens[place + 1 : place + 4]
-    value = text.strip("$€£¥%").replace(",", "")
-    if (
-        before in _MONTHS
-        or _month_after(after)
-        or not _MONTHS.isdisjoint(tokens[max(0, place - 3) : place])
-    ):
-        return []  # the day or the year of a date, which is read at its month
-    if text[-1] == "%" or after[:1] == ["percent"]:
-        kind = "share"
-    elif not text[0].isdigit() or (after and after[0] in _MONEY):
-        kind = "money"
-    elif (
-        ":" in text or (after and after[0] in ("am", "pm")) or after[:2] in (["a", "m"], ["p", "m"])
-    ):
-        kind = "clock"
-        value = value.removesuffix(":00") + (
-            after[0][0]
-            if after and after[0][0] in "ap" and after[0] in ("am", "pm", "a", "p")
-            else ""
-        )
-    elif value.count("-") == 2 or value.count("/") == 2:
-        kind = "date"
-    elif value.count(".") > 1 or before == "v":
-        kind = "version"
-    else:
-        kind = "number"
-    return [(place, kind, value)]
-
-
-def _month_after(after: Sequence[str]) -> bool:
-    return next((token for token in after if token not in _DAY_SUFFIXES), "") in _MONTHS
-
-
-def _date(tokens: Sequence[str], place: int) -> list[tuple[int, str, str]]:
-    """A weekday; or a month with the day before or after it, or alone as in `by May`. The year is
-    ignored: few repeat it."""
-    word = tokens[place]
-    if word not in _MONTHS:
-        return [(place, "date", word.removesuffix("s"))]
-    neighbours = [
-        tokens[place + 1 : place + 2],
-        [token for token in tokens[max(0, place - 3) : place] if token not in _DAY_SUFFIXES][-1:],
-    ]
-    day = next(
-        (token for near in neighbours for token in near if token.isdigit() and len(token) < 3), ""
-    )
-    if day or tokens[max(0, place - 1) : place] in (["in"], ["by"], ["until"]):
-        return [(place, "date", f"{word[:3]} {int(day)}" if day else word[:3])]
-    return []
-
-
-def _units(tokens: Sequence[str]) -> frozenset[str]:
-    """The unit of a number: the stems of the words after it, up to a pause or a stop word."""
-    units = []
-    for token in tokens[: constants.UNIT_WORDS]:
-        if not token.isalpha() or token in STOP_WORDS:
-            break
-        units.append(stem(token))
-    return frozenset(units)
-
-
-def restates(
-    later: Sequence[ComparedValue], earlier: Sequence[ComparedValue], topic: Topic
+def _is_replaced(
+    old: Slot, new: Slot, later: Reading, earlier: Reading, topic: Topic, *, least: float
 ) -> bool:
-    """Return whether the later turn states another value for something that the earlier states."""
-    missing = topic.names & earlier[-1].terms - later[-1].terms
-    for new in later[:-1]:
-        old = [stated for stated in earlier if _of_one_type(stated, new)]
-        if any(new.value == stated.value != "" and not stated.goal for stated in old):
-            continue
-        if missing and not new.changed:
-            continue
-        least = (
-            constants.UPDATE_OVERLAP_REPLACED
-            if new.kind == "replacement"
-            else constants.UPDATE_OVERLAP_CHANGED
-            if new.changed
-            else constants.UPDATE_OVERLAP
-        )
-        if any(
-            sum(topic.weights[term] for term in stated.terms & new.terms) >= least * topic.mass
-            for stated in old
-        ):
-            return True
-    return False
-
-
-def _of_one_type(old: ComparedValue, new: ComparedValue) -> bool:
-    """Whether two values could answer the same question. A number without a unit takes the other's
-    if that occurs near it."""
-    if new.kind == "replacement":
-        return old.kind == "text"
-    if old.kind != new.kind:
+    if any(new.value == slot.value for slot in earlier.slots if slot.kind == new.kind):
         return False
-    if old.kind != "number" or old.units & new.units or not (old.units or new.units):
+    if not (_of_one_type(old, new) and _of_one_subject(old, new, later, earlier)):
+        return False
+    shared = old.near & new.near
+    if not shared - old.names - old.units or len(shared) < least * min(
+        len(old.near), len(new.near)
+    ):
+        return False
+    return _is_asked(old, new, later, topic)
+
+
+def _is_asked(old: Slot, new: Slot, later: Reading, topic: Topic) -> bool:
+    """Whether the question asks for just this value: its words are around both, and what it names
+    is not missing from the later turn. A value that the question contains is not asked for."""
+    weights = {**topic.others, **topic.weights}
+    asked = weights.keys()
+    if asked & ({*terms(old.value)} ^ {*terms(new.value)}):
+        return False
+    around = asked & old.near
+    missing = around - later.terms
+    if missing & topic.names:
+        return False
+    most = constants.UPDATE_MISSING_CHANGED if new.changed else constants.UPDATE_MISSING
+    if sum(weights[term] for term in missing) > most * sum(weights[term] for term in around):
+        return False
+    both = sum(topic.weights.get(term, 0.0) for term in around & new.near)
+    return both >= constants.UPDATE_TOPIC * topic.mass > 0
+
+
+def _of_one_type(old: Slot, new: Slot) -> bool:
+    """Whether two values of one kind could answer the same question. A number without a unit takes
+    the other's if that occurs near it. A name needs the same word before it, and neither a name nor
+    a number of things replaces another by an act that is done again and again."""
+    if new.kind in ("name", "number") and (old.act or new.act) and not new.changed:
+        return False
+    if new.kind == "name":
+        both_places = new.changed and {old.lead, new.lead} <= _PLACES
+        one_head = not set(old.value.split()).isdisjoint(new.value.split())  # Hotel, Professor
+        return new.lead == old.lead or both_places or one_head
+    if new.kind != "number" or old.units & new.units or not (old.units or new.units):
         return True
     return bool(
-        (not old.units and new.units & old.terms) or (not new.units and old.units & new.terms)
+        (not old.units and new.units & old.near) or (not new.units and old.units & new.near)
     )
+
+
+def _of_one_subject(old: Slot, new: Slot, later: Reading, earlier: Reading) -> bool:
+    """Whether two values belong to one person or thing, as far as pronouns, persons, names and the
+    words before what both share say. "She" may be anybody whom the earlier turn names. A past
+    tense of what the earlier turn states in the present is about the past."""
+    if new.persons - old.persons or ((new.past - old.past) & old.near and not new.changed):
+        return False
+    if not (old.own or new.own) and _subject(old, new) and _subject(new, old):
+        return False
+    if (old.persons - later.terms) and not new.pronoun:
+        return False
+    if old.own and not new.own:
+        return not (new.pronoun or new.names - earlier.terms)
+    if new.own and not old.own:
+        return not (old.pronoun or old.names - later.terms)
+    return True
+
+
+def _subject(slot: Slot, other: Slot) -> list[str]:
+    """The content words before the first that the other has as well: of "the mail relay listens on
+    port 2525" and "the search API listens on port 9200" mail and relay."""
+    place = next((i for i, word in enumerate(slot.before) if word in other.near), 0)
+    shared_name = place and slot.before[place] in slot.names
+    return [] if shared_name else list(slot.before[:place])
+
+
+def _is_tie(later: RankedTurn, earlier: RankedTurn, topic: Topic) -> bool:
+    """Whether two hits of one speaker differ in one value or name only, which the question does not
+    contain, and are so near in score that the later goes first."""
+    if later.by != earlier.by or later.time <= earlier.time:
+        return False
+    if later.score < constants.TIE_SCORE * earlier.score:
+        return False
+    spans = differing(later.text, earlier.text)
+    if spans is None:
+        return False
+    new, old = (frozenset(terms(" ".join(span))) & topic.weights.keys() for span in spans)
+    return not old - new
+
+
+def differing(one: str, other: str) -> tuple[list[str], list[str]] | None:
+    """Return the words in which two texts differ, if these are one run of at most TIE_WORDS in
+    each, and what is equal has at least as many words, two of them content; otherwise None."""
+    if abs(len(one) - len(other)) > constants.TIE_CHARS or "?" in one or "?" in other:
+        return None
+    words, others = _WORD.findall(one.casefold()), _WORD.findall(other.casefold())
+    least = min(len(words), len(others))
+    start = next((i for i in range(least) if words[i] != others[i]), least)
+    end = next((i for i in range(least - start) if words[-1 - i] != others[-1 - i]), least - start)
+    same = words[:start] + words[len(words) - end :]
+    spans = words[start : len(words) - end], others[start : len(others) - end]
+    longest = max(map(len, spans))
+    content = {stem(word) for word in same if word not in STOP_WORDS}
+    if not all(spans) or longest > constants.TIE_WORDS or longest > len(same) or len(content) < 2:
+        return None
+    return spans

@@ -17,7 +17,8 @@ from doxa.recall import constants
 from doxa.recall.project_index import ProjectIndex
 from doxa.store import Reader, int64_array
 
-_DAY_NS = 86_400 * 10**9
+_MINUTE_NS, _MINUTES_OF_DAY = 60 * 10**9, 24 * 60
+_DAY_NS = _MINUTES_OF_DAY * _MINUTE_NS
 
 Floats = NDArray[np.float32]
 Rows = NDArray[np.int64]
@@ -38,9 +39,9 @@ def named_times(text: str, now: int) -> tuple[TimeRange, ...]:
 
 
 def recency(project: ProjectIndex, rows: Rows, now: int) -> Floats:
-    """Halve with every RECENCY_DAYS of age, in whole days, so that the same question has the same
-    answer an hour later."""
-    days = np.maximum(now - project["time"][rows], 0) // _DAY_NS
+    """Halve with every RECENCY_DAYS of age, in whole minutes."""
+    minutes = np.maximum(now - project["time"][rows], 0) // _MINUTE_NS
+    days = minutes / _MINUTES_OF_DAY
     return np.asarray(np.exp2(-days / constants.RECENCY_DAYS), dtype=np.float32)
 
 

@@ -200,6 +200,7 @@ def _recall(session: Session, args: Any) -> tuple[str, dict[str, Any]]:
             "why": hit.why,
             **_validity(hit),
             **({"unsupported": hit.unsupported} if hit.unsupported else {}),
+            **({"contested": list(hit.contested)} if hit.contested else {}),
         }
         for hit in answer.hits
     ]
@@ -226,6 +227,8 @@ def _quoted(hit: Any) -> str:
     status = ("" if hit.status == "current" else f" {hit.status.upper()}") + (
         " UNSUPPORTED" if hit.unsupported else ""
     )
+    if hit.contested and hit.status != "contested":
+        status += " CONTESTED"
     holds = "".join(
         f"; {name.replace('_', ' ')} {time[:10]}" for name, time in _validity(hit).items()
     )
