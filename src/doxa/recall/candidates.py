@@ -20,7 +20,7 @@ from doxa.recall.filters import Eligible, hidden_rows
 from doxa.recall.fusion import fuse
 from doxa.recall.lanes import entities, graph, time
 from doxa.recall.lanes.calibration import Calibration
-from doxa.recall.lanes.meaning import cosines_of, without_centre
+from doxa.recall.lanes.meaning import Common, cosines_of, without_centre
 from doxa.recall.lanes.phrases import phrase_postings
 from doxa.recall.lanes.time import TimeRange
 from doxa.recall.lanes.words import Coverage, read_postings
@@ -34,10 +34,12 @@ Rows = NDArray[np.int64]
 
 
 class PreparedQuery(NamedTuple):
-    """A question as the lanes take it: its index terms and quoted phrases, its vector (None: no
-    meaning), the tokens of the speakers and the times that it names, and the lanes in use."""
+    """A question as the lanes take it: the request that it quotes (empty: none), its index terms
+    and quoted phrases, its vector (None: no meaning), the tokens of the speakers and the times that
+    it names, and the lanes in use."""
 
     question: Question
+    request: str
     terms: list[str]
     phrases: list[tuple[str, ...]]
     vector: Floats | None
@@ -124,6 +126,7 @@ class CandidateSet:
                 centre=self._centre,
                 shift=self.calibration.shift,
                 spread=self._near.spread,
+                common=self._common(),
                 believed=self._eligible.population.mask,
             )
         new = {
@@ -143,6 +146,15 @@ class CandidateSet:
             name: np.concatenate((self.lanes[name], values))[order] if self.lanes else values
             for name, values in new.items()
         }
+
+    def _common(self) -> Common:
+        """What all memories share, counting CENTRE_WEIGHT that share nothing: of a few memories
+        what they share is also what they are about."""
+        if self.centred:
+            return Common(0.0, 0.0)
+        share = self.population / (self.population + constants.CENTRE_WEIGHT)
+        between = min(max(self.calibration.mean, 0.0), 0.9)
+        return Common(share * self._near.mean, share * between)
 
     def _entities(self, reader: Reader, rows: Rows) -> Floats:
         """Who said each row, and whom and what it is about."""
@@ -250,7 +262,7 @@ def fuse_candidates(
         name: np.concatenate([one.lanes[name] for one in candidates])
         for name in candidates[0].lanes
     }
-    scale = scale_of(candidates)
+    scale, query = scale_of(candidates), candidates[0].query
     if not np.isnan(lanes["meaning"]).all():
         lanes["meaning"] = np.where(
             np.isnan(lanes["meaning"]), np.float32(scale.average), lanes["meaning"]
@@ -261,5 +273,5 @@ def fuse_candidates(
         spread=scale.spread,
         belief=np.concatenate(beliefs).astype(np.float32),
         mode=mode,
-        statement=candidates[0].query.question.statement,
+        statement=query.question.statement and not query.request,
     )

@@ -39,12 +39,14 @@ from doxa.recall.fusion import LANES
 from doxa.recall.hits import Ranked, read_hits
 from doxa.recall.lanes.calibration import Calibrations
 from doxa.recall.lanes.entities import extract_speakers
+from doxa.recall.lanes.meaning import with_request
 from doxa.recall.lanes.phrases import phrases_of
 from doxa.recall.lanes.time import named_times
 from doxa.recall.lanes.words import asked_terms
 from doxa.recall.project_index import IndexCache, ProjectIndex
 from doxa.recall.question import read_question
 from doxa.recall.ranking import hits_to_read, merge_expansion, promote_restatements, rank
+from doxa.recall.request import quoted_request
 from doxa.recall.rerank import apply_reranker
 from doxa.recall.result import Recall
 from doxa.recall.threshold import above_threshold
@@ -214,12 +216,16 @@ class Recaller:
         self, reader: Reader, ask: Ask, text: str, speakers: frozenset[int], warnings: list[str]
     ) -> PreparedQuery:
         question = read_question(text)
+        request = quoted_request(question.text)
         vector = self._vector(reader, question.text, ask, warnings=warnings)
+        if request and vector is not None:
+            asked = self._vector(reader, request, ask, warnings=warnings)
+            vector = vector if asked is None else with_request(vector, asked)
         terms = asked_terms(question.text) if "words" in ask.lanes else []
         times = named_times(question.text, reader.now) if "time" in ask.lanes else ()
         phrases = phrases_of(question.text) if terms else []
         return PreparedQuery(
-            question, terms, phrases, vector, speakers, times, frozenset(ask.lanes)
+            question, request, terms, phrases, vector, speakers, times, frozenset(ask.lanes)
         )
 
     def _vector(self, reader: Reader, text: str, ask: Ask, *, warnings: list[str]) -> Floats | None:
