@@ -11,7 +11,7 @@ import doxa
 from bench.persistence_parts import fresh
 from bench.report import Report, percent
 from bench.timing import seconds_of, spread
-from doxa.belief import Draft, Kref, Ledger
+from doxa.belief import Draft, Kref, Ledger, check_draft
 from doxa.ingestion.match import REVISE_AT, MatchResult, match
 from doxa.language.agreement import RETIRING
 
@@ -120,7 +120,7 @@ def _fill(memory: doxa.Memory, people: list[str], *, seed: int) -> dict[tuple[in
                 ledger.upsert(
                     tx,
                     Kref(_PROJECT, (), f"p{i}-{j}", "fact"),
-                    Draft(text, project=_PROJECT, name=f"p{i}-{j}"),
+                    check_draft(Draft(text, project=_PROJECT, name=f"p{i}-{j}")),
                 )
     return values
 

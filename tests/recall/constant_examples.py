@@ -200,23 +200,43 @@ def cosines(*turns: str) -> list[float]:
         return [hit.lanes["meaning"] for hit in found]
 
 
+def borrowed(part: float) -> float:
+    """The cosine of one of two memories, itself at right angles to the question, that borrows so
+    much of the other, which is the question: above what both share with the question, 2 / 52 of
+    their mean, and divided by the length of the sum."""
+    shared = 2 / (2 + constants.CENTRE_WEIGHT) * 0.5
+    return shared + (part * (1 - shared) - shared) / math.sqrt(1 + part**2)
+
+
 @example("NEXT_MEANING")
 def a_turn_borrows_a_tenth_of_the_vector_of_the_turn_after() -> None:
-    """A turn of five terms borrows 9/10 of it: a = 9/100, its cosine a / sqrt(1 + a^2)."""
-    near(cosines("north 1 2 3 4", "east 1 2 3 4")[0], 0.09 / math.sqrt(1 + 0.09**2), 1e-3)
+    """A turn of five terms borrows 9/10 of it."""
+    near(cosines("north 1 2 3 4", "east 1 2 3 4")[0], borrowed(0.09), 1e-3)
 
 
 @example("NEIGHBOUR_LENGTH_MEANING")
 def a_turn_of_45_terms_borrows_half_of_a_vector() -> None:
-    """Half of the half that the turn before lends: a = 1/4, its cosine a / sqrt(1 + a^2)."""
+    """Half of the half that the turn before lends."""
     short, long = "east 1 2 3 4", "north " + " ".join(f"w{n}" for n in range(44))
-    near(cosines(short, long)[1], 0.25 / math.sqrt(1 + 0.25**2), 1e-3)
+    near(cosines(short, long)[1], borrowed(0.25), 1e-3)
 
 
 @example("SENTENCE")
 def the_best_sentence_counts_three_tenths() -> None:
     """Of two directions the whole lies between: 7/10 * sqrt(1/2) + 3/10 * 1."""
     near(cosines("They sailed east. They sailed north.")[0], 0.7 * math.sqrt(0.5) + 0.3, 4e-3)
+
+
+@example("REQUEST")
+def a_quoted_request_counts_half() -> None:
+    """The question points north and east, its request east alone: 1/2 of each, made a unit vector,
+    lies at 1/2 (1 + sqrt(1/2)) / sqrt((1/2 + 1/2 sqrt(1/2))^2 + (1/2 sqrt(1/2))^2) from east."""
+    with compass_memory() as memory:
+        memory.remember("They sailed east", name="e")
+        memory.embed()
+        (hit,) = memory.recall("Ana looked north and said: 'Sail east now.'").hits
+        part = math.sqrt(0.5) / 2
+        near(hit.lanes["meaning"], (0.5 + part) / math.hypot(0.5 + part, part), 1e-3)
 
 
 @example("PASSAGE")

@@ -141,3 +141,41 @@ def test_strict_takes_what_another_wording_finds_in_a_project_of_its_own(tmp_pat
             "which food is dangerous?", project="*", strict=True, reword="model"
         ).hits
         assert "Karim must not eat walnuts" in {hit.text for hit in found}
+
+
+class Shifted:
+    """The vectors of another embedder with a direction added that all of them share: any cosine c
+    becomes 0.3 c + 0.7."""
+
+    tokens_max = 256
+    name = "fake-shifted"
+
+    def __init__(self) -> None:
+        self._inner = HashEmbedder(dimensions=63)
+        self.dimensions = 64
+
+    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        made = 0.3**0.5 * self._inner.embed(texts)
+        return np.column_stack((made, np.full(len(texts), 0.7**0.5, dtype=np.float32)))
+
+
+def test_what_all_vectors_share_is_not_lent(tmp_path: Path) -> None:
+    """Short turns borrow more than long ones, and must not gain by what everything shares."""
+    texts = [text if n % 2 else f"{text} " * 6 for n, text in enumerate(varied(400))]
+    found: list[dict[str, float]] = []
+    for embedder in (HashEmbedder(dimensions=63), Shifted()):
+        with opened(tmp_path / f"{embedder.name}.db", embedder=embedder) as memory:
+            memory.ingest([{"speaker": "Ana", "text": text} for text in texts], extract=False)
+            memory.embed()
+            hits = memory.recall("the bakery of the river", lanes=("meaning",), limit=100).hits
+            found.append({hit.text: hit.lanes["meaning"] for hit in hits})
+    plain, shifted = found
+    both = plain.keys() & shifted.keys()
+    assert len(both) > 90
+    gained = {text: shifted[text] - (0.3 * plain[text] + 0.7) for text in both}
+    short, long = (
+        np.mean([gain for text, gain in gained.items() if (len(text) > 120) is is_long])
+        for is_long in (False, True)
+    )
+    assert short == pytest.approx(long, abs=0.002)
+    assert max(map(abs, gained.values())) < 0.02

@@ -20,7 +20,7 @@ from doxa.recall.filters import Eligible, hidden_rows
 from doxa.recall.fusion import fuse
 from doxa.recall.lanes import entities, graph, time
 from doxa.recall.lanes.calibration import Calibration
-from doxa.recall.lanes.meaning import cosines_of, without_centre
+from doxa.recall.lanes.meaning import Common, cosines_of, without_centre
 from doxa.recall.lanes.noise import Noise
 from doxa.recall.lanes.phrases import phrase_postings
 from doxa.recall.lanes.time import TimeRange
@@ -35,11 +35,12 @@ Rows = NDArray[np.int64]
 
 
 class PreparedQuery(NamedTuple):
-    """A question as the lanes take it: its index terms and quoted phrases, its vector (None: no
-    meaning), the tokens of the speakers and the times that it names, the lanes in use, and the
-    noise of its language (None: not known)."""
+    """A question as the lanes take it: the request that it quotes (empty: none), its index terms
+    and quoted phrases, its vector (None: no meaning), the tokens of the speakers and the times that
+    it names, the lanes in use, and the noise of its language (None: not known)."""
 
     question: Question
+    request: str
     terms: list[str]
     phrases: list[tuple[str, ...]]
     vector: Floats | None
@@ -127,6 +128,7 @@ class CandidateSet:
                 centre=self._centre,
                 shift=self.calibration.shift,
                 spread=self._near.spread,
+                common=self._common(),
                 believed=self._eligible.population.mask,
             )
         new = {
@@ -146,6 +148,15 @@ class CandidateSet:
             name: np.concatenate((self.lanes[name], values))[order] if self.lanes else values
             for name, values in new.items()
         }
+
+    def _common(self) -> Common:
+        """What all memories share, counting CENTRE_WEIGHT that share nothing: of a few memories
+        what they share is also what they are about."""
+        if self.centred:
+            return Common(0.0, 0.0)
+        share = self.population / (self.population + constants.CENTRE_WEIGHT)
+        between = min(max(self.calibration.mean, 0.0), 0.9)
+        return Common(share * self._near.mean, share * between)
 
     def _entities(self, reader: Reader, rows: Rows) -> Floats:
         """Who said each row, and whom and what it is about."""
@@ -253,7 +264,7 @@ def fuse_candidates(
         name: np.concatenate([one.lanes[name] for one in candidates])
         for name in candidates[0].lanes
     }
-    scale = scale_of(candidates)
+    scale, query = scale_of(candidates), candidates[0].query
     if not np.isnan(lanes["meaning"]).all():
         lanes["meaning"] = np.where(
             np.isnan(lanes["meaning"]), np.float32(scale.average), lanes["meaning"]
@@ -264,5 +275,5 @@ def fuse_candidates(
         spread=scale.spread,
         belief=np.concatenate(beliefs).astype(np.float32),
         mode=mode,
-        statement=candidates[0].query.question.statement,
+        statement=query.question.statement and not query.request,
     )

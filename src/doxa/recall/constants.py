@@ -107,6 +107,14 @@ FIELD: Annotated[
     float,
     Constant("weight of the cosine of a belief's best field", "share", FITTED, True),
 ] = 0.95
+REQUEST: Annotated[
+    float,
+    Constant(
+        "share of the request that a question quotes in the vector of the question",
+        "share",
+        "set by judgement; 0.3 to 1 all gain on VehicleMemBench, the other sets quote none",
+    ),
+] = 0.5
 CALIBRATION_ROWS_MAX: Annotated[
     int, Constant("memories that a calibration is measured on", "memories", COST)
 ] = 2_048

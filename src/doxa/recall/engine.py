@@ -39,6 +39,7 @@ from doxa.recall.fusion import LANES
 from doxa.recall.hits import Ranked, read_hits
 from doxa.recall.lanes.calibration import Calibrations
 from doxa.recall.lanes.entities import extract_speakers
+from doxa.recall.lanes.meaning import with_request
 from doxa.recall.lanes.noise import Noise, Noises
 from doxa.recall.lanes.phrases import phrases_of
 from doxa.recall.lanes.time import named_times
@@ -52,6 +53,7 @@ from doxa.recall.ranking import (
     promote_updates,
     rank,
 )
+from doxa.recall.request import quoted_request
 from doxa.recall.rerank import apply_reranker
 from doxa.recall.result import Recall
 from doxa.recall.threshold import above_threshold, weigh
@@ -243,12 +245,24 @@ class Recaller:
         self, reader: Reader, ask: Ask, text: str, speakers: frozenset[int], warnings: list[str]
     ) -> PreparedQuery:
         question = read_question(text)
+        request = quoted_request(question.text)
         vector, noise = self._vector(reader, question.text, ask, warnings=warnings)
+        if request and vector is not None:
+            asked, _ = self._vector(reader, request, ask, warnings=warnings)
+            vector = vector if asked is None else with_request(vector, asked)
         terms = asked_terms(question.text) if "words" in ask.lanes else []
         times = named_times(question.text, reader.now) if "time" in ask.lanes else ()
         phrases = phrases_of(question.text) if terms else []
         return PreparedQuery(
-            question, terms, phrases, vector, speakers, times, frozenset(ask.lanes), noise
+            question,
+            request,
+            terms,
+            phrases,
+            vector,
+            speakers,
+            times,
+            frozenset(ask.lanes),
+            noise,
         )
 
     def _vector(

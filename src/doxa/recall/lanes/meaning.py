@@ -55,6 +55,14 @@ class Vectors(NamedTuple):
     part: Rows
 
 
+class Common(NamedTuple):
+    """The part of cosines that all memories of a project share: of the question with each of them,
+    and of any two of them. It differs from model to model."""
+
+    question: float
+    memories: float
+
+
 def field_texts(rule: SearchRule, props: Mapping[str, Any]) -> list[tuple[str, str]]:
     """Return the texts of a belief's fields, in the order of their parts from FIELDS_FROM on: one
     for each entry, with the field's name. The first entry of every field comes before the second of
@@ -88,6 +96,13 @@ def without_centre(centre: Floats | None, vectors: Floats) -> Floats:
     return np.where(length > 1e-6, rest / np.maximum(length, 1e-6), vectors).astype(np.float32)
 
 
+def with_request(question: Floats, request: Floats) -> Floats:
+    """Return the vector of a narrated question in which the request that it quotes counts REQUEST:
+    the scene alone would find what resembles the scene."""
+    mixed = (1 - constants.REQUEST) * question + constants.REQUEST * request
+    return np.asarray(mixed / max(float(np.linalg.norm(mixed)), 1e-6), dtype=np.float32)
+
+
 def passage_cosine(whole: Floats, best: Floats, *, count: Floats, spread: float) -> Floats:
     """Return the cosine of a long memory: between its whole and its best passage, less what the
     best of so many passages reaches by chance."""
@@ -106,15 +121,17 @@ def cosines_of(
     centre: Floats | None,
     shift: Floats | None,
     spread: float,
+    common: Common,
     believed: Mask,
 ) -> tuple[Floats, Rows]:
     """Return the cosine of each row with the question, nan where a row has no vector; and the part
-    of the best field, 0 where no field decides. `spread` is that of the question's cosines.
-    Neighbours lend the vectors that the index holds, whether or not they are among the rows."""
+    of the best field, 0 where no field decides. `spread` is that of the question's cosines, and
+    `common` what all vectors share, which is neither lent nor counted as similarity. Neighbours
+    lend the vectors that the index holds, whether or not they are among the rows."""
     held = _load(reader, project, rows, vector=vector, centre=centre)
     own = passage_cosine(held.whole, held.passage, count=held.passages, spread=spread)
     near = borrowed_share(project["length"][rows], constants.NEIGHBOUR_LENGTH_MEANING)
-    total, square = own.copy(), np.ones(len(rows), dtype=np.float32)
+    total, square = own - common.question, np.ones(len(rows), dtype=np.float32)
     previous, following = (
         project["prev"][rows].astype(np.int64),
         project.following[rows].astype(np.int64),
@@ -132,12 +149,13 @@ def cosines_of(
         place = np.minimum(np.searchsorted(known, other), len(known) - 1)
         linked = (known[place] == other) & believed[np.maximum(other, 0)]
         weight = np.where(linked, part * near, 0).astype(np.float32)
-        total += weight * cosines[place]
-        square += weight * (weight + 2 * np.einsum("ij,ij->i", held.direction, lent[place]))
-    value = total / np.sqrt(np.maximum(square, 1e-6))
+        total += weight * (cosines[place] - common.question)
+        alike = np.einsum("ij,ij->i", held.direction, lent[place]) - common.memories
+        square += weight * (weight + 2 * alike / (1 - common.memories))
+    value = common.question + total / np.sqrt(np.maximum(square, 1e-6))
     share = constants.SENTENCE
     value = np.where(held.sentence > -1, (1 - share) * value + share * held.sentence, value)
-    field = constants.FIELD * held.field
+    field = common.question + constants.FIELD * (held.field - common.question)
     by_field = (held.field > -1) & ~(value >= field)
     return np.where(by_field, field, value).astype(np.float32), np.where(by_field, held.part, 0)
 
