@@ -47,6 +47,7 @@ class ClauseParts:
     past: bool = False
     given_up: str = ""
     single: bool = True
+    unasserted: str = ""
 
 
 def parse_clause(clause: str) -> ClauseParts | None:
@@ -169,7 +170,10 @@ def _set_to(clause: str) -> ClauseParts | None:
     """Read "We moved the launch from Monday to Friday", "they raised the rent to 960 euros", "Ana
     renamed her cat to Miso"."""
     match = _SET_TO.fullmatch(clause)
-    if match is None or _NOT.search(match[0]) or NO_SUBJECT_END.search(match["who"]):
+    if match is None or NO_SUBJECT_END.search(match["who"]):
+        return None
+    denied = _NOT.search(match["who"].casefold())
+    if denied is None and _NOT.search(match[0]):
         return None
     predicate = (
         "name"
@@ -186,7 +190,14 @@ def _set_to(clause: str) -> ClauseParts | None:
         and owner not in ("I", "We", "we")
     ):
         what = f"{owner}'s {POSSESSIVE.sub('', what).strip()}"
-    return ClauseParts(what, predicate, match["value"], change=True, given_up=match["old"] or "")
+    return ClauseParts(
+        what,
+        predicate,
+        match["value"],
+        change=True,
+        given_up=match["old"] or "",
+        unasserted="denied" if denied else "",
+    )
 
 
 def _switched_from(clause: str) -> ClauseParts | None:
@@ -348,7 +359,15 @@ def by_verb(clause: str) -> ClauseParts | None:
         ends=ends or verb.ends,
         past=past,
         change=verb.change,
+        unasserted=_denied(clause, verb, positive=positive, ends=ends),
     )
+
+
+def _denied(clause: str, verb: VerbForm, *, positive: bool, ends: bool) -> str:
+    """Return "denied" for a change that did not happen: "has not moved to Ulm" leaves open where
+    the subject lives. "after all" takes a change back that was reported."""
+    denied = verb.change and not positive and not ends and "after all" not in clause
+    return "denied" if denied else ""
 
 
 def _is_past(text: str, verb: VerbForm) -> bool:
@@ -365,6 +384,8 @@ def _by_copula(
 ) -> ClauseParts:
     if able:
         return ClauseParts(subject, "can", rest, positive=not negated, ends=ends)
+    if rest in ("not", "no longer", "never"):
+        return ClauseParts(subject, "is", "", positive=False, past=past, unasserted="denied")
     while word := re.match(
         r"(?:(?P<not>not|never|no longer|no) |also |only |still |really |always |about |exactly "
         r"|both |back (?=in|at|on))",

@@ -24,6 +24,7 @@ from functools import lru_cache
 from doxa.base.limits import CLAIMS_PER_TEXT_ITEMS_MAX, STATEMENT_CHARS_READ
 from doxa.base.words import stem
 from doxa.language.clause_forms import ClauseParts, by_unknown_verb, by_verb, parse_clause
+from doxa.language.phrases import cut_relative, why_incomplete
 from doxa.language.predicates import ANY, BY_NAME, SPELLINGS
 from doxa.language.sentences import says_besides, sentences, without_times
 from doxa.language.stated_values import NOTHING, StatedValue, read_value, words_of
@@ -145,6 +146,7 @@ def _read(text: str, speaker: str, day_ns: int | None) -> tuple[Claim, ...]:
     found: list[Claim] = []
     about = ""
     for sentence in sentences(text):
+        about = sentence.label or about
         for clause in _split_clauses(sentence.text):
             claim = _claim(
                 clause, speaker=speaker, day_ns=day_ns, quotes=sentence.quotes, about=about
@@ -152,7 +154,7 @@ def _read(text: str, speaker: str, day_ns: int | None) -> tuple[Claim, ...]:
             if claim is None:
                 continue
             about = claim.subject if not claim.unnamed else about
-            found.append(replace(claim, unasserted=claim.unasserted or sentence.unasserted))
+            found.append(replace(claim, unasserted=sentence.unasserted or claim.unasserted))
             if len(found) >= CLAIMS_PER_TEXT_ITEMS_MAX:
                 return tuple(found)
     return tuple(found)
@@ -217,6 +219,9 @@ def _complete(
     value, given_up, scope = _split_value(parts.value)
     given_up = parts.given_up or given_up
     subject = parts.subject.strip(" ,:")
+    unasserted = parts.unasserted or (
+        why_incomplete(subject, f"{value}{_cut_mark(parts.value)}") if parts.positive else ""
+    )
     renewed = _NEW_OWNED.sub(r"\g<of> ", subject, count=1)
     change, subject = change or renewed != subject, renewed
     unnamed = bool(PRONOUN.match(subject)) or bool(POSSESSIVE.match(subject))
@@ -227,6 +232,8 @@ def _complete(
             else about
         )
         unnamed = False
+    if not unasserted and any(_states_something(quote) for quote in quotes):
+        unasserted = "quoted"
     for number, quote in enumerate(quotes):
         value, subject = value.replace(f"Q{number}Q", quote), subject.replace(f"Q{number}Q", quote)
     parsed = parse_subject(subject, parts.predicate, speaker=speaker)
@@ -262,7 +269,18 @@ def _complete(
         proper=parsed.proper,
         settled=parsed.settled,
         property=_has_one_value(parts, predicate, read, named=parsed.property),
+        unasserted=unasserted,
     )
+
+
+def _states_something(quote: str) -> bool:
+    """Return whether a quotation is a statement and not a name or title."""
+    return " " in quote and find_verb(quote) is not None
+
+
+def _cut_mark(value: str) -> str:
+    """Return the exclamation or question mark that ends a value and is stripped from it."""
+    return "?" if "?" in value[-2:] else ""
 
 
 def _has_one_value(parts: ClauseParts, predicate: str, value: StatedValue, *, named: bool) -> bool:
@@ -288,7 +306,7 @@ def _split_value(text: str) -> tuple[str, str, str]:
     if match:
         found = [part for part in match.groups() if part]
         value, given_up = (found[1], found[0]) if match["old4"] else (found[0], found[1])
-    value = _TAIL.sub("", value)
+    value = cut_relative(_TAIL.sub("", value))
     scope = ""
     for place in ("value", "given_up"):
         held = value if place == "value" else given_up

@@ -1,0 +1,83 @@
+"""Reading: what a sentence asserts and what it only mentions, where a value ends, and that hostile
+texts are read in reasonable time."""
+
+from __future__ import annotations
+
+import pytest
+
+from bench.updates_cases import PLAIN_LANGUAGE, UpdateCase, load
+from doxa.base.clock import parse_time
+from doxa.language.assertion import retracts, why_unasserted
+from doxa.language.sentences import sentence_spans, sentences
+from doxa.language.statement import Claim, read_statement
+
+NOW = parse_time("2026-03-05T12:00:00Z")  # a Thursday
+UNSTATED = [case for case in load(PLAIN_LANGUAGE) if not case.stored]
+
+
+def asserted(text: str) -> list[Claim]:
+    claims = read_statement(text, time_ns=NOW)
+    return [one for one in claims if not (one.unasserted or one.past) and one.value.text]
+
+
+@pytest.mark.parametrize("case", UNSTATED, ids=lambda case: f"{case.category}: {case.name}")
+def test_what_is_not_asserted_states_nothing(case: UpdateCase) -> None:
+    assert [asserted(line.text) for line in case.said] == [[]]
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("Does Ana live in Bonn?", "question"),
+        ("Set the port to 9090.", "command"),
+        ("Ana may live in Bonn.", "hedged"),
+        ("Ana wants to live in Bonn.", "planned"),
+        ("If she moved, Ana lives in Bonn.", "hypothetical"),
+        ("In the novel Ana lives in Bonn.", "fiction"),
+        ("Ana lives in Bonn, yeah right.", "joked"),
+        ("Tom says Ana lives in Bonn.", "reported"),
+        ("The port is 9090 in the old manual.", "outdated"),
+        ("Ana lives in Bonn. Scratch that.", "retracted"),
+        ("'Ana lives in Bonn', Tom grinned.", "quoted"),
+        ("Tom: Ana lives in Bonn.", "quoted"),
+        ("Ana lives in Bonn or Ulm.", "alternative"),
+        ("Ana has not moved to Bonn.", "denied"),
+        ("Ana lives in Bonn, Tom whispered.", "reported"),
+        ("Ana lives in Bonn, Tom grinned.", "unclear"),
+        ("Ana lives in Bonn.", ""),
+        ("I moved to Ulm in May.", ""),
+        ("Dr. May lives in Bonn, Germany.", ""),
+        ("Lena now reports to Ruth.", ""),
+    ],
+)
+def test_a_reason_is_one_word(text: str, reason: str) -> None:
+    assert {claim.unasserted for claim in read_statement(text)} == {reason}
+
+
+def test_a_retraction_concerns_the_sentence_before_it() -> None:
+    assert (retracts("Scratch that."), retracts("No, it is 9091."), retracts("No problem.")) == (
+        "whole",
+        "opening",
+        "",
+    )
+    (found,) = asserted("The port is 9090. Sorry, scratch that, the port is 9091.")
+    assert found.value.text == "9091"
+    assert why_unasserted("The port is 9091.") == ""
+
+
+@pytest.mark.parametrize(
+    ("text", "count"),
+    [
+        ("T. S. Eliot lives in London. He works.", 2),
+        ("Dr. Meyer and J.K. Rowling met e.g. in the U.S. Navy.", 1),
+        ("We met at 3 p.m. Then we left.", 2),
+        ('"One. Two." Three.', 1),
+        ("one\ntwo; three", 3),
+        ("", 0),
+    ],
+)
+def test_initials_and_abbreviations_end_no_sentence(text: str, count: int) -> None:
+    spans = list(sentence_spans(text))
+    assert len(spans) == count
+    assert all(text[start:end].strip() for start, end in spans)
+    assert len(list(sentences(text))) == count
