@@ -7,6 +7,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from doxa.base.calendar_names import MONTHS, WEEKDAYS, alternatives
 from doxa.base.words import stem
 from doxa.language.predicates import ANY, NOUNS, SPELLINGS, VERBS, VerbForm, is_state
 from doxa.language.subjects import PROPERTIES
@@ -34,6 +35,22 @@ _PREDICATE_OF_VERB = {
 }
 
 
+_ON_PORT = re.compile(r"on (?:port )?\d{3,5}$")
+_ON_PRODUCT = re.compile(r"on [A-Z][\w.+#-]*(?: [\dv][\w.]*)$|on [A-Z][a-z]*[A-Z]\w*$")
+_CALENDAR = re.compile(
+    rf"\b(?:{alternatives(MONTHS, capitals=True)}|{alternatives(WEEKDAYS, capitals=True)})"
+)
+_DONE = (
+    r"\w+ed|born|built|made|written|drawn|taken|known|sold|bought|held|kept|led|run|shot|cast"
+    r"|found|grown|set|spoken|sung|taught|worn|won|put|told|shown|given|lost|paid|sent"
+)
+_RELATION = re.compile(
+    rf"(?P<done>{_DONE}) (?P<by>in|by|at|on|from|after|as|with|for|to|into|under|near|of)"
+    r" (?P<value>[A-Z\d].*)"
+    r"|an? (?P<noun>[a-z]+(?: [a-z]+)?) (?P<of>of|for|at|with|from|to|in) (?P<whom>[A-Z].*)"
+)
+
+
 @dataclass(frozen=True, slots=True)
 class ClauseParts:
     """The parts of a clause, before its words are normalised."""
@@ -48,6 +65,7 @@ class ClauseParts:
     given_up: str = ""
     single: bool = True
     unasserted: str = ""
+    known: bool = True
 
 
 def parse_clause(clause: str) -> ClauseParts | None:
@@ -62,6 +80,7 @@ def parse_clause(clause: str) -> ClauseParts | None:
         _name_of,
         _has_called,
         by_verb,
+        _moved_to,
         _key_and_value,
         by_unknown_verb,
     ):
@@ -119,7 +138,7 @@ def _replaced(clause: str) -> ClauseParts | None:
         )
     match = re.fullmatch(
         r"(?P<new>.+?) (?:has |have )?(?:took|taken"
-        r"|takes) over (?P<what>.+?)(?: from (?P<old>.+))?",
+        r"|takes) over (?:as )?(?P<what>.+?)(?: from (?P<old>.+))?",
         clause,
     )
     return (
@@ -147,20 +166,20 @@ def _married_or_divorced(clause: str) -> ClauseParts | None:
     )
 
 
-_SETTERS = (
+SETTERS = (
     r"changed|changes|set|sets|increased|raised|lowered|reduced|decreased|bumped|updated|renamed"
     r"|moved|migrated|switched|cut|extended|shortened|pushed back|pushed|shifted|postponed"
     r"|rescheduled|delayed|upgraded|converted|ported|brought forward|brought|reassigned"
-    r"|handed over|handed|transferred|painted|repainted"
+    r"|handed over|handed|transferred|painted|repainted|put|slipped|hiked|dropped|slid|advanced"
 )
 _SET_TO = re.compile(
     r"(?P<who>(?:(?!\bto\b)\S+ ){0,5}?\S+) (?:have |has |had |just |now "
-    rf"|finally )*(?P<verb>{_SETTERS}) (?P<what>(?:(?!to\b|from\b|until\b"
-    r"|back\b)\S+ ){1,9}?)(?:back |over |forward )?(?:from (?P<old>.{1,60}?) )?(?:to"
+    rf"|finally )*(?P<verb>{SETTERS}) (?P<what>(?:(?!to\b|from\b|until\b"
+    r"|back\b)\S+ ){1,9}?)(?:back |over |forward |up |down )?(?:from (?P<old>.{1,60}?) )?(?:to"
     r"|until) (?P<value>.+)"
 )
 _WAS_SET = re.compile(
-    rf"(?P<what>.+?) (?:(?:is|are|was|were|has|have|been|got|being) )*(?:{_SETTERS}|gone|went|goes"
+    rf"(?P<what>.+?) (?:(?:is|are|was|were|has|have|been|got|being) )*(?:{SETTERS}|gone|went|goes"
     r"|rose|fell|grew|switched|changed)(?: back| over| up| down"
     r"| forward)?(?: from (?P<old>.{1,60}?))? (?:to|until) (?P<value>.+)"
 )
@@ -169,6 +188,8 @@ _WAS_SET = re.compile(
 def _set_to(clause: str) -> ClauseParts | None:
     """Read "We moved the launch from Monday to Friday", "they raised the rent to 960 euros", "Ana
     renamed her cat to Miso"."""
+    if " to " not in clause and " until " not in clause:
+        return None
     match = _SET_TO.fullmatch(clause)
     if match is None or NO_SUBJECT_END.search(match["who"]):
         return None
@@ -203,10 +224,12 @@ def _set_to(clause: str) -> ClauseParts | None:
 def _switched_from(clause: str) -> ClauseParts | None:
     """Read "We switched from A to B", "the meeting was moved from Monday to Friday": the subject
     before the verb has a new value."""
+    if " from " not in clause:
+        return None
     match = _WAS_SET.fullmatch(clause)
     if match is None or not match["old"] or _NOT.search(match[0]):
         back = re.fullmatch(
-            rf"(?P<what>.+?) (?:(?:has|have|was|were|got) )*(?:{_SETTERS}|gone|went)(?: back|"
+            rf"(?P<what>.+?) (?:(?:has|have|was|were|got) )*(?:{SETTERS}|gone|went)(?: back|"
             r" over)? to (?P<value>.+?) from (?P<old>.+)",
             clause,
         )
@@ -216,6 +239,14 @@ def _switched_from(clause: str) -> ClauseParts | None:
             else None
         )
     return ClauseParts(match["what"], ANY, match["value"], change=True, given_up=match["old"])
+
+
+def _moved_to(clause: str) -> ClauseParts | None:
+    """Read "the launch slipped to Friday": a change whose verb the table does not list."""
+    match = _WAS_SET.fullmatch(clause) if " to " in clause or " until " in clause else None
+    if match is None or _NOT.search(clause) or NO_SUBJECT_END.search(match["what"]):
+        return None
+    return ClauseParts(match["what"], ANY, match["value"], change=True)
 
 
 def _there_is(clause: str) -> ClauseParts | None:
@@ -348,6 +379,8 @@ def by_verb(clause: str) -> ClauseParts | None:
             change=verb.change,
         )
     used = verb.predicate.name
+    if used == "holder" and ends:  # "is no longer with Acme"
+        used = "work"
     past = (past and used not in ("birthday", "birthplace")) or _is_past(
         match[str(match.lastgroup)], verb
     )
@@ -414,6 +447,13 @@ def _by_copula(
             change=verb.change,
             past=past,
         )
+    if _ON_PORT.match(rest):
+        return ClauseParts(subject, "port", rest[3:].removeprefix("port "), positive=positive)
+    if _ON_PRODUCT.match(rest) and not _CALENDAR.search(rest):
+        return ClauseParts(subject, "runs on", rest[3:], positive=positive, ends=ends, past=past)
+    relation = _RELATION.fullmatch(rest)
+    if relation:
+        return _by_relation(subject, relation, positive=positive, ends=ends, past=past)
     place = re.match(r"(?:in|at|on|by|inside|near|within|under|behind)(?= )", rest)
     if place:
         return ClauseParts(
@@ -425,6 +465,25 @@ def _by_copula(
             past=past,
         )
     return ClauseParts(subject, "is", rest, positive=positive, ends=ends, past=past)
+
+
+def _by_relation(
+    subject: str, relation: re.Match[str], *, positive: bool, ends: bool, past: bool
+) -> ClauseParts:
+    """Read a relation that the table does not list: "is a citizen of Peru", "was founded in
+    1990". What was done once still holds."""
+    done = relation["done"]
+    name = f"{done or relation['noun']} {relation['by'] if done else relation['of']}"
+    return ClauseParts(
+        subject,
+        name,
+        relation["value"] if done else relation["whom"],
+        positive=positive,
+        ends=ends,
+        past=past and not done,
+        single=False,
+        known=False,
+    )
 
 
 def _key_and_value(clause: str) -> ClauseParts | None:
@@ -465,6 +524,7 @@ def by_unknown_verb(clause: str) -> ClauseParts | None:
             ends=ends,
             past=past,
             single=False,
+            known=False,
         )
     return None
 

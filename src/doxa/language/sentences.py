@@ -35,8 +35,10 @@ _IS_BEFORE = (
 _CONTRACTED = tuple(
     (re.compile(pattern), words)
     for pattern, words in (
-        (r"(?<![\w'.])i(?= |'(?:m|ve|ll|d)\b)(?! ?=)", "I"),
-        (r"\b([Cc])an(?:not|'t)\b", r"\1an not"),
+        (r"(?<![^\s(,])i(?= )(?! ?=)", "I"),
+        (r"(?<![^\s(,])i(?='(?:m|ve|ll|d)\b)", "I"),
+        (r"\b([Cc])annot\b", r"\1an not"),
+        (r"\b([Cc])an't\b", r"\1an not"),
         (r"\b([Ww])on't\b", r"\1ill not"),
         (r"\b(\w+)n't\b", r"\1 not"),
         (r"\bI'm\b", "I am"),
@@ -52,10 +54,10 @@ _CONTRACTED = tuple(
         (r"\b([A-Z])\. (?=[A-Za-z])", r"\1 "),
         (r"\b([A-Z])\.(?=[A-Z]\b)", r"\1"),
         (r"\b([A-Z]{2,4})\. ?(?=[A-Za-z])", r"\1 "),
-        (r"\bended up (?=\w+ing\b)", "have "),
         (r"\b[Tt]eh\b", "the"),
     )
 )
+_SHORTENED = tuple(pair for pair in _CONTRACTED if "'" not in pair[0].pattern)
 _END = re.compile(
     r"[.!?…]+[\"')\]”’»]*(?:\s+|$)|\s*;\s+|\s*\n+\s*|\s+(?:[–—]|--)\s+|\s+-\s+(?=[a-z])"
     r"|,\s+(?=(?:no,? wait|wait,? no|no,? sorry|sorry,? no|(?:scratch|strike) that|actually,? no"
@@ -259,7 +261,7 @@ def _plain(text: str) -> tuple[str, tuple[str, ...]]:
     if _has_quotes(text):
         text = _QUOTED.sub(hide, text)
     text = text.replace("’", "'").replace("‘", "'")
-    for pattern, words in _CONTRACTED:
+    for pattern, words in _CONTRACTED if "'" in text else _SHORTENED:
         text = pattern.sub(words, text)
     return " ".join(text.split()), tuple(quotes)
 

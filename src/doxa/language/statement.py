@@ -23,10 +23,11 @@ from functools import lru_cache
 
 from doxa.base.limits import CLAIMS_PER_TEXT_ITEMS_MAX, STATEMENT_CHARS_READ
 from doxa.base.words import stem
-from doxa.language.clause_forms import ClauseParts, by_unknown_verb, by_verb, parse_clause
+from doxa.language.clause_forms import SETTERS, ClauseParts, by_unknown_verb, by_verb, parse_clause
 from doxa.language.phrases import cut_relative, why_incomplete
 from doxa.language.predicates import ANY, BY_NAME, SPELLINGS
 from doxa.language.sentences import says_besides, sentences, without_times
+from doxa.language.spelling import corrected
 from doxa.language.stated_values import NOTHING, StatedValue, read_value, words_of
 from doxa.language.subjects import key_of, parse_subject
 from doxa.language.verbs import FINITE, POSSESSIVE, PRONOUN, find_verb
@@ -48,6 +49,7 @@ class Claim:
     besides     the value holds in addition to others ("also")
     unnamed     the subject is a pronoun without an antecedent
     proper      the subject is a proper name
+    known       the table lists the predicate; if not, it is open how many values the subject has
     """
 
     subject: str
@@ -66,12 +68,19 @@ class Claim:
     besides: bool = False
     unnamed: bool = False
     proper: bool = False
+    known: bool = True
 
 
 _TAIL = re.compile(
     r",? (?:because|since|although|though|while|whereas|which|who|so that|starting|effective"
     r"|as (?=an? |of |the )|after (?=all)|due to the|thanks to|where|when)\b.*$",
 )
+_NEW_THING = re.compile(
+    r"(?:[Tt]he |[Oo]ur |[Mm]y )?[Nn]ew (?P<what>[\w' -]{2,60}?)(?::| is| =| ->) (?P<value>\S.*)"
+)
+_NOW = re.compile(r"(?P<what>[\w'.-]+(?: [\w'.-]+){0,4}?) now (?P<value>[\dA-Z$€£].*)")
+_ENDED_UP = re.compile(r"\bended up (\w+ing)\b")
+_PAST = {stem(verb): verb for verb in SETTERS.split("|") if " " not in verb}
 _NEW_OWNED = re.compile(
     r"(?P<of>\b(?:my|our|his|her|its|their)|'s|\bthe(?= new \w+ of )) new ", re.I
 )
@@ -100,6 +109,9 @@ _CORRECTED = re.compile(
     r"|down from|no longer) (?P<old>.+)|(?P<value2>.+?), (?:not|was|formerly"
     r"|previously) (?P<old2>.+)|(?P<value3>.+?) \((?:was|not|formerly|previously|before:?"
     r"|instead of|up from|down from) (?P<old3>[^()]+)\)|not (?P<old4>.+?),? but (?P<value4>.+)"
+)
+_CORRECTING = re.compile(
+    r"\b(?:instead|rather|place|not|no|up|down|was|formerly|previously|before)\b"
 )
 _SCOPE = re.compile(
     r" (?:for|during|in case of|when it comes to) (?P<scope>(?!\w*\d)(?!\S.* and )[a-z][\w' -]*)$"
@@ -171,9 +183,9 @@ def _split_clauses(sentence: str) -> Iterator[str]:
     ):
         if before:
             bare = f" {part}"
-            match = FINITE.search(bare)
+            match = FINITE.match(bare, 1)
             subject = _subject_end(before)
-            if match and match.start() == 1 and subject and not match["copula"]:
+            if match and subject and not match["copula"]:
                 yield before
                 before = f"{subject} {part}"
                 continue
@@ -189,21 +201,46 @@ def _split_clauses(sentence: str) -> Iterator[str]:
 
 def _subject_end(clause: str) -> str:
     found = find_verb(clause)
+    if found is None and (parts := by_unknown_verb(clause)) is not None:
+        return parts.subject
     return clause[: found.start()].strip() if found else ""
 
 
 def _claim(
     clause: str, *, speaker: str, day_ns: int | None, quotes: tuple[str, ...], about: str
 ) -> Claim | None:
-    said = clause.strip(" .,:!?")
+    said = _in_form(clause.strip(" .,:!?"))
     clause, change = without_times(said)
-    parts = parse_clause(clause)
+    parts = _parse(clause)
     if parts is None:
         return None
     found = _complete(
         parts, speaker=speaker, day_ns=day_ns, quotes=quotes, about=about, change=change
     )
     return replace(found, besides=says_besides(said))
+
+
+def _parse(clause: str) -> ClauseParts | None:
+    """Parse a clause; if the table does not know its verb, once more with its spelling
+    corrected."""
+    parts = parse_clause(clause)
+    if parts is None or not parts.known or not parts.value:
+        respelt = corrected(clause)
+        return parse_clause(respelt) if respelt != clause else parts
+    return replace(parts, subject=corrected(parts.subject)) if parts.subject else parts
+
+
+def _in_form(clause: str) -> str:
+    """Give a fragment the form of a clause: "New port for the API: 9090", "API port now 9090"."""
+    if "ended up " in clause:
+        clause = _ENDED_UP.sub(lambda match: _PAST.get(stem(match[1]), match[0]), clause)
+    found = _NEW_THING.fullmatch(clause)
+    if found:
+        return f"the {found['what']} is now {found['value']}"
+    found = _NOW.fullmatch(clause)
+    if found and find_verb(clause) is None:
+        return f"{found['what']} is now {found['value']}"
+    return clause
 
 
 def _complete(
@@ -270,6 +307,7 @@ def _complete(
         settled=parsed.settled,
         property=_has_one_value(parts, predicate, read, named=parsed.property),
         unasserted=unasserted,
+        known=parts.known or predicate != parts.predicate,
     )
 
 
@@ -302,7 +340,7 @@ def _split_value(text: str) -> tuple[str, str, str]:
     """Split a value into the value itself, the value that it replaces, and its scope."""
     value = text.strip(" ,.:")
     given_up = ""
-    match = _CORRECTED.fullmatch(value)
+    match = _CORRECTED.fullmatch(value) if _CORRECTING.search(value) else None
     if match:
         found = [part for part in match.groups() if part]
         value, given_up = (found[1], found[0]) if match["old4"] else (found[0], found[1])

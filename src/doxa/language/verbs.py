@@ -17,6 +17,22 @@ FINITE = re.compile(
     + "|".join(f"(?P<v{i}>{text})" for i, (text, _) in enumerate(VERBS))
     + rf"|can(?: not| never)?(?P<able>)(?= [a-z])|(?P<copula>{_COPULA}))(?![\w'-])"
 )
+_WORD = re.compile(r"(?<=\s)[a-z]+")
+
+
+def _openings() -> frozenset[str]:
+    """Return the words that a verb with its auxiliaries can start with, and some more: any word of
+    an expression. `find_verb` tries the expression only where one of them stands."""
+    words: set[str] = set()
+    for text in (_AUXILIARY, _COPULA, "can", *(text for text, _ in VERBS)):
+        for word in re.findall(r"[a-z]+\??", text):
+            words.add(word.removesuffix("?"))
+            if word.endswith("?"):
+                words.add(word[:-2])
+    return frozenset(words)
+
+
+_OPENINGS = _openings()
 NO_SUBJECT_END = re.compile(
     r"(?:'s|\b(?:the|a|an|my|our|his|her|their|its|your|of|and|or|to|from|in|on|at|for|with|this"
     r"|that|first|second|new|old|no|by|every))$",
@@ -38,8 +54,12 @@ _NOT_FINITE = re.compile(
 def find_verb(clause: str) -> re.Match[str] | None:
     """Find the verb of a clause: the first that has a subject before it and no verb directly after
     it."""
-    at = 0
-    while match := FINITE.search(clause, at):
+    for word in _WORD.finditer(clause):
+        if word[0] not in _OPENINGS:
+            continue
+        match = FINITE.match(clause, word.start())
+        if match is None:
+            continue
         subject = clause[: match.start()].strip()
         rest = clause[match.end() :].lstrip()
         followed = _is_adjective(match) or (
@@ -52,7 +72,6 @@ def find_verb(clause: str) -> re.Match[str] | None:
             and not followed
         ):
             return match
-        at = match.start() + 1
     return None
 
 
