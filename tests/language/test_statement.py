@@ -10,6 +10,7 @@ from doxa.base.clock import parse_time
 from doxa.language.assertion import retracts, why_unasserted
 from doxa.language.sentences import sentence_spans, sentences
 from doxa.language.statement import Claim, read_statement
+from tests.effort import assert_ends
 
 NOW = parse_time("2026-03-05T12:00:00Z")  # a Thursday
 UNSTATED = [case for case in load(PLAIN_LANGUAGE) if not case.stored]
@@ -81,3 +82,43 @@ def test_initials_and_abbreviations_end_no_sentence(text: str, count: int) -> No
     assert len(spans) == count
     assert all(text[start:end].strip() for start, end in spans)
     assert len(list(sentences(text))) == count
+
+
+HOSTILE = (
+    "has been ",
+    "no longer ",
+    "a, ",
+    "from ",
+    "is not ",
+    "Ana and ",
+    "and I ",
+    "(",
+    '"',
+    "'a ",
+    "to ",
+    "in the old ",
+    "x: ",
+    ". ",
+    "or ",
+    " - ",
+    " ",
+    "We moved the ",
+    "I think ",
+    "the a is ",
+    "lol ",
+    "wait, ",
+    "Dr. ",
+    "1,",
+)
+
+
+def read_hostile_texts() -> None:
+    for piece in HOSTILE:
+        print(repr(piece), flush=True)
+        for text in (piece * 20_000, "Ana lives in " + piece * 20_000):
+            read_statement(text[:20_000], time_ns=NOW)
+            list(sentences(text[:20_000]))
+
+
+def test_hostile_texts_are_read_to_their_end() -> None:
+    assert_ends("tests.language.test_statement", "read_hostile_texts")

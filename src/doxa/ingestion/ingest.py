@@ -44,11 +44,6 @@ from doxa.store import AccessRecord, Identity, Node, Store, Transaction
 CONVERSATIONS, CANDIDATES = "conversations", "candidates"
 _SAID_LAST = "said_last"
 _CUT = " [… cut at the size limit]"
-# With these rules, a later statement about the same subject and predicate replaces the earlier one;
-# with the others each value is a separate belief.
-_ONE_VALUE = frozenset(
-    ("favourite", "lives", "runs-on", "is-of", "mine-is", "the-is", "deadline", "actually-not")
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -251,7 +246,7 @@ class Ingest:
 
     def _candidate(self, tx: Transaction, candidate: Candidate, *, turn: Turn, source: str) -> None:
         words = [candidate.subject, candidate.predicate]
-        if candidate.rule not in _ONE_VALUE:
+        if not candidate.single:
             words.append(candidate.value)
         digest = hashlib.blake2b(
             "|".join(w.casefold() for w in words).encode(), digest_size=3

@@ -76,7 +76,8 @@ _STORY = (
     r"|comic|cartoon|poem|fantasy|simulation|scenario|thought experiment|script|episode|chapter"
     r"|(?:unit |integration |mock )?tests?(?: case| data| fixture)?s?|mock(?:-?up)?|fixtures?"
     r"|sandbox|parallel (?:universe|world)|alternate (?:universe|reality|timeline)|universe"
-    r"|imagination|template|screenplay|musical|opera|video game|case study|quiz|homework)"
+    r"|imagination|season|sequel|prequel|finale|pilot|scene|act|trailer|remake|screenplay"
+    r"|musical|opera|video game|case study|quiz|homework)"
 )
 _OF = (
     r"(?:the|a|an|my|our|his|her|their|its|your|this|that|these|those|one|some|\w+'s"
@@ -123,8 +124,11 @@ _PLANNED = re.compile(
     r"|need(?:s|ed)? to|ha(?:s|ve|d) to|ought|should|must(?! have\b)|shall|supposed to|expect"
     r"(?:s|ed)?(?: to)?|schedul(?:e|ed) to|not yet|pray\w*|fantasi[sz]\w+|might as well"
     r"|offer(?:s|ed) (?:\w+ )?(?:a|an|the|to)|refus(?:es|ed)|forgot|declin(?:es|ed)|decided against"
-    r"|turned down|used to be able|will (?:soon|probably|maybe|eventually|one day|someday|move"
-    r"|join|leave|switch|become|migrate|start|stop|change|use|live|work|be (?:\w+ing|moved|changed"
+    r"|turned down|used to be able|(?:I|[Ww]e|you|they|he|she)"
+    r" will(?: not)? (?!be\b|have\b)[a-z]+|will be\b.*\b(?:after|once|when|as soon as)"
+    r"|will (?:soon|probably|maybe|eventually|one day"
+    r"|someday|move"
+    r"|join|leave|switch|become|migrate|stop|change|use|live|work|be (?:\w+ing|moved|changed"
     r"|switched|migrated|replaced|postponed|pushed|delayed|renamed|upgraded)))\b",
     re.IGNORECASE,
 )
@@ -191,12 +195,15 @@ _RETRACTS = re.compile(
     r" )?(?:a )?(?:joke|dream|test)|said no|pigs|lies|bullshit|nonsense|or so|at least that is what"
     r"|that is what|(?:he|she|they|tom|someone|somebody) (?:was|is|were|are) (?:kidding|joking"
     r"|lying"
-    r"|wrong)|not anymore|none of (?:that|this))(?![\w'-])",
+    r"|wrong)|not anymore|none of (?:that|this)"
+    r"|got you|had you|fooled you|tricked you|made you look|just messing|messing with|pulling your"
+    r")(?![\w'-])",
     re.IGNORECASE,
 )
 _NO = re.compile(
-    r"^(?:(?:oh|oops|wait|hm+|uh|um|er|sorry|hang on|hold on|ah|actually|argh)[,.! …-]*)*"
-    r"(?:no,? wait|no|nope|nah|wait|oops|whoops)(?:[,.!…]| -|$)|^(?:actually|sorry|i mean"
+    r"^(?:(?:oh|oops|wait|hm+|uh|um|er|lol|haha|sorry|hang on|hold on|ah|actually|argh)[,.! …-]*)*"
+    r"(?:no,? wait|no (?=(?:he|she|it|they|I|we|that|this)\b)|(?:no|nope|nah|wait|oops"
+    r"|whoops)(?:[,.!…]| -|$))|^(?:actually|sorry|i mean"
     r"|rather),? (?:no\b|it"
     r" is|that is|make (?:that|it)|he is|she is|they are)",
     re.IGNORECASE,
@@ -204,6 +211,18 @@ _NO = re.compile(
 _OPENING_ONLY = re.compile(
     r"(?:scratch|strike|never ?mind|nvm|forget|ignore|disregard|correction|my (?:mistake|bad)"
     r"|mistake|typo|wrong|false|not (?:true|right|correct)|kidding|joking)\W*(?:that|it|this)?$",
+    re.IGNORECASE,
+)
+_DOUBTS = re.compile(
+    r"(?:(?:but|or|well|at least|though|and|although) )*(?:not (?:sure|certain|confirmed)"
+    r"|i (?:am not"
+    r" sure|think(?: so)?|guess(?: so)?|suppose|could be (?:wrong|mistaken)|might be"
+    r" (?:wrong|mistaken)|believe so|hope so|wonder)|maybe|perhaps|probably|possibly|right|really"
+    r"|or not|since when|who knows|is (?:that|it|he|she) (?:so|true|right)|so (?:i|they|he|she|we)"
+    r" (?:heard|hear|say|said|claim|think|was told)|(?:does|do|did|is|are|was|were|has"
+    r"|have) (?:he|she"
+    r"|it|they|i|we)|do not quote me|allegedly|apparently|supposedly|unconfirmed|correct me if .*"
+    r"|if i remember (?:right|correctly)|can (?:anyone|you) confirm.*|hopefully)\W*$",
     re.IGNORECASE,
 )
 _TOLD = (
@@ -226,6 +245,11 @@ def why_unasserted(sentence: str) -> str:
         if pattern.search(sentence):
             return reason
     return ""
+
+
+def doubts(sentence: str) -> bool:
+    """Return whether a sentence only doubts the one before it: "Not sure.", "Or does he?"."""
+    return _DOUBTS.match(sentence) is not None
 
 
 def is_frame(sentence: str) -> bool:

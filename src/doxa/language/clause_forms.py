@@ -11,7 +11,7 @@ from doxa.base.calendar_names import MONTHS, WEEKDAYS, alternatives
 from doxa.base.words import stem
 from doxa.language.predicates import ANY, NOUNS, SPELLINGS, VERBS, VerbForm, is_state
 from doxa.language.subjects import PROPERTIES
-from doxa.language.verbs import FINITE, NO_SUBJECT_END, POSSESSIVE, PRONOUN, find_verb
+from doxa.language.verbs import BASE_FORMS, FINITE, NO_SUBJECT_END, POSSESSIVE, PRONOUN, find_verb
 
 _NOT = re.compile(r"\b(?:not|never|no longer|no|neither|nobody|none|without)\b")
 _UNKNOWN = re.compile(
@@ -40,6 +40,8 @@ _ON_PRODUCT = re.compile(r"on [A-Z][\w.+#-]*(?: [\dv][\w.]*)$|on [A-Z][a-z]*[A-Z
 _CALENDAR = re.compile(
     rf"\b(?:{alternatives(MONTHS, capitals=True)}|{alternatives(WEEKDAYS, capitals=True)})"
 )
+_WENT = re.compile(r"\b(?:went|gone|goes) to\b")
+_SOMEBODY = re.compile(r"(?:me|us|him|her|them|you)$")
 _DONE = (
     r"\w+ed|born|built|made|written|drawn|taken|known|sold|bought|held|kept|led|run|shot|cast"
     r"|found|grown|set|spoken|sung|taught|worn|won|put|told|shown|given|lost|paid|sent"
@@ -79,6 +81,8 @@ def parse_clause(clause: str) -> ClauseParts | None:
         _done_by_us,
         _name_of,
         _has_called,
+        _has_new,
+        _left_for,
         by_verb,
         _moved_to,
         _key_and_value,
@@ -204,6 +208,8 @@ def _set_to(clause: str) -> ClauseParts | None:
         else ANY
     )
     what = match["what"].strip()
+    if _SOMEBODY.match(what):
+        return None
     owner = match["who"].removesuffix(" have").removesuffix(" has")
     if (
         re.match(r"(?:my|our|his|her|their|its)\b", what, re.I)
@@ -234,17 +240,38 @@ def _switched_from(clause: str) -> ClauseParts | None:
             clause,
         )
         return (
-            ClauseParts(back["what"], ANY, back["value"], change=True, given_up=back["old"])
+            ClauseParts(
+                back["what"],
+                _moved(clause, back["what"]),
+                back["value"],
+                change=True,
+                given_up=back["old"],
+            )
             if back and not _NOT.search(clause)
             else None
         )
-    return ClauseParts(match["what"], ANY, match["value"], change=True, given_up=match["old"])
+    return ClauseParts(
+        match["what"],
+        _moved(clause, match["what"]),
+        match["value"],
+        change=True,
+        given_up=match["old"],
+    )
+
+
+def _moved(clause: str, who: str) -> str:
+    """Return the predicate of a move: "I moved from Bonn to Ulm" states a home, "we moved the
+    launch from Monday to Friday" the new value of anything."""
+    person = _FIRST_PERSON.match(who) is not None and " moved " in clause
+    return "home" if person else ANY
 
 
 def _moved_to(clause: str) -> ClauseParts | None:
     """Read "the launch slipped to Friday": a change whose verb the table does not list."""
     match = _WAS_SET.fullmatch(clause) if " to " in clause or " until " in clause else None
     if match is None or _NOT.search(clause) or NO_SUBJECT_END.search(match["what"]):
+        return None
+    if _WENT.search(clause):
         return None
     return ClauseParts(match["what"], ANY, match["value"], change=True)
 
@@ -335,6 +362,44 @@ def _has_called(clause: str) -> ClauseParts | None:
         return None
     owner = {"I": "my", "We": "our", "we": "our"}.get(match["who"], f"{match['who']}'s")
     return ClauseParts(f"{owner} {match['what']}", "name", match["value"], single=False)
+
+
+def _has_new(clause: str) -> ClauseParts | None:
+    """Read "the bakery has a new manager: Paulo", "Rita renamed her dog Max"."""
+    match = re.fullmatch(
+        r"(?P<who>.+?) (?:has|have|got|have got|has got|hired|chose|elected|appointed) an? new"
+        r" (?P<what>[\w -]{2,40}?)(?::|,| called| named) (?P<value>.+)",
+        clause,
+    )
+    if match:
+        owner = {"I": "my", "We": "our", "we": "our"}.get(match["who"], f"{match['who']}'s")
+        return ClauseParts(f"{owner} {match['what']}", "is", match["value"], change=True)
+    match = re.fullmatch(
+        r"(?P<who>.+?) (?:has |have )?renamed (?P<what>(?:his|her|their|my|our|the"
+        r"|its) [\w -]{2,40}?)"
+        r"(?: as)? (?P<value>[A-Z]\S*)",
+        clause,
+    )
+    if match is None:
+        return None
+    what = match["what"]
+    if re.match(r"(?:his|her|their|its)\b", what):
+        what = f"{match['who']}'s {POSSESSIVE.sub('', what).strip()}"
+    return ClauseParts(what, "name", match["value"], change=True)
+
+
+def _left_for(clause: str) -> ClauseParts | None:
+    """Read "Marco left Siemens for Bosch" as a new employer."""
+    match = re.fullmatch(
+        r"(?P<who>.+?) (?:has |have )?(?:left|quit) (?P<old>[A-Z][^,]{1,40}?) (?:for|to join)"
+        r" (?P<value>[A-Z].*)",
+        clause,
+    )
+    return (
+        ClauseParts(match["who"], "work", match["value"], change=True, given_up=match["old"])
+        if match
+        else None
+    )
 
 
 def by_verb(clause: str) -> ClauseParts | None:
@@ -436,6 +501,7 @@ def _by_copula(
         and inner.lastgroup not in (None, "copula", "able")
         and inner.lastgroup
         and inner.lastgroup.startswith("v")
+        and inner[inner.lastgroup] not in BASE_FORMS
     ):
         verb = VERBS[int(inner.lastgroup[1:])][1]
         return ClauseParts(

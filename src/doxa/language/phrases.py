@@ -15,7 +15,7 @@ _FINITE = re.compile(
     r"\b(?:is|are|was|were|will|would|could|did|does|(?<!to )(?:has|had)"
     r"|(?:you|we|they|I|who|that|to|not) (?:have|do|can))\b"
 )
-_NOMINATIVE = re.compile(r"\b(?:I|he|she|they|we|who|whom)\b")
+_NOMINATIVE = re.compile(r"\b(?:I|[Hh]e|[Ss]he|[Tt]hey|[Ww]e|who|whom)\b")
 _ALTERNATIVE = re.compile(r"\b(?:or(?! more\b| less\b| so\b| above\b| under\b| older\b)|either)\b")
 _LIST_END = re.compile(r"(?:,? and|,? &) [^,]+$")
 _SAID = re.compile(r"[A-Z][\w.'-]*(?: [A-Z][\w.'-]*)? (?!(?:of|de|and|the|van|von)\b)[a-z]+\b")

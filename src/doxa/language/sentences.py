@@ -17,7 +17,8 @@ import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from doxa.language.assertion import is_frame, retracts, why_unasserted
+from doxa.base.limits import SENTENCE_CHARS_MAX
+from doxa.language.assertion import doubts, is_frame, retracts, why_unasserted
 from doxa.language.verbs import find_verb
 
 _QUOTED = re.compile(
@@ -59,7 +60,7 @@ _CONTRACTED = tuple(
 )
 _SHORTENED = tuple(pair for pair in _CONTRACTED if "'" not in pair[0].pattern)
 _END = re.compile(
-    r"[.!?…]+[\"')\]”’»]*(?:\s+|$)|\s*;\s+|\s*\n+\s*|\s+(?:[–—]|--)\s+|\s+-\s+(?=[a-z])"
+    r"[.!?…]+[\"')\]”’»]*(?:\s+|$)|;\s+|\n\s*|\s(?:[–—]|--)\s+|\s-\s+(?=[a-z])"
     r"|,\s+(?=(?:no,? wait|wait,? no|no,? sorry|sorry,? no|(?:scratch|strike) that|actually,? no"
     r"|just kidding|i mean,? (?:no|it)|never mind|no,? (?:it|that|he|she|they|i|we)\b)\b)",
     re.IGNORECASE,
@@ -127,24 +128,34 @@ _LABEL_CONTENT = re.compile(
     r"|outcome|result|mention|say|fact|truth|point|thing|details?|btw|ps|p\.s|nb|hint|tip|new)\b",
     re.IGNORECASE,
 )
-_BY_US = re.compile(r"(?:I|[Ww]e) [a-z]+")
+_TOPIC = re.compile(
+    r"(?:\w+ )?(?:[Uu]pdate|[Nn]ews|[Nn]ote|[Ii]nfo) (?:on|about|for|from) (?P<topic>[A-Z].*)"
+)
+_BY_US = re.compile(r"(?:I|[Ww]e) [a-z]+|(?:[Ii]t|[Tt]hat|[Tt]his) (?:is|was) (?!a |an |not )")
 _NAMED = re.compile(r"(?:(?:[A-Z][\w.'-]*[a-z][\w.'-]*|[A-Z]\.)\s?){1,3}(?: \([^)]*\))?$")
 _PRONOUN = re.compile(r"(?:it|they|he|she|this|that|these) (?:is|are|was|were|has|have|\w+s)\b")
 _NEW = (
-    r"from now on|from today(?: on)?|from tomorrow(?: on)?|these days|nowadays|now|any ?more"
+    r"for now|for the time being|from now on|from today(?: on)?|from tomorrow(?: on)?|these days"
+    r"|nowadays|now|any ?more"
     r"|any longer|currently|at present|at the moment|by now|as of (?:now|today|\w+day|(?:this|last"
     r"|next) \w+)|effective immediately|instead|meanwhile|in the meantime|right now|going forward"
     r"|from here on|henceforth"
 )
 _WHEN = (
     r"(?:last|this|earlier this) (?:week|month|year|spring|summer|autumn|winter|\w+day|morning"
-    r"|evening|night)|yesterday|recently|lately|just|already|finally|after all|again|in fact"
+    r"|evening|night|mon|tues?|wed|thurs?|fri|sat|sun)|yesterday|recently|lately|just|already"
+    r"|finally|after all|again|in fact"
     r"|actually|officially|eventually|a (?:week|month|year) ago|\w+ (?:days|weeks|months"
     r"|years) ago|too|as well|in the end|earlier today|today"
 )
+_DAY = (
+    r"(?:next |last |this )?(?:\w+day|week|month|year|spring|summer|autumn|winter|tomorrow|today"
+    r"|january|february|march|april|may|june|july|august|september|october|november|december)"
+    r"(?: \d{1,4})?"
+)
 _FRONT = re.compile(
-    rf"(?:(?P<new>{_NEW})|{_WHEN}|since [^,]{{2,30}}|as of [^,]{{2,30}}"
-    r"|starting [^,]{2,30}),?\s+(?=\S)",
+    rf"(?:(?P<new>{_NEW})|{_WHEN}|(?:since|as of|starting) [^,]{{2,30}}(?=, )"
+    rf"|(?:since|as of|starting|from) (?:on |from )?(?:{_DAY})(?: on(?:wards)?)?),?\s+(?=\S)",
     re.IGNORECASE,
 )
 _INSIDE_NEW = re.compile(rf",?\s*\b(?:{_NEW})\b(?!-)", re.IGNORECASE)
@@ -176,6 +187,8 @@ def sentences(text: str) -> Iterator[Sentence]:
     held: Sentence | None = None
     framed = ""
     for start, end in sentence_spans(text):
+        if end - start > SENTENCE_CHARS_MAX:
+            continue
         one = _sentence(text[start:end], start=start, end=end)
         if one is None:
             continue
@@ -183,6 +196,8 @@ def sentences(text: str) -> Iterator[Sentence]:
             back = retracts(_plain(text[start:end])[0])
             if back:
                 held = replace(held, unasserted=held.unasserted or "retracted")
+            if doubts(one.text):
+                held = replace(held, unasserted=held.unasserted or "hedged")
             if back == "whole":
                 one = replace(one, unasserted=one.unasserted or "retracted")
             elif _is_attribution(text, held.end, one):
@@ -308,6 +323,9 @@ def _stripped(sentence: str) -> tuple[str, str, str]:
 def _read_label(label: str, rest: str) -> tuple[str, str]:
     """Return the subject that a label before a colon gives to the rest, or why it makes the rest
     unasserted: "Tom: I live in Bonn" quotes Tom."""
+    topic = _TOPIC.match(label)
+    if topic:
+        return topic["topic"], ""
     reason = why_unasserted(label) or ("fiction" if is_frame(label) else "")
     if reason:
         return "", reason

@@ -12,7 +12,8 @@ from functools import lru_cache
 
 from doxa.base.words import STOP_WORDS
 from doxa.language.clause_forms import SETTERS
-from doxa.language.predicates import NOUNS, PREDICATES, STATES
+from doxa.language.common_words import COMMON_WORDS
+from doxa.language.predicates import NOUNS, PREDICATES
 from doxa.language.subjects import PROPERTY_WORDS
 
 _SWAPPED_CHARS_MIN = 4
@@ -26,7 +27,8 @@ _REAL = frozenset(
     " form from sign sing trail trial quite quiet angle angel being begin salary celery untied"
     " united reported retried married marred varied carried curried learned leaned leaner earned"
     " earns yearned relied replied tiring required acquired inquired delivered livered moved"
-    " moves loved loves lives lived lies left felt works words world sword swords".split()
+    " moves loved loves lives lived lies left felt works words world sword swords tried tired east"
+    " acme paying leaning salted slated eats lots lost diving".split()
 )
 
 
@@ -43,7 +45,6 @@ def _known() -> frozenset[str]:
     words.update(re.findall("[a-z]+", SETTERS))
     words.update(PROPERTY_WORDS)
     words.update(part for noun in NOUNS for part in noun.split())
-    words.update(word for line in STATES for word in line)
     return frozenset(word for word in words if len(word) >= _SWAPPED_CHARS_MIN)
 
 
@@ -51,7 +52,7 @@ def _shortened() -> dict[str, set[str]]:
     """Map each long word with one letter dropped to the words that it may be."""
     found: dict[str, set[str]] = {}
     for word in _KNOWN:
-        for i in range(1, len(word)) if len(word) >= _DROPPED_CHARS_MIN else ():
+        for i in range(1, len(word) - 1) if len(word) >= _DROPPED_CHARS_MIN else ():
             found.setdefault(word[:i] + word[i + 1 :], set()).add(word)
     return found
 
@@ -67,7 +68,7 @@ def corrected(clause: str) -> str:
 
 @lru_cache(maxsize=8_192)
 def _meant(word: str) -> str:
-    if word in _KNOWN or word in _REAL or word in STOP_WORDS:
+    if word in _KNOWN or word in _REAL or word in STOP_WORDS or word in COMMON_WORDS:
         return word
     found = {
         swapped

@@ -20,17 +20,18 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from itertools import islice
 
 from doxa.base.limits import CLAIMS_PER_TEXT_ITEMS_MAX, STATEMENT_CHARS_READ
 from doxa.base.words import stem
 from doxa.language.clause_forms import SETTERS, ClauseParts, by_unknown_verb, by_verb, parse_clause
 from doxa.language.phrases import cut_relative, why_incomplete
-from doxa.language.predicates import ANY, BY_NAME, SPELLINGS
+from doxa.language.predicates import ANY, BY_NAME, PRODUCTS, SPELLINGS
 from doxa.language.sentences import says_besides, sentences, without_times
 from doxa.language.spelling import corrected
 from doxa.language.stated_values import NOTHING, StatedValue, read_value, words_of
 from doxa.language.subjects import key_of, parse_subject
-from doxa.language.verbs import FINITE, POSSESSIVE, PRONOUN, find_verb
+from doxa.language.verbs import BASE_FORMS, FINITE, POSSESSIVE, PRONOUN, find_verb
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +80,7 @@ _NEW_THING = re.compile(
     r"(?:[Tt]he |[Oo]ur |[Mm]y )?[Nn]ew (?P<what>[\w' -]{2,60}?)(?::| is| =| ->) (?P<value>\S.*)"
 )
 _NOW = re.compile(r"(?P<what>[\w'.-]+(?: [\w'.-]+){0,4}?) now (?P<value>[\dA-Z$€£].*)")
+_SPEAKING = re.compile(r"(?:I|[Ww]e|[Yy]ou)\b|.*\b(?:I|me|us)$")
 _ENDED_UP = re.compile(r"\bended up (\w+ing)\b")
 _PAST = {stem(verb): verb for verb in SETTERS.split("|") if " " not in verb}
 _NEW_OWNED = re.compile(
@@ -153,9 +155,21 @@ def read_fact(
     )
 
 
+def read_spans(
+    text: str, *, speaker: str = "", time_ns: int | None = None
+) -> Iterator[tuple[int, int, Claim]]:
+    """Yield the claims of any text with the spans of their sentences."""
+    day = None if time_ns is None else time_ns // 86_400_000_000_000 * 86_400_000_000_000
+    yield from _claims(text, speaker.casefold()[:200], day)
+
+
 @lru_cache(maxsize=16_384)
 def _read(text: str, speaker: str, day_ns: int | None) -> tuple[Claim, ...]:
-    found: list[Claim] = []
+    found = islice(_claims(text, speaker, day_ns), CLAIMS_PER_TEXT_ITEMS_MAX)
+    return tuple(claim for _, _, claim in found)
+
+
+def _claims(text: str, speaker: str, day_ns: int | None) -> Iterator[tuple[int, int, Claim]]:
     about = ""
     for sentence in sentences(text):
         about = sentence.label or about
@@ -165,11 +179,11 @@ def _read(text: str, speaker: str, day_ns: int | None) -> tuple[Claim, ...]:
             )
             if claim is None:
                 continue
-            about = claim.subject if not claim.unnamed else about
-            found.append(replace(claim, unasserted=sentence.unasserted or claim.unasserted))
-            if len(found) >= CLAIMS_PER_TEXT_ITEMS_MAX:
-                return tuple(found)
-    return tuple(found)
+            if not claim.unnamed and (claim.value.text or not claim.positive):
+                about = claim.subject
+            if sentence.unasserted:
+                claim = replace(claim, unasserted=sentence.unasserted)
+            yield sentence.start, sentence.end, claim
 
 
 def _split_clauses(sentence: str) -> Iterator[str]:
@@ -185,7 +199,7 @@ def _split_clauses(sentence: str) -> Iterator[str]:
             bare = f" {part}"
             match = FINITE.match(bare, 1)
             subject = _subject_end(before)
-            if match and subject and not match["copula"]:
+            if match and _is_coordinate(match, subject, before) and subject and not match["copula"]:
                 yield before
                 before = f"{subject} {part}"
                 continue
@@ -197,6 +211,20 @@ def _split_clauses(sentence: str) -> Iterator[str]:
             yield before
         before = part
     yield before
+
+
+def _is_coordinate(match: re.Match[str], subject: str, before: str) -> bool:
+    """Return whether a part after "and" begins with a second verb of the subject: "lives in Bonn
+    and works at Acme", but not "likes climbing and playing games" or "the love and support"."""
+    word = match[0].split()[-1] if match["aux"] else match[0].split()[0]
+    if word.endswith("ing") and not match["aux"]:
+        return False
+    plural = subject.casefold() in ("i", "we", "you", "they") or " and " in subject
+    return (
+        match["copula"] is not None
+        or bool(match["aux"])
+        or ((plural or word not in BASE_FORMS) and f" {word} " not in f" {before} ")
+    )
 
 
 def _subject_end(clause: str) -> str:
@@ -262,7 +290,7 @@ def _complete(
     renewed = _NEW_OWNED.sub(r"\g<of> ", subject, count=1)
     change, subject = change or renewed != subject, renewed
     unnamed = bool(PRONOUN.match(subject)) or bool(POSSESSIVE.match(subject))
-    if unnamed and about and not about[:1].islower():
+    if unnamed and _may_mean(subject, about):
         subject = (
             f"{about}'s {POSSESSIVE.sub('', subject).strip()}"
             if POSSESSIVE.match(subject) and " " in subject
@@ -311,6 +339,18 @@ def _complete(
     )
 
 
+def _may_mean(pronoun: str, about: str) -> bool:
+    """Return whether a pronoun may stand for the subject of the sentence before: "she" for a name,
+    "it" for what is not a person; "this", "there" and the like for nothing certain."""
+    word = pronoun.partition(" ")[0].casefold()
+    if not about or about[:1].islower() or _SPEAKING.match(about):
+        return False
+    named = re.match(r"(?:the|a|an|my|our)\b", about, re.IGNORECASE) is None
+    if word in ("he", "she", "him", "her", "his"):
+        return named
+    return word in ("it", "its", "they", "them", "their")
+
+
 def _states_something(quote: str) -> bool:
     """Return whether a quotation is a statement and not a name or title."""
     return " " in quote and find_verb(quote) is not None
@@ -338,7 +378,7 @@ def _has_one_value(parts: ClauseParts, predicate: str, value: StatedValue, *, na
 
 def _split_value(text: str) -> tuple[str, str, str]:
     """Split a value into the value itself, the value that it replaces, and its scope."""
-    value = text.strip(" ,.:")
+    value = text.strip(" ,.:-–—")
     given_up = ""
     match = _CORRECTED.fullmatch(value) if _CORRECTING.search(value) else None
     if match:
@@ -356,7 +396,7 @@ def _split_value(text: str) -> tuple[str, str, str]:
                 if place == "value"
                 else (value, held[: bound.start()])
             )
-    return value.strip(" ,.:"), given_up.strip(" ,.:"), scope
+    return value.strip(" ,.:-–—"), given_up.strip(" ,.:"), scope
 
 
 def _refine_by_value(
@@ -373,6 +413,8 @@ def _refine_by_value(
         and not re.match(r"(?:every|each|daily|weekly|hourly|monthly|once|twice)\b", value.text)
     ):
         return key, "where"
+    if predicate == "home" and value.text[:1].isupper() and value.words & PRODUCTS:
+        return key, "switched"
     if value.type == "amount":
         measure = next(
             (_MEASURE_STEMS[word] for word in value.unit_words if word in _MEASURE_STEMS), ""

@@ -12,10 +12,15 @@ _AUXILIARY = (
     r"|mostly|mainly|normally|(?:stopped|quit)(?= \w+ing)|now|currently|get|no)"
 )
 _COPULA = r"is|are|was|were|am|will be|has been|have been|became|becomes|remains|stays|equals"
+_START = rf"(?<=\s)(?P<aux>(?:{_AUXILIARY} )*)(?:"
+_END = rf"can(?: not| never)?(?P<able>)(?= [a-z])|(?P<copula>{_COPULA}))(?![\w'-])"
 FINITE = re.compile(
-    rf"(?<=\s)(?P<aux>(?:{_AUXILIARY} )*)(?:"
-    + "|".join(f"(?P<v{i}>{text})" for i, (text, _) in enumerate(VERBS))
-    + rf"|can(?: not| never)?(?P<able>)(?= [a-z])|(?P<copula>{_COPULA}))(?![\w'-])"
+    _START + "".join(f"(?P<v{i}>{text})|" for i, (text, _) in enumerate(VERBS)) + _END
+)
+_COPULAR = re.compile(_START + _END)
+_BE_BEFORE = re.compile(r"(?:^|.* )(?:is|are|was|were|am|be|been)(?: (?:not|also|just|really))* $")
+BASE_FORMS = frozenset(
+    found for text, _ in VERBS for found in re.findall(r"(?<![a-z|])([a-z]+)s\?", f" {text}")
 )
 _WORD = re.compile(r"(?<=\s)[a-z]+")
 
@@ -58,6 +63,8 @@ def find_verb(clause: str) -> re.Match[str] | None:
         if word[0] not in _OPENINGS:
             continue
         match = FINITE.match(clause, word.start())
+        if match is not None and _is_after_be(match):  # "they are like family"
+            match = _COPULAR.match(clause, word.start())
         if match is None:
             continue
         subject = clause[: match.start()].strip()
@@ -73,6 +80,13 @@ def find_verb(clause: str) -> re.Match[str] | None:
         ):
             return match
     return None
+
+
+def _is_after_be(match: re.Match[str]) -> bool:
+    """Return whether a form of be stands before a base form, which is then not the verb."""
+    if not match["aux"] or match["copula"] or match["able"] is not None:
+        return False
+    return match[str(match.lastgroup)] in BASE_FORMS and _BE_BEFORE.match(match["aux"]) is not None
 
 
 def _is_adjective(match: re.Match[str]) -> bool:
