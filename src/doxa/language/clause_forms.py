@@ -11,7 +11,14 @@ from doxa.base.calendar_names import MONTHS, WEEKDAYS, alternatives
 from doxa.base.words import stem
 from doxa.language.predicates import ANY, NOUNS, SPELLINGS, VERBS, VerbForm, is_state
 from doxa.language.subjects import PROPERTIES
-from doxa.language.verbs import BASE_FORMS, FINITE, NO_SUBJECT_END, POSSESSIVE, PRONOUN, find_verb
+from doxa.language.verbs import (
+    BASE_FORMS,
+    NO_SUBJECT_END,
+    POSSESSIVE,
+    PRONOUN,
+    find_verb,
+    match_verb,
+)
 
 _NOT = re.compile(r"\b(?:not|never|no longer|no|neither|nobody|none|without)\b")
 _UNKNOWN = re.compile(
@@ -40,6 +47,7 @@ _ON_PRODUCT = re.compile(r"on [A-Z][\w.+#-]*(?: [\dv][\w.]*)$|on [A-Z][a-z]*[A-Z
 _CALENDAR = re.compile(
     rf"\b(?:{alternatives(MONTHS, capitals=True)}|{alternatives(WEEKDAYS, capitals=True)})"
 )
+_REPLACING = re.compile(r"replac|succeed|swapped|exchanged| over ")
 _WENT = re.compile(r"\b(?:went|gone|goes) to\b")
 _SOMEBODY = re.compile(r"(?:me|us|him|her|them|you)$")
 _DONE = (
@@ -96,6 +104,8 @@ def parse_clause(clause: str) -> ClauseParts | None:
 
 def _resigned(clause: str) -> ClauseParts | None:
     """Read "Bill stepped down as CEO of Initech": Bill no longer holds that office."""
+    if " as " not in clause:
+        return None
     match = re.fullmatch(
         r"(?P<who>.+?) (?:has |have )?(?:stepped down|resigned|retired|stood down|was removed"
         r"|is out) as (?P<what>.+)",
@@ -111,6 +121,8 @@ def _resigned(clause: str) -> ClauseParts | None:
 def _replaced(clause: str) -> ClauseParts | None:
     """Read "We replaced A with B in the shop", "B replaced A in the shop", "B took over the team
     from A"."""
+    if not _REPLACING.search(clause):
+        return None
     match = re.fullmatch(
         r"(?P<who>.+?) (?:have |has )?(?:replaced|swapped|exchanged) (?P<old>.+?) (?:with|by|for)"
         r" (?P<new>.+?)(?: (?:in|on|for|at) (?P<what>.+))?",
@@ -153,6 +165,8 @@ def _replaced(clause: str) -> ClauseParts | None:
 
 
 def _married_or_divorced(clause: str) -> ClauseParts | None:
+    if " and " not in clause:
+        return None
     match = re.fullmatch(
         r"(?P<one>.+?) and (?P<other>.+?) (?:have |are )?(?:got |been )?(?P<how>divorced|separated"
         r"|split up|broke up|married)",
@@ -278,6 +292,8 @@ def _moved_to(clause: str) -> ClauseParts | None:
 
 def _there_is(clause: str) -> ClauseParts | None:
     """Read "There are five chairs in the hall"."""
+    if not clause.startswith(("There ", "there ")):
+        return None
     match = re.fullmatch(
         r"[Tt]here (?P<verb>is|are|was|were) (?P<not>no longer |not )?(?P<value>.+?)(?: (?:in|on"
         r"|at) (?P<what>.+))?",
@@ -354,6 +370,8 @@ def _name_of(clause: str) -> ClauseParts | None:
 
 def _has_called(clause: str) -> ClauseParts | None:
     """Read "Ruth has a son called Max" as the name of a son, of whom there may be several."""
+    if "called" not in clause and "named" not in clause:
+        return None
     match = re.fullmatch(
         r"(?P<who>.+?) (?:has|have|had) an? (?P<what>[\w -]{2,40}?) (?:called|named) (?P<value>.+)",
         clause,
@@ -366,6 +384,8 @@ def _has_called(clause: str) -> ClauseParts | None:
 
 def _has_new(clause: str) -> ClauseParts | None:
     """Read "the bakery has a new manager: Paulo", "Rita renamed her dog Max"."""
+    if " new " not in clause and "renamed" not in clause:
+        return None
     match = re.fullmatch(
         r"(?P<who>.+?) (?:has|have|got|have got|has got|hired|chose|elected|appointed) an? new"
         r" (?P<what>[\w -]{2,40}?)(?::|,| called| named) (?P<value>.+)",
@@ -390,6 +410,8 @@ def _has_new(clause: str) -> ClauseParts | None:
 
 def _left_for(clause: str) -> ClauseParts | None:
     """Read "Marco left Siemens for Bosch" as a new employer."""
+    if " left " not in clause and " quit " not in clause:
+        return None
     match = re.fullmatch(
         r"(?P<who>.+?) (?:has |have )?(?:left|quit) (?P<old>[A-Z][^,]{1,40}?) (?:for|to join)"
         r" (?P<value>[A-Z].*)",
@@ -494,7 +516,7 @@ def _by_copula(
             ends or word["not"] == "no longer",
         )
         rest = rest[word.end() :]
-    inner = FINITE.match(f" {rest}", 1)
+    inner = match_verb(f" {rest}", 1)
     if (
         inner is not None
         and not is_state(rest)

@@ -31,7 +31,7 @@ from doxa.language.sentences import says_besides, sentences, without_times
 from doxa.language.spelling import corrected
 from doxa.language.stated_values import NOTHING, StatedValue, read_value, words_of
 from doxa.language.subjects import key_of, parse_subject
-from doxa.language.verbs import BASE_FORMS, FINITE, POSSESSIVE, PRONOUN, find_verb
+from doxa.language.verbs import BASE_FORMS, FINITE, POSSESSIVE, PRONOUN, find_verb, match_verb
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,9 +158,9 @@ def read_fact(
 def read_spans(
     text: str, *, speaker: str = "", time_ns: int | None = None
 ) -> Iterator[tuple[int, int, Claim]]:
-    """Yield the claims of any text with the spans of their sentences."""
+    """Yield the claims of the asserted sentences of any text, with the spans of the sentences."""
     day = None if time_ns is None else time_ns // 86_400_000_000_000 * 86_400_000_000_000
-    yield from _claims(text, speaker.casefold()[:200], day)
+    yield from _claims(text, speaker.casefold()[:200], day, asserted=True)
 
 
 @lru_cache(maxsize=16_384)
@@ -169,10 +169,15 @@ def _read(text: str, speaker: str, day_ns: int | None) -> tuple[Claim, ...]:
     return tuple(claim for _, _, claim in found)
 
 
-def _claims(text: str, speaker: str, day_ns: int | None) -> Iterator[tuple[int, int, Claim]]:
+def _claims(
+    text: str, speaker: str, day_ns: int | None, *, asserted: bool = False
+) -> Iterator[tuple[int, int, Claim]]:
+    """Yield the claims of a text, or only those of sentences that assert something."""
     about = ""
     for sentence in sentences(text):
         about = sentence.label or about
+        if asserted and sentence.unasserted:
+            continue
         for clause in _split_clauses(sentence.text):
             claim = _claim(
                 clause, speaker=speaker, day_ns=day_ns, quotes=sentence.quotes, about=about
@@ -197,7 +202,7 @@ def _split_clauses(sentence: str) -> Iterator[str]:
     ):
         if before:
             bare = f" {part}"
-            match = FINITE.match(bare, 1)
+            match = match_verb(bare, 1)
             subject = _subject_end(before)
             if match and _is_coordinate(match, subject, before) and subject and not match["copula"]:
                 yield before

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from doxa.language.predicates import VERBS
 
@@ -25,19 +26,49 @@ BASE_FORMS = frozenset(
 _WORD = re.compile(r"(?<=\s)[a-z]+")
 
 
-def _openings() -> frozenset[str]:
-    """Return the words that a verb with its auxiliaries can start with, and some more: any word of
-    an expression. `find_verb` tries the expression only where one of them stands."""
+_FIRST = re.compile(r"[a-z]+\??")
+_NEXT = re.compile(r"[a-z]+")
+_AUXILIARIES = re.compile(rf"(?:{_AUXILIARY} )*")
+
+
+def _first_words(text: str) -> frozenset[str]:
+    """Return the words that an expression can start with."""
+    inner = re.match(r"\(\?:((?:[^()]|\([^()]*\))*)\)", text)
     words: set[str] = set()
-    for text in (_AUXILIARY, _COPULA, "can", *(text for text, _ in VERBS)):
-        for word in re.findall(r"[a-z]+\??", text):
-            words.add(word.removesuffix("?"))
-            if word.endswith("?"):
-                words.add(word[:-2])
+    for part in inner[1].split("|") if inner else (text,):
+        if found := _FIRST.match(part):
+            words.add(found[0].removesuffix("?"))
+            if found[0].endswith("?"):
+                words.add(found[0][:-2])
     return frozenset(words)
 
 
-_OPENINGS = _openings()
+_STARTS = [_first_words(text) for text, _ in VERBS]
+_AUXILIARY_WORDS = frozenset(re.findall(r"[a-z]+", f"{_AUXILIARY} {_COPULA} can"))
+_OPENINGS = _AUXILIARY_WORDS.union(*_STARTS)
+_AMONG_AUXILIARIES = frozenset(i for i, words in enumerate(_STARTS) if words & _AUXILIARY_WORDS)
+
+
+@lru_cache(maxsize=1_024)
+def _finite_before(word: str) -> re.Pattern[str]:
+    """Return the expression of `FINITE` with only the verbs that can stand where, after any
+    auxiliaries, this word stands."""
+    chosen = (
+        f"(?P<v{i}>{text})|"
+        for i, (text, _) in enumerate(VERBS)
+        if word in _STARTS[i] or i in _AMONG_AUXILIARIES
+    )
+    return re.compile(_START + "".join(chosen) + _END)
+
+
+def match_verb(clause: str, at: int) -> re.Match[str] | None:
+    """Match `FINITE` at a position after whitespace."""
+    run = _AUXILIARIES.match(clause, at)
+    word = _NEXT.match(clause, run.end() if run else at)
+    name = word[0] if word else ""
+    return _finite_before(name if name in _OPENINGS else "").match(clause, at)
+
+
 NO_SUBJECT_END = re.compile(
     r"(?:'s|\b(?:the|a|an|my|our|his|her|their|its|your|of|and|or|to|from|in|on|at|for|with|this"
     r"|that|first|second|new|old|no|by|every))$",
@@ -62,7 +93,7 @@ def find_verb(clause: str) -> re.Match[str] | None:
     for word in _WORD.finditer(clause):
         if word[0] not in _OPENINGS:
             continue
-        match = FINITE.match(clause, word.start())
+        match = match_verb(clause, word.start())
         if match is not None and _is_after_be(match):  # "they are like family"
             match = _COPULAR.match(clause, word.start())
         if match is None:
