@@ -68,7 +68,7 @@ _DOCUMENT = (
     r"|spec|specification|slides?|deck|notes?|report|file|sheet|spreadsheet|config|configuration"
     r"|copy|entry|record|records|minutes|mail|email|letter|screenshot|map|article|book|paper|ad"
     r"|template|changelog|post|thread|ticket|agenda|schedule|timetable|menu|register|archive|cv"
-    r"|resume|profile|bio|phone ?book|yearbook)s?"
+    r"|resume|profile|bio|sticker|label|sign|tag|card|badge|invoice|phone ?book|yearbook)s?"
 )
 _STORY = (
     r"(?:novel|story|stories|fiction|film|movie|book|series|song|play|game|dream|dreams|nightmare"
@@ -76,6 +76,7 @@ _STORY = (
     r"|comic|cartoon|poem|fantasy|simulation|scenario|thought experiment|script|episode|chapter"
     r"|(?:unit |integration |mock )?tests?(?: case| data| fixture)?s?|mock(?:-?up)?|fixtures?"
     r"|sandbox|parallel (?:universe|world)|alternate (?:universe|reality|timeline)|universe"
+    r"|commercial|advert|advertisement|video|clip|photo|picture|painting|drawing|meme"
     r"|imagination|season|sequel|prequel|finale|pilot|scene|act|trailer|remake|screenplay"
     r"|musical|opera|video game|case study|quiz|homework)"
 )
@@ -146,7 +147,8 @@ _HEDGED = re.compile(
     r"|must be"
     r"|must have|should be|to the best of|quote (?:me|us)|not confirmed|unconfirmed|tbc|tbd"
     r"|to be confirmed|to be decided|tentativ\w+|estimated|in (?:my|his|her|their|our"
-    r"|\w+'s) (?:opinion|view|eyes|experience)|who knows|take .* grain of salt)\b|\(\?\)|\?\)",
+    r"|\w+'s) (?:opinion|view|eyes|experience|version|account|telling|mind|head|book)|who knows"
+    r"|take .* grain of salt)\b|\(\?\)|\?\)",
     re.IGNORECASE,
 )
 _REPORTED = re.compile(
@@ -214,7 +216,7 @@ _OPENING_ONLY = re.compile(
     re.IGNORECASE,
 )
 _DOUBTS = re.compile(
-    r"(?:(?:but|or|well|at least|though|and|although) )*(?:not (?:sure|certain|confirmed)"
+    r"or\b.*\?$|(?:(?:but|or|well|at least|though|and|although) )*(?:not (?:sure|certain|confirmed)"
     r"|i (?:am not"
     r" sure|think(?: so)?|guess(?: so)?|suppose|could be (?:wrong|mistaken)|might be"
     r" (?:wrong|mistaken)|believe so|hope so|wonder)|maybe|perhaps|probably|possibly|right|really"
@@ -225,6 +227,7 @@ _DOUBTS = re.compile(
     r"|if i remember (?:right|correctly)|can (?:anyone|you) confirm.*|hopefully)\W*$",
     re.IGNORECASE,
 )
+_NEITHER = re.compile(r"\bneither\b.* nor\b", re.IGNORECASE)
 _TOLD = (
     ("question", _QUESTION),
     ("joked", _JOKED),
@@ -244,7 +247,7 @@ def why_unasserted(sentence: str) -> str:
     for reason, pattern in _TOLD:
         if pattern.search(sentence):
             return reason
-    return ""
+    return "denied" if _NEITHER.search(sentence) else ""
 
 
 def doubts(sentence: str) -> bool:

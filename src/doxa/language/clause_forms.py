@@ -48,6 +48,7 @@ _CALENDAR = re.compile(
     rf"\b(?:{alternatives(MONTHS, capitals=True)}|{alternatives(WEEKDAYS, capitals=True)})"
 )
 _REPLACING = re.compile(r"replac|succeed|swapped|exchanged| over ")
+_ANYBODY = re.compile(r"(?:some|any|every|no)(?:body|one)\b|(?:he|she|they|I|we|you) ", re.I)
 _WENT = re.compile(r"\b(?:went|gone|goes) to\b")
 _SOMEBODY = re.compile(r"(?:me|us|him|her|them|you)$")
 _DONE = (
@@ -153,14 +154,13 @@ def _replaced(clause: str) -> ClauseParts | None:
             what or match["new"], ANY, match["new"], change=True, given_up=match["old"]
         )
     match = re.fullmatch(
-        r"(?P<new>.+?) (?:has |have )?(?:took|taken"
-        r"|takes) over (?:as )?(?P<what>.+?)(?: from (?P<old>.+))?",
+        r"(?P<new>.+?) (?:has |have )?(?:took|taken|takes) over"
+        r" (?:from (?P<old>.+?) )?(?:as )?(?P<what>.+?)(?: from (?P<old2>.+))?",
         clause,
     )
+    old = (match["old"] or match["old2"] or "") if match else ""
     return (
-        ClauseParts(match["what"], ANY, match["new"], change=True, given_up=match["old"] or "")
-        if match
-        else None
+        ClauseParts(match["what"], ANY, match["new"], change=True, given_up=old) if match else None
     )
 
 
@@ -576,6 +576,8 @@ def _by_relation(
 
 def _key_and_value(clause: str) -> ClauseParts | None:
     """Read "max retries = 5", "api-port: 8081", "host -> kestrel"."""
+    if _ANYBODY.match(clause):
+        return None
     match = re.fullmatch(
         r"(?P<key>[\w.'\- /]{1,80}?)\s*(?:=|(?<!\d):(?!//)|->|→|:=)\s*(?P<value>\S.*)", clause
     )

@@ -76,12 +76,13 @@ _OPENING = re.compile(
     r"(?:(?:no|yes|yep|yeah|nope|wait|no wait|sorry|oops|oh|ah|hm+|um+|ok|okay|well|so|and|but"
     r"|also|then|actually|correction|update|updated|edit|note|fyi|btw|by the way|oh by the way"
     r"|news|in fact|turns out|it turns out|as it turns out|please note|please remember|remember"
-    r"|reminder|important|attention|heads up|note that|it is true|to be clear|for the record"
+    r"|reminder|important|attention|heads[ -]up|note that|it is true|to be clear|for the record"
     r"|scratch that|strike that|good news|bad news|unfortunately|luckily|fortunately|sadly|happily"
     r"|thankfully|finally|strictly speaking|in the end|after all|psa|guess what|just so you know"
     r"|for your information|i mean|rather|honestly|personally|basically|anyway|anyways|great|nice"
     r"|wow|hooray|yay|hi|hello|hey|thanks|thank you|today|quick update|small update"
-    r")(?:(?: that)?(?:[,:.!]+\s*|\s+-+\s+)| that\s+)|(?:also|and|but|so|then|actually|finally"
+    r")(?:(?: that)?(?:[,:.!]+\s*|\s+-+\s+)| that\s+)|(?:(?:it )?turns out|also|and|but|so|then"
+    r"|actually|finally"
     r"|well|fyi|btw) )+",
     re.IGNORECASE,
 )
@@ -130,6 +131,8 @@ _LABEL_CONTENT = re.compile(
 )
 _TOPIC = re.compile(
     r"(?:\w+ )?(?:[Uu]pdate|[Nn]ews|[Nn]ote|[Ii]nfo) (?:on|about|for|from) (?P<topic>[A-Z].*)"
+    r"|(?P<changed>.+?) (?:has|have|is|was|got)(?: been| just| now)* (?:changed|new|different"
+    r"|updated)$"
 )
 _BY_US = re.compile(r"(?:I|[Ww]e) [a-z]+|(?:[Ii]t|[Tt]hat|[Tt]his) (?:is|was) (?!a |an |not )")
 _NAMED = re.compile(r"(?:(?:[A-Z][\w.'-]*[a-z][\w.'-]*|[A-Z]\.)\s?){1,3}(?: \([^)]*\))?$")
@@ -325,7 +328,7 @@ def _read_label(label: str, rest: str) -> tuple[str, str]:
     unasserted: "Tom: I live in Bonn" quotes Tom."""
     topic = _TOPIC.match(label)
     if topic:
-        return topic["topic"], ""
+        return topic["topic"] or topic["changed"], ""
     reason = why_unasserted(label) or ("fiction" if is_frame(label) else "")
     if reason:
         return "", reason

@@ -26,7 +26,7 @@ from doxa.base.limits import CLAIMS_PER_TEXT_ITEMS_MAX, STATEMENT_CHARS_READ
 from doxa.base.words import stem
 from doxa.language.clause_forms import SETTERS, ClauseParts, by_unknown_verb, by_verb, parse_clause
 from doxa.language.phrases import cut_relative, why_incomplete
-from doxa.language.predicates import ANY, BY_NAME, PRODUCTS, SPELLINGS
+from doxa.language.predicates import ANY, BY_NAME, PRODUCTS, SPELLINGS, VERBS
 from doxa.language.sentences import says_besides, sentences, without_times
 from doxa.language.spelling import corrected
 from doxa.language.stated_values import NOTHING, StatedValue, read_value, words_of
@@ -257,10 +257,24 @@ def _parse(clause: str) -> ClauseParts | None:
     """Parse a clause; if the table does not know its verb, once more with its spelling
     corrected."""
     parts = parse_clause(clause)
+    if (parts is None or not parts.value) and (elided := _with_subject(clause)):
+        return parse_clause(elided)
     if parts is None or not parts.known or not parts.value:
         respelt = corrected(clause)
         return parse_clause(respelt) if respelt != clause else parts
     return replace(parts, subject=corrected(parts.subject)) if parts.subject else parts
+
+
+def _with_subject(clause: str) -> str:
+    """Return a clause without a subject as one in the first person: "Moved to Ulm"; empty for any
+    other clause."""
+    bare = f"{clause[:1].lower()}{clause[1:]}"
+    match = match_verb(f" {bare}", 1)
+    name = match.lastgroup if match else None
+    if not name or not re.fullmatch(r"v\d+", name):
+        return ""
+    verb = VERBS[int(name[1:])][1]
+    return f"I {bare}" if verb.change else ""
 
 
 def _in_form(clause: str) -> str:
