@@ -122,3 +122,52 @@ def read_hostile_texts() -> None:
 
 def test_hostile_texts_are_read_to_their_end() -> None:
     assert_ends("tests.language.test_statement", "read_hostile_texts")
+
+
+@pytest.mark.parametrize(
+    ("text", "predicate", "value"),
+    [
+        ("T. S. Eliot is a citizen of Britain.", "citizen of", "Britain"),
+        ("Acme was founded in 1990 by Bill.", "founded in", "1990"),
+        ("The series is produced by the BBC.", "produced by", "the BBC"),
+        ("Ana is the mother of Ben.", "mother of", "Ben"),
+        ("Ana plays for Chelsea.", "plays for", "Chelsea"),
+    ],
+)
+def test_a_relation_that_the_table_lacks_has_a_predicate(
+    text: str, predicate: str, value: str
+) -> None:
+    (claim,) = asserted(text)
+    assert (claim.predicate, claim.value.text, claim.known) == (predicate, value, False)
+
+
+def test_a_listed_relation_is_known() -> None:
+    (office,) = asserted("Messi plays the position of forward.")
+    assert (office.predicate, office.value.text, office.known) == ("role", "forward", True)
+    (budget,) = asserted("The budget is $100,000. Make that $150,000.")
+    assert (budget.key, budget.value.text) == ({"budget"}, "$150,000")
+
+
+@pytest.mark.parametrize(
+    ("text", "key", "predicate", "value"),
+    [
+        ("Hi team, Ana's in Munich now!", {"ana"}, "where", "Munich"),
+        ("heads up: API is on 9090 now", {"api"}, "port", "9090"),
+        ("New port for the API: 9090", {"api"}, "port", "9090"),
+        ("API port now 9090.", {"api"}, "port", "9090"),
+        ("Ana lvies in Munich.", {"ana"}, "home", "Munich"),
+        ("Just moved to Leuven!", {"leo"}, "home", "Leuven"),
+        ("Update on Marco: he works at Bosch now.", {"marco"}, "work", "Bosch"),
+        ("The bakery has a new manager: Paulo.", {"bakeri"}, "manager", "Paulo"),
+        ("We ended up moving the launch to Friday.", {"launch"}, "any", "Friday"),
+    ],
+)
+def test_updates_are_read_as_people_make_them(
+    text: str, key: set[str], predicate: str, value: str
+) -> None:
+    claims = read_statement(text, speaker="Leo", time_ns=NOW)
+    assert (set(claims[-1].key), claims[-1].predicate, claims[-1].value.text) == (
+        key,
+        predicate,
+        value,
+    )

@@ -207,7 +207,7 @@ _NO = re.compile(
     r"(?:no,? wait|no (?=(?:he|she|it|they|I|we|that|this)\b)|(?:no|nope|nah|wait|oops"
     r"|whoops)(?:[,.!…]| -|$))|^(?:actually|sorry|i mean"
     r"|rather),? (?:no\b|it"
-    r" is|that is|make (?:that|it)|he is|she is|they are)",
+    r" is|that is|make (?:that|it)|he is|she is|they are)|^make (?:that|it) \S*\d",
     re.IGNORECASE,
 )
 _OPENING_ONLY = re.compile(

@@ -49,6 +49,9 @@ _CALENDAR = re.compile(
 )
 _REPLACING = re.compile(r"replac|succeed|swapped|exchanged| over ")
 _ANYBODY = re.compile(r"(?:some|any|every|no)(?:body|one)\b|(?:he|she|they|I|we|you) ", re.I)
+_MAKE_THAT = re.compile(r"(?:[Mm]ake|[Cc]all) (?:that|it) (?P<value>\S*\d.*)")
+_OFFICE = re.compile(r"(?:in )?the (?:position|role|part|rank|office|post) of (?=\S)")
+_OF_NAME = re.compile(r"(?P<by>for|under|against|with|at|in) (?=[A-Z])")
 _WENT = re.compile(r"\b(?:went|gone|goes) to\b")
 _SOMEBODY = re.compile(r"(?:me|us|him|her|them|you)$")
 _DONE = (
@@ -57,8 +60,8 @@ _DONE = (
 )
 _RELATION = re.compile(
     rf"(?P<done>{_DONE}) (?P<by>in|by|at|on|from|after|as|with|for|to|into|under|near|of)"
-    r" (?P<value>[A-Z\d].*)"
-    r"|an? (?P<noun>[a-z]+(?: [a-z]+)?) (?P<of>of|for|at|with|from|to|in) (?P<whom>[A-Z].*)"
+    r" (?P<value>(?:the |an? )?[A-Z\d].*?)(?: (?:by|in|on|at|from|with|for|as) .*)?"
+    r"|(?:an?|the) (?P<noun>[a-z]+(?: [a-z]+)?) (?P<of>of|for|at|with|from|to|in) (?P<whom>[A-Z].*)"
 )
 
 
@@ -81,6 +84,7 @@ class ClauseParts:
 
 def parse_clause(clause: str) -> ClauseParts | None:
     for reader in (
+        _made_that,
         _resigned,
         _replaced,
         _married_or_divorced,
@@ -101,6 +105,12 @@ def parse_clause(clause: str) -> ClauseParts | None:
         if parts is not None:
             return parts
     return _subject_only(clause)
+
+
+def _made_that(clause: str) -> ClauseParts | None:
+    """Read "make that $150,000" as a new value of what was said before."""
+    match = _MAKE_THAT.fullmatch(clause)
+    return ClauseParts("it", "is", match["value"], change=True) if match else None
 
 
 def _resigned(clause: str) -> ClauseParts | None:
@@ -466,6 +476,20 @@ def by_verb(clause: str) -> ClauseParts | None:
             change=verb.change,
         )
     used = verb.predicate.name
+    office, of_name = _OFFICE.match(rest), _OF_NAME.match(rest)
+    if office:  # "plays the position of goalkeeper"
+        used, rest = "role", rest[office.end() :]
+    elif of_name and not verb.predicate.single and not verb.ends:  # "plays for Chelsea"
+        return ClauseParts(
+            subject,
+            f"{used} {of_name['by']}",
+            rest[of_name.end() :],
+            positive=positive,
+            ends=ends,
+            past=past,
+            single=False,
+            known=False,
+        )
     if used == "holder" and ends:  # "is no longer with Acme"
         used = "work"
     past = (past and used not in ("birthday", "birthplace")) or _is_past(
