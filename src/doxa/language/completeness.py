@@ -29,7 +29,7 @@ _DEICTIC = re.compile(
     r"|where"
     r"|which|myself|yourself|itself|each other|again|else|enough|more|less|most|least|much|many"
     r"|few|both|another|other|others|some|any|all|no|not|just|even|kinda|sorta|like|as|than|though"
-    r"|way|kind|sort|part|reason|point|fact|case|time|times)\b",
+    r"|following|above|below|way|kind|sort|part|reason|point|fact|case|time|times)\b",
     re.IGNORECASE,
 )
 _PRONOUN = re.compile(
@@ -173,6 +173,8 @@ def _fits(claim: Claim) -> bool:
         return _is_liked(value) and _is_someone(claim)
     if predicate == "has":
         return _HELD.match(value.text) is not None
+    if predicate in ("uses", "sells", "supports") and " to " in value.text:
+        return False  # "the repeat function to create a grid"
     if predicate == "role":
         return value.type == "text"
     if predicate in ("work", "school") and _PLACE.match(value.text):
