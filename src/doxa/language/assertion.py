@@ -49,7 +49,8 @@ _COMMAND = re.compile(
     r"|their|all|every|each|that|this|these|those|it|them|him|me|us|to|as|from|everything"
     r"|(?-i:[A-Z])\S*|[\d$€£]\S*|\w+ (?:to|in|into|with|from|for|on|as|instead)\b)"
     r"|^(?:please|kindly) \w+|^(?:let us|let's|shall we|why not|how about|go)\b"
-    rf"|^(?:{_BASE_VERBS}):",
+    rf"|^(?:{_BASE_VERBS}):|^(?:please )?(?:make sure|ensure|be sure|see to it|verify"
+    rf"|double-check)\b",
     re.IGNORECASE,
 )
 _MAKE_THAT = re.compile(r"(?:make|call) (?:that|it) \S*\d", re.IGNORECASE)

@@ -32,6 +32,7 @@ _RELATIVE = re.compile(
     r"(?P<kept>(?:an?|the|my|our|his|her|their|some|one|two|\d+|[A-Z])\b.*?) that\b.*"
 )
 _NOUN_CLAUSE = re.compile(r"\b(?:that|how|why|what|whether|because)\b.*\s\S")
+_FRAME = re.compile(r"(?:for|in|on|at|with|from|by|to|under|per|between|among) ", re.IGNORECASE)
 _TOO_EMPTY = frozenset("not no right yes ok true false".split())
 
 
@@ -66,6 +67,8 @@ def _is_odd_subject(subject: str) -> bool:
 def _is_apposition(subject: str) -> bool:
     """Return whether a name has an addition between commas: "Ana, my sister"."""
     parts = subject.split(", ")
+    if _FRAME.match(subject) and parts[-1][:1].isupper():  # "for the sake of argument, Lou"
+        return False
     return len(parts) == 2 and _SEGMENT.match(parts[1]) is not None
 
 
@@ -74,6 +77,8 @@ def _has_residue(value: str) -> bool:
     if inside:
         value = _BRACKETS.sub("", value)
     if any(_is_clause(part) for part in (value, *inside)):
+        return True
+    if any(_SEGMENT.match(part) is None for part in inside):  # "(citation needed)"
         return True
     _, *rest = value.split(", ")
     if _EXCLAIMED.search(value) and value.casefold() not in _TOO_EMPTY:

@@ -405,7 +405,7 @@ SPELLINGS: dict[str, str] = {
             "repository repo",
             "configuration config",
             "number no. nr",
-            "password passwd",
+            "password passwd pw pwd passcode",
             "temperature temp",
             "mom mum mother",
             "dad father",

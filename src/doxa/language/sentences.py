@@ -33,6 +33,10 @@ _IS_BEFORE = (
     r"|over|under|running|using|set|married|engaged|born|going|staying|changed|relocated|hosted"
     r"|written|located|open|closed|available|done|fixed|ready|dead|really|actually|also|only|just"
 )
+_NOUNS_IN_ING = (
+    r"(?:build|wedd|meet|paint|cloth|ceil|even|morn|draw|park|hous|train|open|clos|greet|record|r"
+    r"|th|str|k|spr|w|sw|offer|rat|warn|find|hear|feel|sett|earn|sav|spend|hold)ing\b"
+)
 _CONTRACTED = tuple(
     (re.compile(pattern), words)
     for pattern, words in (
@@ -50,6 +54,7 @@ _CONTRACTED = tuple(
         (r"\b(\w+)'ll\b", r"\1 will"),
         (r"\b(I|[Yy]ou|[Hh]e|[Ss]he|[Ww]e|[Tt]hey)'d\b", r"\1 would"),
         (rf"\b(\w+)'s (?=(?:{_IS_BEFORE})(?= |$)|\d)(?!(?:back|left) \w+ (?:is|was))", r"\1 is "),
+        (rf"\b(\w+)'s (?!{_NOUNS_IN_ING})(?=\w+ing (?:at|in|on|for|with|as|to)\b)", r"\1 is "),
         (r"\bNo\. (?=\d)", "No "),
         (r"\b(Dr|Mr|Mrs|Ms|Prof|St|Jr|Sr|Mt)\. (?=[A-Z])", r"\1 "),
         (r"\b([A-Z])\. (?=[A-Za-z])", r"\1 "),
@@ -199,7 +204,8 @@ def sentences(text: str) -> Iterator[Sentence]:
             back = retracts(_plain(text[start:end])[0])
             if back:
                 held = replace(held, unasserted=held.unasserted or "retracted")
-            if doubts(one.text):
+            alternative = one.text[:3].casefold() == "or " and one.unasserted
+            if alternative or doubts(one.text):
                 held = replace(held, unasserted=held.unasserted or "hedged")
             if back == "whole":
                 one = replace(one, unasserted=one.unasserted or "retracted")
