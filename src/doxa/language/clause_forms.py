@@ -490,8 +490,7 @@ def by_verb(clause: str) -> ClauseParts | None:
             single=False,
             known=False,
         )
-    if used == "holder" and ends:  # "is no longer with Acme"
-        used = "work"
+    used = "work" if used == "holder" and ends else used  # "is no longer with Acme"
     past = (past and used not in ("birthday", "birthplace")) or _is_past(
         match[str(match.lastgroup)], verb
     )
