@@ -24,7 +24,7 @@ import doxa
 from bench import updates_scale
 from bench.persistence_parts import fresh
 from bench.report import Report, begin, percent, write_json
-from bench.updates_cases import HALVES, Line, UpdateCase, load, shown_fact
+from bench.updates_cases import HALVES, PLAIN_LANGUAGE, Line, UpdateCase, load, shown_fact
 from doxa.base.clock import FakeClock, parse_time
 from doxa.belief import Fact
 from doxa.ingestion.match import (
@@ -36,6 +36,7 @@ from doxa.ingestion.match import (
     score_proposals,
 )
 from doxa.language.agreement import FEATURES, RETIRING
+from doxa.language.statement import read_statement
 
 WRONG_MAX, MISSED_MAX = 0.01, 0.15
 _SAID_AT = "2026-03-05T12:00:00Z"
@@ -84,6 +85,7 @@ class Played:
     doubted: set[str] = field(default_factory=set)
     weighed: list[tuple[ScoredProposal, bool]] = field(default_factory=list)
     verdicts: list[str] = field(default_factory=list)
+    stored: bool = False
 
 
 @dataclass
@@ -235,6 +237,7 @@ def run(*, seed: int, quick: bool = False) -> tuple[Report, bool]:
             ["score", "pairs", "mean score", "came true"],
             _reliability(one for one in played if one.case.half == name),
         )
+    _plain_language(report)
     updates_scale.measure(
         report, sizes=(2_000,) if quick else (10_000, 100_000), questions=50 if quick else 200
     )
@@ -256,6 +259,26 @@ def run(*, seed: int, quick: bool = False) -> tuple[Report, bool]:
     return report.end(), passed
 
 
+def _plain_language(report: Report) -> None:
+    """What people say in plain words: what is retired, and what is believed that nobody stated."""
+    played = play(load(PLAIN_LANGUAGE))
+    groups = dict.fromkeys(one.case.category for one in played)
+    rows = []
+    for group in (*groups, "all"):
+        chosen = [one for one in played if group in (one.case.category, "all")]
+        unstated = [one for one in chosen if not one.case.stored]
+        believed = sum(one.stored for one in unstated)
+        rows.append([group, str(len(chosen)), f"{believed} of {len(unstated)}"])
+        rows[-1] += _count(chosen).row
+    report.table("Plain language, fitted", ["category", "cases", "believed unstated", *_HEAD], rows)
+    total = _count(played)
+    unstated = [one for one in played if not one.case.stored]
+    report.put("plain_language.wrong", total.wrong_rate)
+    report.put("plain_language.missed", total.missed_rate)
+    report.put("plain_language.silent", total.silent / max(1, total.due))
+    report.put("plain_language.believed_unstated", sum(one.stored for one in unstated))
+
+
 def play(cases: Iterable[UpdateCase]) -> list[Played]:
     """Every case in a project of its own."""
     with fresh(clock=FakeClock(parse_time(_SAID_AT))) as memory:
@@ -274,10 +297,17 @@ def _play(memory: doxa.Memory, case: UpdateCase, *, project: str) -> Played:
             played.weighed += [(one, _is_due(case, one, lines)) for one in _surest(found)]
         verdict = match(memory.store, memory.recaller, line.text, limit=100, **given)
         played.verdicts.append(verdict.verdict)
+        played.stored = played.stored or _states(line)
         _carry_out(memory, verdict, lines, played)
         if verdict.verdict != "same":
             _hold(memory, line, lines, project=project)
     return played
+
+
+def _states(line: Line) -> bool:
+    """Whether a text states something that a memory would believe from now on."""
+    claims = read_statement(line.text, speaker=line.speaker, time_ns=parse_time(_SAID_AT))
+    return any(not (claim.unasserted or claim.past) and claim.value.text for claim in claims)
 
 
 def _hold(memory: doxa.Memory, line: Line, lines: dict[str, Line], *, project: str) -> None:

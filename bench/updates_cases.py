@@ -8,6 +8,11 @@ a careful reader would retire.
     ----
     [Ana] I live in Berlin.            what is retired by the end: whole beliefs, or facts of one;
     or: nothing
+    stored: nothing                    optional: nothing that is said becomes a current belief
+
+A category that starts with a language code ("de update: home by moving") is in that language, any
+other in English. updates.txt holds statements as careful writers make them, plain_language.txt what
+people say otherwise: asides, questions, jokes, reports, fragments, typing errors.
 
 A case belongs to the half that a hash of its category and name says: constants are fitted on the
 one, the other is only judged by.
@@ -20,7 +25,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-CASES = Path(__file__).parents[1] / "tests" / "cases" / "updates.txt"
+_FOLDER = Path(__file__).parents[1] / "tests" / "cases"
+CASES = _FOLDER / "updates.txt"
+PLAIN_LANGUAGE = _FOLDER / "plain_language.txt"
+LANGUAGES = ("en", "de", "es", "fr", "zh")
+_STORED_NOTHING = "stored: nothing"
 RULE = "----"
 Half = Literal["fitted", "held out"]
 HALVES: tuple[Half, Half] = ("fitted", "held out")
@@ -40,13 +49,21 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class UpdateCase:
-    """One case; `retired` are lines of `held` or `said` as they are shown, or their facts."""
+    """One case; `retired` are lines of `held` or `said` as they are shown, or their facts.
+    With `stored` False nothing that is said may become a current belief."""
 
     category: str
     name: str
     held: tuple[Line, ...]
     said: tuple[Line, ...]
     retired: frozenset[str]
+    stored: bool = True
+
+    @property
+    def language(self) -> str:
+        """The code that the category starts with, or en."""
+        first = self.category.partition(" ")[0]
+        return first if first in LANGUAGES else "en"
 
     @property
     def half(self) -> Half:
@@ -78,8 +95,10 @@ def _case(lines: list[str]) -> UpdateCase:
             said.append(_line(line[2:]))
         else:
             held.append(_line(line))
-    retired = frozenset(line for line in lines[rule + 1 :] if line != "nothing")
-    case = UpdateCase(category, name, tuple(held), tuple(said), retired)
+    after = lines[rule + 1 :]
+    retired = frozenset(line for line in after if line not in ("nothing", _STORED_NOTHING))
+    stored = _STORED_NOTHING not in after
+    case = UpdateCase(category, name, tuple(held), tuple(said), retired, stored)
     unknown = retired - {
         shown for line in (*held, *said) for shown in (line.shown(), *map(shown_fact, line.facts))
     }

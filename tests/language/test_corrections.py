@@ -28,7 +28,7 @@ CORRECTED = [
     ("Our database is MySQL.", "Actually, our database is PostgreSQL, not MySQL."),
     ("Clara works at Acme.", "Clara no longer works at Acme."),
     ("The database is MySQL.", "The database is not MySQL."),
-    ("We no longer use Redis.", "Let's use Redis."),
+    ("We no longer use Redis.", "We use Redis again."),
     ("We're going with Svelte.", "We use React instead of Svelte."),
 ]
 BESIDE = [

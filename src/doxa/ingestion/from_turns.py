@@ -40,12 +40,6 @@ CANDIDATES = "candidates"
 STATING_ROLES = frozenset(("user", "person"))
 _SAID_LAST = "said_last"
 _TRUST = "candidate"
-_MOVED = "moved to"  # a town or a tool: `corrects` tells which
-# With these rules, a later statement about the same subject and predicate replaces the earlier one;
-# with the others each value is a separate belief.
-_ONE_VALUE = frozenset(
-    ("favourite", "lives", "runs-on", "is-of", "mine-is", "the-is", "deadline", "actually-not")
-)
 
 
 def read_turn(turn: Turn) -> Extraction:
@@ -88,7 +82,7 @@ class HeldCandidate(NamedTuple):
         if corrects(self.fact, earlier.fact):
             return True
         held = earlier.claims
-        if len(held) != 1 or held[0].unasserted or self.fact.predicate == _MOVED:
+        if len(held) != 1 or held[0].unasserted:
             return False
         return any(
             (not claim.given_up.text or claim.given_up.words == held[0].value.words)
@@ -177,7 +171,7 @@ class Candidates:
 
     def _draft(self, candidate: Candidate, turn: Turn, source: str) -> Draft:
         words = [candidate.subject, candidate.predicate]
-        if not getattr(candidate, "single", candidate.rule in _ONE_VALUE):
+        if not candidate.single:
             words.append(candidate.value)
         digest = hashlib.blake2b(
             "|".join(w.casefold() for w in words).encode(), digest_size=3

@@ -56,8 +56,10 @@ PREDICATES: tuple[Predicate, ...] = (
         "works? (?:at|for|in|with)|working (?:at|for|in|with)|employed (?:by|at)|has a job at|have"
         " a job at",
         changes=(
-            "joined|started (?:working )?(?:at|for)|(?:got|found|took|accepted|has|have) (?:a|an)"
-            " (?:new )?job (?:at|with)|got hired (?:by|at)|hired by|went to work for"
+            "joined|started (?:working )?(?:at|for)|(?:got|found|took|accepted|has|have|started"
+            "|landed)"
+            " (?:an?|his|her|their|my) (?:new )?(?:job|position) (?:at|with)|got hired (?:by|at)"
+            "|hired by|went to work for"
         ),
         ends=(
             "(?:left|quit|lost)(?: \\w+ job)(?: (?:at|with|in))?|resigned from|resigned|laid off"
@@ -212,7 +214,11 @@ PREDICATES: tuple[Predicate, ...] = (
     Predicate("speaks", "speaks?|fluent in", single=False),
     Predicate(
         "has",
-        "(?:has|have)(?! been\\b)|owns?|having",
+        "(?:has|have) got(?! to\\b)|(?:has|have)(?! (?:[a-z]+ly |always |never |all |just |both "
+        "|yet"
+        " |ever |even )?(?:been|done|made|known|come|gone|met|found|felt|put|taken|seen|had|given"
+        "|become|begun|written|read|won|lost|left|heard|kept|told|said|thought|brought|grown|run"
+        "|set|built|sent|spent|gotten|got|learnt|\\w{3,}ed)\\b)|owns?|having",
         changes="bought|acquired|adopted(?= an? )",
         single=False,
     ),
@@ -231,7 +237,7 @@ PREDICATES: tuple[Predicate, ...] = (
     Predicate(
         "member",
         "a member of|members of|belongs to the|part of",
-        changes="became a member of",
+        changes="became a member of|joined(?= (?:an?|the|my|our|this) )",
         single=False,
     ),
     Predicate("visited", "been to|visited", single=False),
@@ -363,6 +369,10 @@ CATEGORIES: tuple[tuple[frozenset[str], frozenset[str]], ...] = tuple(
     )
 )
 
+PRODUCTS: frozenset[str] = frozenset().union(
+    *(line for names, line in CATEGORIES if not names & _stems("color profession"))
+)
+
 # Spelling variants and synonyms, as stems: a key contains "phone" for "mobile" and "telephone".
 SPELLINGS: dict[str, str] = {
     stem(word): stem(first)
@@ -395,7 +405,7 @@ SPELLINGS: dict[str, str] = {
             "repository repo",
             "configuration config",
             "number no. nr",
-            "password passwd",
+            "password passwd pw pwd passcode",
             "temperature temp",
             "mom mum mother",
             "dad father",

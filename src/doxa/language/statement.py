@@ -20,15 +20,18 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from itertools import islice
 
 from doxa.base.limits import CLAIMS_PER_TEXT_ITEMS_MAX, STATEMENT_CHARS_READ
 from doxa.base.words import stem
-from doxa.language.clause_forms import ClauseParts, by_unknown_verb, by_verb, parse_clause
-from doxa.language.predicates import ANY, BY_NAME, SPELLINGS
+from doxa.language.clause_forms import SETTERS, ClauseParts, by_unknown_verb, by_verb, parse_clause
+from doxa.language.phrases import cut_relative, why_incomplete
+from doxa.language.predicates import ANY, BY_NAME, PRODUCTS, SPELLINGS, VERBS
 from doxa.language.sentences import says_besides, sentences, without_times
+from doxa.language.spelling import corrected
 from doxa.language.stated_values import NOTHING, StatedValue, read_value, words_of
 from doxa.language.subjects import key_of, parse_subject
-from doxa.language.verbs import FINITE, POSSESSIVE, PRONOUN, find_verb
+from doxa.language.verbs import BASE_FORMS, FINITE, POSSESSIVE, PRONOUN, find_verb, match_verb
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +50,7 @@ class Claim:
     besides     the value holds in addition to others ("also")
     unnamed     the subject is a pronoun without an antecedent
     proper      the subject is a proper name
+    known       the table lists the predicate; if not, it is open how many values the subject has
     """
 
     subject: str
@@ -65,12 +69,20 @@ class Claim:
     besides: bool = False
     unnamed: bool = False
     proper: bool = False
+    known: bool = True
 
 
 _TAIL = re.compile(
     r",? (?:because|since|although|though|while|whereas|which|who|so that|starting|effective"
     r"|as (?=an? |of |the )|after (?=all)|due to the|thanks to|where|when)\b.*$",
 )
+_NEW_THING = re.compile(
+    r"(?:[Tt]he |[Oo]ur |[Mm]y )?[Nn]ew (?P<what>[\w' -]{2,60}?)(?::| is| =| ->) (?P<value>\S.*)"
+)
+_NOW = re.compile(r"(?P<what>[\w'.-]+(?: [\w'.-]+){0,4}?) now (?P<value>[\dA-Z$€£].*)")
+_SPEAKING = re.compile(r"(?:I|[Ww]e|[Yy]ou)\b|.*\b(?:I|me|us)$")
+_ENDED_UP = re.compile(r"\bended up (\w+ing)\b")
+_PAST = {stem(verb): verb for verb in SETTERS.split("|") if " " not in verb}
 _NEW_OWNED = re.compile(
     r"(?P<of>\b(?:my|our|his|her|its|their)|'s|\bthe(?= new \w+ of )) new ", re.I
 )
@@ -99,6 +111,9 @@ _CORRECTED = re.compile(
     r"|down from|no longer) (?P<old>.+)|(?P<value2>.+?), (?:not|was|formerly"
     r"|previously) (?P<old2>.+)|(?P<value3>.+?) \((?:was|not|formerly|previously|before:?"
     r"|instead of|up from|down from) (?P<old3>[^()]+)\)|not (?P<old4>.+?),? but (?P<value4>.+)"
+)
+_CORRECTING = re.compile(
+    r"\b(?:instead|rather|place|not|no|up|down|was|formerly|previously|before)\b"
 )
 _SCOPE = re.compile(
     r" (?:for|during|in case of|when it comes to) (?P<scope>(?!\w*\d)(?!\S.* and )[a-z][\w' -]*)$"
@@ -140,22 +155,40 @@ def read_fact(
     )
 
 
+def read_spans(
+    text: str, *, speaker: str = "", time_ns: int | None = None
+) -> Iterator[tuple[int, int, Claim]]:
+    """Yield the claims of the asserted sentences of any text, with the spans of the sentences."""
+    day = None if time_ns is None else time_ns // 86_400_000_000_000 * 86_400_000_000_000
+    yield from _claims(text, speaker.casefold()[:200], day, asserted=True)
+
+
 @lru_cache(maxsize=16_384)
 def _read(text: str, speaker: str, day_ns: int | None) -> tuple[Claim, ...]:
-    found: list[Claim] = []
+    found = islice(_claims(text, speaker, day_ns), CLAIMS_PER_TEXT_ITEMS_MAX)
+    return tuple(claim for _, _, claim in found)
+
+
+def _claims(
+    text: str, speaker: str, day_ns: int | None, *, asserted: bool = False
+) -> Iterator[tuple[int, int, Claim]]:
+    """Yield the claims of a text, or only those of sentences that assert something."""
     about = ""
     for sentence in sentences(text):
+        about = sentence.label or about
+        if asserted and sentence.unasserted:
+            continue
         for clause in _split_clauses(sentence.text):
             claim = _claim(
                 clause, speaker=speaker, day_ns=day_ns, quotes=sentence.quotes, about=about
             )
             if claim is None:
                 continue
-            about = claim.subject if not claim.unnamed else about
-            found.append(replace(claim, unasserted=claim.unasserted or sentence.unasserted))
-            if len(found) >= CLAIMS_PER_TEXT_ITEMS_MAX:
-                return tuple(found)
-    return tuple(found)
+            if not claim.unnamed and (claim.value.text or not claim.positive):
+                about = claim.subject
+            if sentence.unasserted:
+                claim = replace(claim, unasserted=sentence.unasserted)
+            yield sentence.start, sentence.end, claim
 
 
 def _split_clauses(sentence: str) -> Iterator[str]:
@@ -169,9 +202,9 @@ def _split_clauses(sentence: str) -> Iterator[str]:
     ):
         if before:
             bare = f" {part}"
-            match = FINITE.search(bare)
+            match = match_verb(bare, 1)
             subject = _subject_end(before)
-            if match and match.start() == 1 and subject and not match["copula"]:
+            if match and _is_coordinate(match, subject, before) and subject and not match["copula"]:
                 yield before
                 before = f"{subject} {part}"
                 continue
@@ -185,23 +218,76 @@ def _split_clauses(sentence: str) -> Iterator[str]:
     yield before
 
 
+def _is_coordinate(match: re.Match[str], subject: str, before: str) -> bool:
+    """Return whether a part after "and" begins with a second verb of the subject: "lives in Bonn
+    and works at Acme", but not "likes climbing and playing games" or "the love and support"."""
+    word = match[0].split()[-1] if match["aux"] else match[0].split()[0]
+    if word.endswith("ing") and not match["aux"]:
+        return False
+    plural = subject.casefold() in ("i", "we", "you", "they") or " and " in subject
+    return (
+        match["copula"] is not None
+        or bool(match["aux"])
+        or ((plural or word not in BASE_FORMS) and f" {word} " not in f" {before} ")
+    )
+
+
 def _subject_end(clause: str) -> str:
     found = find_verb(clause)
+    if found is None and (parts := by_unknown_verb(clause)) is not None:
+        return parts.subject
     return clause[: found.start()].strip() if found else ""
 
 
 def _claim(
     clause: str, *, speaker: str, day_ns: int | None, quotes: tuple[str, ...], about: str
 ) -> Claim | None:
-    said = clause.strip(" .,:!?")
+    said = _in_form(clause.strip(" .,:!?"))
     clause, change = without_times(said)
-    parts = parse_clause(clause)
+    parts = _parse(clause)
     if parts is None:
         return None
     found = _complete(
         parts, speaker=speaker, day_ns=day_ns, quotes=quotes, about=about, change=change
     )
     return replace(found, besides=says_besides(said))
+
+
+def _parse(clause: str) -> ClauseParts | None:
+    """Parse a clause; if the table does not know its verb, once more with its spelling
+    corrected."""
+    parts = parse_clause(clause)
+    if (parts is None or not parts.value) and (elided := _with_subject(clause)):
+        return parse_clause(elided)
+    if parts is None or not parts.known or not parts.value:
+        respelt = corrected(clause)
+        return parse_clause(respelt) if respelt != clause else parts
+    return replace(parts, subject=corrected(parts.subject)) if parts.subject else parts
+
+
+def _with_subject(clause: str) -> str:
+    """Return a clause without a subject as one in the first person: "Moved to Ulm"; empty for any
+    other clause."""
+    bare = f"{clause[:1].lower()}{clause[1:]}"
+    match = match_verb(f" {bare}", 1)
+    name = match.lastgroup if match else None
+    if not name or not re.fullmatch(r"v\d+", name):
+        return ""
+    verb = VERBS[int(name[1:])][1]
+    return f"I {bare}" if verb.change else ""
+
+
+def _in_form(clause: str) -> str:
+    """Give a fragment the form of a clause: "New port for the API: 9090", "API port now 9090"."""
+    if "ended up " in clause:
+        clause = _ENDED_UP.sub(lambda match: _PAST.get(stem(match[1]), match[0]), clause)
+    found = _NEW_THING.fullmatch(clause)
+    if found:
+        return f"the {found['what']} is now {found['value']}"
+    found = _NOW.fullmatch(clause)
+    if found and find_verb(clause) is None:
+        return f"{found['what']} is now {found['value']}"
+    return clause
 
 
 def _complete(
@@ -217,16 +303,21 @@ def _complete(
     value, given_up, scope = _split_value(parts.value)
     given_up = parts.given_up or given_up
     subject = parts.subject.strip(" ,:")
+    unasserted = parts.unasserted or (
+        why_incomplete(subject, f"{value}{_cut_mark(parts.value)}") if parts.positive else ""
+    )
     renewed = _NEW_OWNED.sub(r"\g<of> ", subject, count=1)
     change, subject = change or renewed != subject, renewed
     unnamed = bool(PRONOUN.match(subject)) or bool(POSSESSIVE.match(subject))
-    if unnamed and about and not about[:1].islower():
+    if unnamed and _may_mean(subject, about):
         subject = (
             f"{about}'s {POSSESSIVE.sub('', subject).strip()}"
             if POSSESSIVE.match(subject) and " " in subject
             else about
         )
         unnamed = False
+    if not unasserted and any(_states_something(quote) for quote in quotes):
+        unasserted = "quoted"
     for number, quote in enumerate(quotes):
         value, subject = value.replace(f"Q{number}Q", quote), subject.replace(f"Q{number}Q", quote)
     parsed = parse_subject(subject, parts.predicate, speaker=speaker)
@@ -262,7 +353,31 @@ def _complete(
         proper=parsed.proper,
         settled=parsed.settled,
         property=_has_one_value(parts, predicate, read, named=parsed.property),
+        unasserted=unasserted,
+        known=parts.known or predicate != parts.predicate,
     )
+
+
+def _may_mean(pronoun: str, about: str) -> bool:
+    """Return whether a pronoun may stand for the subject of the sentence before: "she" for a name,
+    "it" for what is not a person; "this", "there" and the like for nothing certain."""
+    word = pronoun.partition(" ")[0].casefold()
+    if not about or about[:1].islower() or _SPEAKING.match(about):
+        return False
+    named = re.match(r"(?:the|a|an|my|our)\b", about, re.IGNORECASE) is None
+    if word in ("he", "she", "him", "her", "his"):
+        return named
+    return word in ("it", "its", "they", "them", "their")
+
+
+def _states_something(quote: str) -> bool:
+    """Return whether a quotation is a statement and not a name or title."""
+    return " " in quote and find_verb(quote) is not None
+
+
+def _cut_mark(value: str) -> str:
+    """Return the exclamation or question mark that ends a value and is stripped from it."""
+    return "?" if "?" in value[-2:] else ""
 
 
 def _has_one_value(parts: ClauseParts, predicate: str, value: StatedValue, *, named: bool) -> bool:
@@ -282,13 +397,13 @@ def _has_one_value(parts: ClauseParts, predicate: str, value: StatedValue, *, na
 
 def _split_value(text: str) -> tuple[str, str, str]:
     """Split a value into the value itself, the value that it replaces, and its scope."""
-    value = text.strip(" ,.:")
+    value = text.strip(" ,.:-–—")
     given_up = ""
-    match = _CORRECTED.fullmatch(value)
+    match = _CORRECTED.fullmatch(value) if _CORRECTING.search(value) else None
     if match:
         found = [part for part in match.groups() if part]
         value, given_up = (found[1], found[0]) if match["old4"] else (found[0], found[1])
-    value = _TAIL.sub("", value)
+    value = cut_relative(_TAIL.sub("", value))
     scope = ""
     for place in ("value", "given_up"):
         held = value if place == "value" else given_up
@@ -300,7 +415,7 @@ def _split_value(text: str) -> tuple[str, str, str]:
                 if place == "value"
                 else (value, held[: bound.start()])
             )
-    return value.strip(" ,.:"), given_up.strip(" ,.:"), scope
+    return value.strip(" ,.:-–—"), given_up.strip(" ,.:"), scope
 
 
 def _refine_by_value(
@@ -317,6 +432,8 @@ def _refine_by_value(
         and not re.match(r"(?:every|each|daily|weekly|hourly|monthly|once|twice)\b", value.text)
     ):
         return key, "where"
+    if predicate == "home" and value.text[:1].isupper() and value.words & PRODUCTS:
+        return key, "switched"
     if value.type == "amount":
         measure = next(
             (_MEASURE_STEMS[word] for word in value.unit_words if word in _MEASURE_STEMS), ""

@@ -41,6 +41,7 @@ _PROPERTY = frozenset(
     " mayor coach treasurer secretary capital successor accountant lawyer vet therapist"
     " trainer".split()
 )
+PROPERTY_WORDS = _PROPERTY
 PROPERTIES = frozenset(SPELLINGS.get(stem(word), stem(word)) for word in _PROPERTY)
 _WITH_NOUN = frozenset(
     ("is", "where", ANY, "kept at", "set", "switched", "home", "when", "given up")
@@ -90,7 +91,7 @@ def parse_subject(subject: str, predicate: str, *, speaker: str) -> ParsedSubjec
 def _head(subject: str) -> tuple[Predicate | None, str]:
     """Return the predicate of the head noun of a subject, and the rest of the subject: "the
     deadline of the report" gives deadline and report."""
-    before, of, after = subject.partition(" of ")
+    before, of, after = subject.partition(" of " if " of " in subject else " for ")
     words = split_joined(before).split()
     for count in (2, 1):
         noun = " ".join(words[-count:]).lower()

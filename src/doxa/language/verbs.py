@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from doxa.language.predicates import VERBS
 
@@ -12,11 +13,62 @@ _AUXILIARY = (
     r"|mostly|mainly|normally|(?:stopped|quit)(?= \w+ing)|now|currently|get|no)"
 )
 _COPULA = r"is|are|was|were|am|will be|has been|have been|became|becomes|remains|stays|equals"
+_START = rf"(?<=\s)(?P<aux>(?:{_AUXILIARY} )*)(?:"
+_END = rf"can(?: not| never)?(?P<able>)(?= [a-z])|(?P<copula>{_COPULA}))(?![\w'-])"
 FINITE = re.compile(
-    rf"(?<=\s)(?P<aux>(?:{_AUXILIARY} )*)(?:"
-    + "|".join(f"(?P<v{i}>{text})" for i, (text, _) in enumerate(VERBS))
-    + rf"|can(?: not| never)?(?P<able>)(?= [a-z])|(?P<copula>{_COPULA}))(?![\w'-])"
+    _START + "".join(f"(?P<v{i}>{text})|" for i, (text, _) in enumerate(VERBS)) + _END
 )
+_COPULAR = re.compile(_START + _END)
+_BE_BEFORE = re.compile(r"(?:^|.* )(?:is|are|was|were|am|be|been)(?: (?:not|also|just|really))* $")
+BASE_FORMS = frozenset(
+    found for text, _ in VERBS for found in re.findall(r"(?<![a-z|])([a-z]+)s\?", f" {text}")
+)
+_WORD = re.compile(r"(?<=\s)[a-z]+")
+
+
+_FIRST = re.compile(r"[a-z]+\??")
+_NEXT = re.compile(r"[a-z]+")
+_AUXILIARIES = re.compile(rf"(?:{_AUXILIARY} )*")
+
+
+def _first_words(text: str) -> frozenset[str]:
+    """Return the words that an expression can start with."""
+    inner = re.match(r"\(\?:((?:[^()]|\([^()]*\))*)\)", text)
+    words: set[str] = set()
+    for part in inner[1].split("|") if inner else (text,):
+        if found := _FIRST.match(part):
+            words.add(found[0].removesuffix("?"))
+            if found[0].endswith("?"):
+                words.add(found[0][:-2])
+    return frozenset(words)
+
+
+_STARTS = [_first_words(text) for text, _ in VERBS]
+_AUXILIARY_WORDS = frozenset(re.findall(r"[a-z]+", f"{_AUXILIARY} {_COPULA} can"))
+_OPENINGS = _AUXILIARY_WORDS.union(*_STARTS)
+_AMONG_AUXILIARIES = frozenset(i for i, words in enumerate(_STARTS) if words & _AUXILIARY_WORDS)
+
+
+@lru_cache(maxsize=1_024)
+def _finite_before(word: str) -> re.Pattern[str]:
+    """Return the expression of `FINITE` with only the verbs that can stand where, after any
+    auxiliaries, this word stands."""
+    chosen = (
+        f"(?P<v{i}>{text})|"
+        for i, (text, _) in enumerate(VERBS)
+        if word in _STARTS[i] or i in _AMONG_AUXILIARIES
+    )
+    return re.compile(_START + "".join(chosen) + _END)
+
+
+def match_verb(clause: str, at: int) -> re.Match[str] | None:
+    """Match `FINITE` at a position after whitespace."""
+    run = _AUXILIARIES.match(clause, at)
+    word = _NEXT.match(clause, run.end() if run else at)
+    name = word[0] if word else ""
+    return _finite_before(name if name in _OPENINGS else "").match(clause, at)
+
+
 NO_SUBJECT_END = re.compile(
     r"(?:'s|\b(?:the|a|an|my|our|his|her|their|its|your|of|and|or|to|from|in|on|at|for|with|this"
     r"|that|first|second|new|old|no|by|every))$",
@@ -38,8 +90,14 @@ _NOT_FINITE = re.compile(
 def find_verb(clause: str) -> re.Match[str] | None:
     """Find the verb of a clause: the first that has a subject before it and no verb directly after
     it."""
-    at = 0
-    while match := FINITE.search(clause, at):
+    for word in _WORD.finditer(clause):
+        if word[0] not in _OPENINGS:
+            continue
+        match = match_verb(clause, word.start())
+        if match is not None and _is_after_be(match):  # "they are like family"
+            match = _COPULAR.match(clause, word.start())
+        if match is None:
+            continue
         subject = clause[: match.start()].strip()
         rest = clause[match.end() :].lstrip()
         followed = _is_adjective(match) or (
@@ -52,8 +110,14 @@ def find_verb(clause: str) -> re.Match[str] | None:
             and not followed
         ):
             return match
-        at = match.start() + 1
     return None
+
+
+def _is_after_be(match: re.Match[str]) -> bool:
+    """Return whether a form of be stands before a base form, which is then not the verb."""
+    if not match["aux"] or match["copula"] or match["able"] is not None:
+        return False
+    return match[str(match.lastgroup)] in BASE_FORMS and _BE_BEFORE.match(match["aux"]) is not None
 
 
 def _is_adjective(match: re.Match[str]) -> bool:
