@@ -45,8 +45,9 @@ from doxa.language.agreement import (
     agreement,
 )
 from doxa.language.predicates import cue_words
-from doxa.language.statement import Claim, read_fact, read_statement
+from doxa.language.statement import Claim, read_fact
 from doxa.language.subjects import split_joined
+from doxa.language.table_reader import read_claims
 from doxa.recall import Ask, Recaller
 from doxa.store import Node, Reader, Store, attributes_of
 
@@ -181,7 +182,7 @@ def score_proposals(
         arguments.text(value, name)
     chosen = arguments.texts(kinds, "kinds")
     now = store.clock.now_ns()
-    claims = read_statement(text, speaker=speaker, time_ns=now)
+    claims = read_claims(text, speaker=speaker, time_ns=now)
     if not claims:
         return (), []
     found: list[ScoredProposal] = []
@@ -381,7 +382,7 @@ def _score_node(
         )
         for fact in facts[:_FACTS_READ]
     ]
-    read = read_statement(summary, speaker=said_by, time_ns=time)
+    read = read_claims(summary, speaker=said_by, time_ns=time)
     if not facts:
         held = [(claim, None) for claim in read]
         if all(claim.value.type == "none" for claim in read):
