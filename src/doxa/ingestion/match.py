@@ -24,18 +24,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from doxa.base.errors import NotFoundError
-from doxa.base.limits import (
-    CANDIDATE_QUERIES_ITEMS_MAX,
-    CLAIMS_PER_TEXT_ITEMS_MAX,
-    MATCH_HITS_READ,
-    STATEMENT_CHARS_READ,
-)
+from doxa.base.limits import CLAIMS_PER_TEXT_ITEMS_MAX, STATEMENT_CHARS_READ
 from doxa.base.words import terms
-from doxa.belief import EXCHANGE_KIND, Fact
-from doxa.belief.graph import current_of, facts_of
-from doxa.belief.kref import name_problem, slug
+from doxa.belief import Fact
+from doxa.belief.graph import facts_of
 from doxa.ingestion import arguments
+from doxa.ingestion.candidates import SearchedPlace, find_candidates
 from doxa.language.agreement import (
     FEATURES,
     RETIRING,
@@ -44,12 +38,10 @@ from doxa.language.agreement import (
     Relation,
     agreement,
 )
-from doxa.language.predicates import cue_words
 from doxa.language.statement import Claim, read_fact
-from doxa.language.subjects import split_joined
 from doxa.language.table_reader import read_claims
-from doxa.recall import Ask, Recaller
-from doxa.store import Node, Reader, Store, attributes_of
+from doxa.recall import Recaller
+from doxa.store import Node, Store
 
 MatchVerdict = Literal["revise", "conflict", "create", "same"]
 
@@ -187,24 +179,9 @@ def score_proposals(
         return (), []
     found: list[ScoredProposal] = []
     with store.read() as reader:
-        if not chosen:  # turns of conversations are not beliefs
-            rows = reader.rows(
-                "SELECT substr(text, 6) FROM token WHERE text >= 'kind:' AND text < 'kind;' ORDER"
-                " BY id"
-            )
-            chosen = tuple(row[0] for row in rows if row[0] and row[0] != EXCHANGE_KIND)
-        if not chosen:
-            return claims, []
-        krefs = _named(reader, claims, project=project, space=space, kinds=chosen)
-        krefs += [
-            kref
-            for kref in _candidates(
-                recaller, text, claims, project=project, space=space, kinds=chosen
-            )
-            if kref not in krefs
-        ]
         words = frozenset(terms(text[:STATEMENT_CHARS_READ]))
-        for node in reader.nodes_by_kref(krefs):
+        place = SearchedPlace(project, space, chosen)
+        for node in find_candidates(reader, recaller, text, claims, place):
             found += _score_node(node, claims, words=words, speaker=speaker)
     return claims, _exact_first(found)
 
@@ -267,101 +244,6 @@ def score_of(features: tuple[float, ...]) -> float:
     return 1 / (1 + math.exp(-max(-40.0, min(40.0, total))))
 
 
-def _named(
-    reader: Reader, claims: tuple[Claim, ...], *, project: str, space: str, kinds: tuple[str, ...]
-) -> list[str]:
-    """Return current revisions of items whose name is the subject of a claim, such as api-port for
-    "the API port". Names are not part of the indexed text."""
-    place = f"kref://{project}/{space}/" if space else f"kref://{project}/"
-    krefs = [
-        f"{place}{name}.{kind}"
-        for claim in claims[:CANDIDATE_QUERIES_ITEMS_MAX]
-        for name in _names_of(claim.subject)
-        for kind in (kinds if project else ())
-    ]
-    found: dict[str, None] = {}
-    for item in reader.nodes_by_kref(list(dict.fromkeys(krefs))):
-        revision = None if item.props.get("deprecated") else current_of(reader, item.id)
-        if revision is not None and _holds(reader, revision):
-            found[str(revision.props["kref"])] = None
-    return list(found)
-
-
-def _names_of(subject: str) -> list[str]:
-    """Return the names that an item about a subject may have."""
-    words = [
-        word
-        for word in slug(split_joined(subject)).split("-")
-        if word not in ("the", "a", "an", "my", "our", "")
-    ]
-    names = dict.fromkeys(("-".join(words), "_".join(words), "".join(words), subject.strip()))
-    return [name for name in names if name and name_problem(name) is None]
-
-
-def _holds(reader: Reader, revision: Node) -> bool:
-    """Return whether a current revision is valid now and visible under its policy. Recall checks
-    this for its own hits."""
-    said = attributes_of(revision.props, born=revision.born)
-    return said.valid_from <= reader.now < said.valid_until and reader.is_seen(False, revision.id)
-
-
-def _candidates(
-    recaller: Recaller,
-    text: str,
-    claims: tuple[Claim, ...],
-    *,
-    project: str,
-    space: str,
-    kinds: tuple[str, ...],
-) -> list[str]:
-    """Return the addresses of candidate beliefs: similar to the text, or about its subjects in
-    other words."""
-    asked = [
-        Ask(
-            text[:STATEMENT_CHARS_READ],
-            project=project,
-            space=space,
-            kinds=kinds,
-            limit=MATCH_HITS_READ,
-        )
-    ]
-    for claim in claims[:CANDIDATE_QUERIES_ITEMS_MAX]:
-        value = claim.given_up.text if claim.positive else claim.value.text
-        query = " ".join(
-            (
-                claim.subject,
-                split_joined(claim.subject),
-                _joined(claim.subject),
-                value,
-                *cue_words(claim.predicate),
-            )
-        )
-        asked.append(
-            Ask(
-                query,
-                project=project,
-                space=space,
-                kinds=kinds,
-                limit=MATCH_HITS_READ,
-                lanes=("words",),
-            )
-        )
-    found: dict[str, None] = {}
-    for ask in asked:
-        try:
-            hits = recaller.recall(ask).hits
-        except NotFoundError:  # a new project or space is empty
-            return []
-        found.update(dict.fromkeys(hit.kref for hit in hits if hit.type == "revision"))
-    return list(found)
-
-
-def _joined(subject: str) -> str:
-    """Join "max retries" to "maxretries", as it may be indexed."""
-    words = split_joined(subject).split()
-    return "".join(words) if 1 < len(words) <= 4 else ""
-
-
 def _score_node(
     node: Node, claims: tuple[Claim, ...], *, words: frozenset[str], speaker: str
 ) -> list[ScoredProposal]:
@@ -411,7 +293,7 @@ def _score_node(
     found = []
     for number, new in enumerate(claims):
         for claim, fact in held:
-            if not claim.unasserted:
+            if not claim.unasserted and _comparable(new, claim):
                 found.append(
                     _scored_proposal(
                         node,
@@ -425,6 +307,18 @@ def _score_node(
                     )
                 )
     return found
+
+
+def _comparable(new: Claim, held: Claim) -> bool:
+    """Return whether two claims have anything in common by which they could be about the same."""
+    return bool(
+        new.predicate == held.predicate
+        or new.key & held.key
+        or new.unnamed
+        or new.given_up.text
+        or not new.key
+        or not held.key
+    )
 
 
 _FACTS_READ = 4 * CLAIMS_PER_TEXT_ITEMS_MAX

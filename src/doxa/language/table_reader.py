@@ -44,6 +44,12 @@ _ENGLISH = frozenset(
     " in is isn it its just lives moved my no not now of on or our she should so that the their"
     " them they this to uses was we were what when which who will with works you your".split()
 )
+_ALSO_ENGLISH = frozenset(
+    "a also am an art as bin but car chat come die do fast fin hat hay he her here in is it lit"
+    " main man me met mine no on once or pain plus pour rat rot sale sans se so son tag ton tu un"
+    " war was we will y".split()
+)
+_EVIDENCE_MIN = 0.9  # a word that is common in the language and not English
 _CJK = re.compile("[\u3400-\u4dbf\u4e00-\u9fff]")
 _OTHER_CJK = re.compile("[\u3040-\u30ff\uac00-\ud7af]")
 _WORD = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
@@ -79,6 +85,7 @@ class _Tables:
     known: re.Pattern[str]
     phrases: re.Pattern[str]
     english: frozenset[str]
+    verbs: frozenset[str]
 
 
 class Marks(NamedTuple):
@@ -90,6 +97,7 @@ class Marks(NamedTuple):
     denied: bool
 
 
+@lru_cache(maxsize=16_384)
 def language_of(text: str) -> Language | None:
     """Return the table language of a text; None for English and any other language."""
     plain = text[:STATEMENT_CHARS_READ]
@@ -99,9 +107,12 @@ def language_of(text: str) -> Language | None:
             return None
         return CHINESE if 4 * cjk >= sum(map(str.isalpha, plain)) else None
     words = [word.casefold() for word in _WORD.findall(plain)[:200]]
-    best, most = None, float(sum(word in _ENGLISH for word in words))
+    best, most = None, max(_EVIDENCE_MIN, sum(word in _ENGLISH for word in words))
     for language, common, vocabulary in _common_words():
-        count = sum(1.0 if word in common else 0.5 * (word in vocabulary) for word in words)
+        count = sum(
+            1.0 if word in common and word not in _ALSO_ENGLISH else 0.5 * (word in vocabulary)
+            for word in words
+        )
         if count > most:
             best, most = language, count
     return best
@@ -117,6 +128,7 @@ def _common_words() -> tuple[tuple[Language, frozenset[str], frozenset[str]], ..
             tables = tables_of(language.code)
             vocabulary = {word for one in tables.templates for word in one.first}
             vocabulary |= {word for word, english in tables.words.items() if word != english}
+            vocabulary |= set(language.common.split())
             found.append((language, frozenset(language.common.split()), frozenset(vocabulary)))
     return tuple(found)
 
@@ -146,7 +158,7 @@ def _read(text: str, code: str, speaker: str, day_ns: int | None) -> tuple[Claim
     about = ""
     for sentence in split_sentences(text, tables.language):
         reason = _unasserted(sentence, tables)
-        for clause in _clauses(_plain(sentence, tables), tables, about=about):
+        for clause in _clauses(plain_clause(sentence, code), tables, about=about):
             claim = _claim(clause, tables, speaker=speaker, day_ns=day_ns)
             if claim is None:
                 continue
@@ -197,8 +209,9 @@ def _unasserted(sentence: str, tables: _Tables) -> str:
     return "it is a quotation" if long else ""
 
 
-def _plain(sentence: str, tables: _Tables) -> str:
+def plain_clause(sentence: str, code: str) -> str:
     """Return a sentence without its opening, its quotation marks and its contractions."""
+    tables = tables_of(code)
     text = _QUOTES.sub(r"\1", sentence.strip(" -*•>"))
     opened = tables.marks["opening"].match(text)
     while opened and opened.end() < len(text):
@@ -321,7 +334,7 @@ def read_marks(text: str, tables: _Tables) -> tuple[str, Marks]:
 def _claim(clause: _Clause, tables: _Tables, *, speaker: str, day_ns: int | None) -> Claim | None:
     """Complete the claim of a clause in English terms."""
     subject = _english_subject(clause.subject, tables)
-    value = _english_value(clause.value, tables)
+    value = english_value(clause.value, tables.language.code)
     if clause.phrase in _INVERSE:
         value = _english_subject(clause.value, tables)
     unnamed, phrase = not subject, clause.phrase
@@ -329,7 +342,11 @@ def _claim(clause: _Clause, tables: _Tables, *, speaker: str, day_ns: int | None
         phrase = "is"  # "ist am Dienstag"
     read = read_fact(subject or "it", phrase, value, speaker=speaker, time_ns=day_ns)
     denied = clause.marks.denied or clause.marks.ends
-    old = read_value(_english_value(clause.old, tables), day_ns) if clause.old else NOTHING
+    old = (
+        read_value(english_value(clause.old, tables.language.code), day_ns)
+        if clause.old
+        else NOTHING
+    )
     return replace(
         read,
         value=_as_said(read.value, clause.value),
@@ -347,7 +364,9 @@ def _as_said(value: StatedValue, text: str) -> StatedValue:
     return replace(value, text=text) if value.type == "text" and text else value
 
 
-def _english_value(text: str, tables: _Tables) -> str:
+def english_value(text: str, code: str) -> str:
+    """Return a value with the words that the table knows in English: "am 3. Mai" is "3 May"."""
+    tables = tables_of(code)
     plain = unicodedata.normalize("NFKC", text)
     if not tables.language.spaced:
         plain = _CHINESE_NUMBER.sub(lambda match: str(_chinese_number(match[0])), plain)
@@ -453,8 +472,18 @@ def _noun(word: str, tables: _Tables, *, lower: bool) -> str:
         return f"{word[:-1]}'s"
     if re.search(r"\d", word) or word.isupper() or (word[:1].isupper() and not lower):
         return word
-    stem: str = _stemmer(language.stemmer).stemWord(low)
+    return table_stem(low, language.code)
+
+
+def table_stem(word: str, code: str) -> str:
+    """Return the stem of a lower-case word of a language."""
+    stem: str = _stemmer(tables_of(code).language.stemmer).stemWord(word)
     return stem
+
+
+def verbs_of(code: str) -> frozenset[str]:
+    """Return the verbs that begin a template of a language."""
+    return tables_of(code).verbs
 
 
 def _chinese_subject(text: str, tables: _Tables) -> str:
@@ -498,9 +527,11 @@ def tables_of(code: str) -> _Tables:
     marks["article"] = re.compile(rf"^(?:(?:{language.articles}) )+(?=\S)", re.IGNORECASE)
     edge = r"\b" if language.spaced else ""
     known = "|".join(sorted(map(re.escape, words), key=len, reverse=True))
+    templates = _templates(language)
     return _Tables(
         language=language,
-        templates=_templates(language),
+        templates=templates,
+        verbs=frozenset(word for one in templates for word in one.first),
         words=words,
         marks=marks,
         instead=tuple(_instead(one, language) for one in language.instead.split("|")),
