@@ -71,6 +71,10 @@ _EXPECTED = {
     "past": -5.0,
     "other_speaker": -3.0,
     "shared_words": 1.0,
+    "unknown_predicate": -3.5,
+    "misspelt": -3.0,
+    "by_words": -0.5,
+    "unsure_words": -2.5,
 }
 
 
@@ -275,7 +279,7 @@ def _play(memory: doxa.Memory, case: UpdateCase, *, project: str) -> Played:
         verdict = match(memory.store, memory.recaller, line.text, limit=100, **given)
         played.verdicts.append(verdict.verdict)
         _carry_out(memory, verdict, lines, played)
-        if verdict.verdict != "same":
+        if verdict.verdict not in ("same", "nothing"):
             _hold(memory, line, lines, project=project)
     return played
 

@@ -134,8 +134,11 @@ def test_the_right_belief_is_proposed_with_what_the_text_states(memory: Memory) 
         ("Zoe lives in Oslo.", "Zoe Miller lives in Bergen.", "conflict"),
         ("Eva knows Python.", "Eva knows Rust.", "create"),
         ("Noah is allergic to nuts.", "Noah is not allergic to nuts.", "revise"),
-        ("The port is 8080.", "Should the port be 9090?", "create"),
-        ("The port is 8080.", "Bo said the port is 9090.", "create"),
+        ("The port is 8080.", "Should the port be 9090?", "nothing"),
+        ("The port is 8080.", "Bo said the port is 9090.", "nothing"),
+        ("The printer jams on Mondays.", "The printer jams on Tuesdays.", "conflict"),
+        ("Northwind is based in Rotterdam.", "Northwnid is based in Antwerp.", "conflict"),
+        ("Marta lives in Rome.", "Marta lives in Rome, doesn't she?", "nothing"),
         ("The port is 8080 and the host is kestrel.", "The port is 9090.", "conflict"),
         ("The commute takes 90 minutes.", "The commute takes 1.5 hours.", "same"),
         ("The rent is 900 euros.", "The rent is 900 dollars.", "revise"),
@@ -283,7 +286,7 @@ def test_any_text_can_be_given(memory: Memory, text: str) -> None:
     memory.remember("Ana lives in Berlin.")
     memory.remember("The port is 8080.")
     found = asked(memory, text)
-    assert found.verdict in ("create", "same")
+    assert found.verdict in ("create", "same", "nothing")
     assert not [one for one in found.proposals if one.relation in ("updates", "contradicts")]
     assert all(0 <= one.score <= 1 for one in found.proposals)
     read_fact(text, text, text)
@@ -340,7 +343,7 @@ def test_what_reads_like_an_order_is_only_read(memory: Memory, text: str) -> Non
     memory.remember("The port is 8080.", name="port")
     memory.remember("Ana lives in Berlin.")
     found = asked(memory, text)
-    assert found.verdict in ("create", "same")
+    assert found.verdict in ("create", "same", "nothing")
     assert memory.recall("port").hits
 
 

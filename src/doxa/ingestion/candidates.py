@@ -31,6 +31,7 @@ from doxa.language.subjects import split_joined
 from doxa.recall import Ask, Recaller
 from doxa.store import Node, Reader, attributes_of
 
+Rows = NDArray[np.int64]
 _RECORD = np.dtype([("doc", "<u4"), ("count", "u1")])
 _CUE_SHARE = 0.5  # of the weight of a word that the text itself contains
 _MANY, _COMMON_SHARE = 50, 0.2  # a word that more rows than both hold says little of a subject
@@ -59,12 +60,13 @@ class SearchedPlace(NamedTuple):
 
 def find_candidates(
     reader: Reader, recaller: Recaller, text: str, claims: Sequence[Claim], place: SearchedPlace
-) -> list[Node]:
-    """Return the current revisions that a text may be about, the likeliest first."""
+) -> tuple[list[Node], frozenset[str]]:
+    """Return the current revisions that a text may be about, the likeliest first, and those words
+    of the text that beliefs contain."""
     known = {name: number for number, name in reader.rows(_KINDS)}
     kinds = place.kinds or tuple(kind for kind in known if kind and kind != EXCHANGE_KIND)
     if not kinds:
-        return []
+        return [], frozenset()
     place = place._replace(kinds=kinds)
     scopes = (
         reader.rows("SELECT id FROM token WHERE text = ?", ("scope:" + place.project,))
@@ -75,8 +77,11 @@ def find_candidates(
     found = {node.id: node for node in _named(reader, claims, place)}
     weighed = _asked_words(text, claims)
     scored: list[tuple[float, int, int]] = []
+    words: set[str] = set()
     for (scope,) in scopes:
-        scored += _by_words(reader, scope, weighed, kinds=numbers, space=place.space)
+        postings = _postings(reader, scope, weighed)
+        words |= postings.keys()
+        scored += _by_words(reader, scope, weighed, postings, kinds=numbers, space=place.space)
     scored.sort(key=lambda one: (-one[0], one[1], one[2]))
     nodes = reader.nodes([node for *_, node in scored[:MATCH_HITS_READ]])
     hiding = reader.sight().tests_nodes
@@ -85,7 +90,7 @@ def find_candidates(
             found.setdefault(node.id, node)
     if not found and scopes:
         found = {node.id: node for node in _by_meaning(reader, recaller, text, place)}
-    return list(found.values())
+    return list(found.values()), frozenset(words)
 
 
 def _named(reader: Reader, claims: Sequence[Claim], place: SearchedPlace) -> Iterator[Node]:
@@ -146,21 +151,30 @@ def _joined(subject: str) -> str:
     return "".join(words) if 1 < len(words) <= 4 else ""
 
 
-def _by_words(
-    reader: Reader, scope: int, asked: dict[str, float], *, kinds: set[int], space: str
-) -> list[tuple[float, int, int]]:
-    """Return the best live rows of a scope: a score, the length of the text, and the node."""
-    if not asked:
-        return []
+def _postings(reader: Reader, scope: int, asked: dict[str, float]) -> dict[str, Rows]:
+    """Return the rows of a scope that hold each term."""
     held: dict[str, list[bytes]] = {}
-    for term, data in reader.rows(_POSTINGS, (apsw.carray(tuple(asked)), scope)):
-        held.setdefault(term, []).append(data)
-    if not held:
-        return []
-    docs = {
+    if asked:
+        for term, data in reader.rows(_POSTINGS, (apsw.carray(tuple(asked)), scope)):
+            held.setdefault(term, []).append(data)
+    return {
         term: np.frombuffer(b"".join(parts), dtype=_RECORD)["doc"].astype(np.int64)
         for term, parts in held.items()
     }
+
+
+def _by_words(
+    reader: Reader,
+    scope: int,
+    asked: dict[str, float],
+    docs: dict[str, Rows],
+    *,
+    kinds: set[int],
+    space: str,
+) -> list[tuple[float, int, int]]:
+    """Return the best live rows of a scope: a score, the length of the text, and the node."""
+    if not docs:
+        return []
     total = 1 + max(int(rows.max()) for rows in docs.values())
     scores, about = np.zeros(total, dtype=np.float32), np.zeros(total, dtype=bool)
     for term, rows in docs.items():
@@ -179,7 +193,7 @@ def _by_words(
     return found
 
 
-def _best_rows(scores: NDArray[np.float32]) -> Iterator[NDArray[np.int64]]:
+def _best_rows(scores: NDArray[np.float32]) -> Iterator[Rows]:
     """Yield the rows with a score in parts, the best first."""
     start, size = 0, _FIRST_ROWS
     rows = np.flatnonzero(scores)
@@ -191,7 +205,7 @@ def _best_rows(scores: NDArray[np.float32]) -> Iterator[NDArray[np.int64]]:
         start, size = start + size, size * _MORE
 
 
-def _live(reader: Reader, scope: int, rows: NDArray[np.int64]) -> list[tuple[Any, ...]]:
+def _live(reader: Reader, scope: int, rows: Rows) -> list[tuple[Any, ...]]:
     return list(reader.rows(_LIVE, (scope, apsw.carray(rows), reader.now)))
 
 

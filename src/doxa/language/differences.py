@@ -24,9 +24,9 @@ from doxa.base.words import stem
 from doxa.language.languages import Language
 from doxa.language.sentences import says_besides, without_times
 from doxa.language.stated_values import StatedValue, read_value
-from doxa.language.subjects import SPEAKER
 from doxa.language.table_reader import (
     english_value,
+    language_of,
     plain_clause,
     read_marks,
     table_stem,
@@ -44,20 +44,21 @@ _TOKEN = re.compile(
     "[\u3400-\u4dbf\u4e00-\u9fff]|[^\\W_\u3400-\u4dbf\u4e00-\u9fff]+(?:[.:@/+-][^\\W_\u3400-\u9fff]+)*"
 )
 _ENGLISH_NOT = re.compile(r"\b(?:not|no longer|never|no)\b|n['’]t\b|\bany ?more\b", re.IGNORECASE)
-_ENGLISH_DROPPED = frozenset("a an the my our do does did to".split())
+_ENGLISH_DROPPED = frozenset("a an the do does did".split())
+_ENGLISH_I = re.compile(r"\b(?:I|[Mm]y|[Mm]e|[Mm]ine)\b")
 _ENGLISH_OF = frozenset(("of", "from", "for"))
 
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """How a new sentence differs from a held one. `old` and `new` are the values, empty if it only
-    denies or repeats; `typed` values are numbers, times and the like; `change` means that the new
-    sentence reports a change, `denied` that one of the two denies the other; `besides` that the new
-    one adds to it."""
+    """How a new sentence differs from a held one. `frame` are the words before the value; `old` and
+    `new` are the values, empty if it only denies or repeats; `measured` values are amounts with a
+    unit; `change` means that the new sentence reports a change, `denied` that one of the two denies
+    the other; `besides` that the new one adds to it."""
 
+    frame: str
     old: str
     new: str
-    typed: bool
     measured: bool
     change: bool
     denied: bool
@@ -75,12 +76,11 @@ class Words:
     besides: bool
 
 
-def difference(
-    new: str, held: str, *, language: Language | None, held_language: Language | None
-) -> Difference | None:
+def difference(new: str, held: str) -> Difference | None:
     """Compare two sentences; None if they differ in more than one value, or are not about the same
     subject."""
-    if (language and language.code) != (held_language and held_language.code):
+    language = language_of(new)
+    if language is not language_of(held):
         return None
     code = language.code if language else ""
     one, other = compared_words(new, code), compared_words(held, code)
@@ -88,7 +88,8 @@ def difference(
         return None
     denied = one.denied != other.denied
     if one.norms == other.norms:
-        return Difference("", "", False, False, one.change, denied, one.besides)
+        frame = _text(other.raw, code)
+        return Difference(frame, "", "", False, one.change, denied, one.besides)
     if denied:
         return None
     runs = [
@@ -134,7 +135,8 @@ def _value_difference(
     if not typed and not code and old_text[:1].isupper() != new_text[:1].isupper():
         return None
     measured = old.type == "amount" and old.dimension != "count"
-    return Difference(old_text, new_text, typed, measured, one.change, False, one.besides)
+    frame = _text(other.raw[:start], code)
+    return Difference(frame, old_text, new_text, measured, one.change, False, one.besides)
 
 
 def _whole_word(
@@ -197,9 +199,7 @@ def compared_words(sentence: str, code: str) -> Words:
         change, besides, denied = marks.change, marks.besides, marks.denied or marks.ends
         dropped = frozenset(tables.language.articles.split("|"))
     raw = [
-        word
-        for word in _TOKEN.findall(text)[: _TOKENS_MAX + 1]
-        if word.casefold() not in dropped or word == SPEAKER
+        word for word in _TOKEN.findall(text)[: _TOKENS_MAX + 1] if word.casefold() not in dropped
     ]
     norms = tuple(_norm(word, code) for word in raw)
     return Words(norms, tuple(raw), change, denied, besides)
@@ -210,3 +210,14 @@ def _norm(word: str, code: str) -> str:
     if _has_digit(low) or code == "zh":
         return low
     return table_stem(low, code) if code else stem(low)
+
+
+def says_i(sentence: str) -> bool:
+    """Return whether a sentence speaks of its speaker."""
+    language = language_of(sentence)
+    if language is None:
+        return _ENGLISH_I.search(sentence) is not None
+    words = f"{language.me}|{language.my}|{language.own}".strip("|")
+    if not language.spaced:
+        return re.search(words, sentence) is not None
+    return re.search(rf"\b(?:{words})\b", sentence, re.IGNORECASE) is not None

@@ -5,10 +5,10 @@ The tables are data; `table_reader` interprets them, in the same way for each la
 regular expressions in lower case, alternatives separated by bars. A line of `phrases` gives an
 English predicate phrase and, separated by slashes, the templates that express it; an indented line
 continues the line above. In a template, `{s}`, `{v}` and `{old}` are the subject, the value and the
-value that it replaces; `{t}` and `{n}` are values that begin like a time and that are a number;
-`a|b` is either word; `x?` may be absent; `a_b` is two words; `*` is up to five words. Without
-`{s}`, the subject stands before the first word, or after it. `words` translates nouns of subjects
-and words of values.
+value that it replaces; `{t}`, `{n}` and `{c}` are values that begin like a time, that are a number
+and that are a state; `a|b` is either word; `x?` may be absent; `a_b` is two words; `*` is up to
+five words. Without `{s}`, the subject stands before the first word, or after it. `words` translates
+nouns of subjects and words of values.
 """
 
 from __future__ import annotations
@@ -31,6 +31,7 @@ class Language:
     opening     words before the statement itself
     instead     templates of what is replaced: "statt {old}"
     joins       words between two clauses
+    new         words for "new", as in "her new office"
     values      patterns of values, and their English form
     favourite   a prefix that makes a favourite of a noun
     """
@@ -56,6 +57,7 @@ class Language:
     opening: str
     instead: str
     joins: str
+    new: str
     phrases: str
     words: str
     own: str = ""

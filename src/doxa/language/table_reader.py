@@ -24,6 +24,7 @@ import Stemmer
 
 from doxa.base.limits import CLAIMS_PER_TEXT_ITEMS_MAX, STATEMENT_CHARS_READ
 from doxa.language.languages import Language
+from doxa.language.sentences import sentences
 from doxa.language.stated_values import NOTHING, StatedValue, read_value
 from doxa.language.statement import Claim, read_fact, read_statement
 from doxa.language.tables.chinese import CHINESE
@@ -36,6 +37,7 @@ LANGUAGES = (GERMAN, SPANISH, FRENCH, CHINESE)
 _CLAUSE_CHARS_READ = 300
 _QUOTED_WORDS_MIN = 3  # a shorter quotation is a name
 _OLD_WORDS_MAX = 5
+_OWNED = re.compile(r"'s |\b(?:my|our|its|of)\b")
 _PLACED = "is located in"
 _INVERSE = frozenset(("leads",))  # the value of the phrase is the subject of the claim
 _PLURAL = {"my": "I", "our": "we"}
@@ -57,7 +59,7 @@ _QUOTES = re.compile(r"[\"“”„«»「」『』‹›]([^\"“”„«»「�
 _SINGLE_QUOTES = re.compile(r"(?<!\w)['‘‚]([^'’‘]{1,400})['’‘](?!\w)")
 _CHINESE_DIGITS = "零一二三四五六七八九"
 _CHINESE_NUMBER = re.compile(
-    "[零一二三四五六七八九两十百千]+(?=[点个月年岁元块天分秒小公斤千米楼层号日万%周级]|欧|美)"
+    "[零一二三四五六七八九两十百千]+(?=[点个月年岁元块天分秒小公斤千米楼层号日万%周级台名位只辆间张本家条]|欧|美)"
 )
 
 
@@ -83,6 +85,7 @@ class _Tables:
     values: tuple[tuple[re.Pattern[str], str], ...]
     ends: re.Pattern[str]
     known: re.Pattern[str]
+    new: re.Pattern[str]
     phrases: re.Pattern[str]
     english: frozenset[str]
     verbs: frozenset[str]
@@ -142,13 +145,21 @@ def read_claims(text: str, *, speaker: str = "", time_ns: int | None = None) -> 
     return _read(text[:STATEMENT_CHARS_READ], language.code, speaker.casefold()[:200], day)
 
 
-def unasserted_reason(text: str, language: Language | None) -> str:
-    """Return why no sentence of a text asserts anything, or an empty string."""
-    if language is None:
-        return ""
-    tables = tables_of(language.code)
-    reasons = [_unasserted(sentence, tables) for sentence in split_sentences(text, language)]
-    return reasons[0] if reasons and all(reasons) else ""
+@lru_cache(maxsize=4_096)
+def plain_sentences(text: str) -> tuple[tuple[str, str], ...]:
+    """Return the sentences of a text, each with the reason why it asserts nothing, or with an empty
+    string."""
+    language = language_of(text)
+    if language is not None:
+        tables = tables_of(language.code)
+        return tuple((one, _unasserted(one, tables)) for one in split_sentences(text, language))
+    found = []
+    for sentence in sentences(text[:STATEMENT_CHARS_READ]):
+        plain = sentence.text
+        for number, quote in enumerate(sentence.quotes):
+            plain = plain.replace(f"Q{number}Q", quote)
+        found.append((plain, sentence.unasserted))
+    return tuple(found)
 
 
 @lru_cache(maxsize=4_096)
@@ -333,7 +344,10 @@ def read_marks(text: str, tables: _Tables) -> tuple[str, Marks]:
 
 def _claim(clause: _Clause, tables: _Tables, *, speaker: str, day_ns: int | None) -> Claim | None:
     """Complete the claim of a clause in English terms."""
-    subject = _english_subject(clause.subject, tables)
+    said, renewed = tables.new.subn(" " if tables.language.spaced else "", clause.subject)
+    subject = _english_subject(said if renewed else clause.subject, tables)
+    if renewed and not _OWNED.search(subject):  # "the new printer" may be another one
+        renewed, subject = 0, _english_subject(clause.subject, tables)
     value = english_value(clause.value, tables.language.code)
     if clause.phrase in _INVERSE:
         value = _english_subject(clause.value, tables)
@@ -352,7 +366,7 @@ def _claim(clause: _Clause, tables: _Tables, *, speaker: str, day_ns: int | None
         value=_as_said(read.value, clause.value),
         positive=read.positive != denied,
         ends=read.ends or clause.marks.ends,
-        change=read.change or clause.marks.change or bool(clause.old),
+        change=read.change or clause.marks.change or bool(clause.old or renewed),
         given_up=_as_said(old, clause.old),
         besides=clause.marks.besides,
         unnamed=read.unnamed or unnamed,
@@ -543,6 +557,12 @@ def tables_of(code: str) -> _Tables:
         rewritten=tuple((re.compile(p, re.IGNORECASE), to) for p, to in language.rewritten),
         values=tuple((re.compile(p, re.IGNORECASE), to) for p, to in language.values),
         ends=_marked(language.ends, language),
+        new=re.compile(
+            rf"\b(?:{language.new})\s+(?=\w)"
+            if language.spaced
+            else rf"(?<=的)(?:{language.new})(?=.)|^(?:{language.new})(?=.)",
+            re.IGNORECASE,
+        ),
         known=re.compile(rf"{edge}(?:{known}){edge}", re.IGNORECASE),
         phrases=re.compile(
             rf"\b(?:{'|'.join(word for word in words if ' ' in word) or '(?!)'})\b", re.IGNORECASE
@@ -619,6 +639,7 @@ def _first_words(tokens: list[str]) -> frozenset[str]:
 
 _VALUE_PATTERNS = {
     "{t}": "(?:早上|上午|下午|晚上|中午|凌晨|周|星期|礼拜|每|[\\d一二三四五六七八九十两])[^,]*?",
+    "{c}": "打开|关闭|解决|修复|修好|完成|启用|禁用|停用|开放|离异|生病|康复|批准",
     "{n}": "[\\d一二三四五六七八九十两]+",
 }  # values that only their form sets apart from the subject
 

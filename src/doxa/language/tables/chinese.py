@@ -48,6 +48,7 @@ CHINESE = Language(
         "|代替{old}|取代{old}|,以前是{old}|,之前是{old}|,原来是{old}"
     ),
     joins="并且|并|但是|但|而且|而",
+    new="新的?",
     phrases="""
 moved to: 搬|搬家|搬迁|迁|迁居|移居|搬去|调 到|去|至 了? {v} 了?|居住?|住?|生活? /
     搬到|搬去|搬至|迁到|迁至|移居|搬进|定居|定居在|落户 了? {v} 了? / 把? 总部
@@ -99,8 +100,8 @@ likes: 最?喜欢(?!的)|爱(?![的好人])|热爱|偏爱|更喜欢 {v}
 dislikes: 讨厌|不喜欢 {v}
 speaks: 会?[说讲] {v}
 knows: 了解|懂|掌握|熟悉 {v}
-plays: 玩|打|弹|演奏 {v}
-drives: 开 着? 一?辆? {v}
+plays: 玩|打(?!开)|弹|演奏 {v}
+drives: 开(?![门始会放发的关]) 着? 一?辆? {v}
 gave up: 放弃|戒|戒掉|卖掉|卖|停用|停止使用|弃用 了 {v} 了? / 不再使用|停止使用 {v}
 takes place: 在|于|定在|安排在|定于? {t} 举行|召开|开会|进行|开 / 安排|定|定于|预定 在? {v}
 start time: 在|从? {t} 开始|开课|开播 / 开始时间|出发时间 是|为 {v}
@@ -118,7 +119,7 @@ drinks: 喝 {v}
 on medication: 服用 {v}
 has: 拥有|有|养了 {v}
 age: {n} 岁
-is: 是|为|变成了|变成|成了|: {v}
+is: {c} 了? / 是|为|变成了|变成|成了|: {v}
 """,
     words="""
 电话号码=phone_number 手机号码=phone_number 手机号=phone_number 电话=phone_number 邮箱地址=email
@@ -138,7 +139,12 @@ is: 是|为|变成了|变成|成了|: {v}
 超时时间=timeout 超时=timeout 上限=limit 首都=capital 供应商=provider 编辑器=editor 城市=city
 国家=country 团队=team 部门=department 最喜欢=favorite 最爱=favorite 饮料=drink 食物=food
 电影=film 书=book 歌=song 运动=sport 水果=fruit 号码=number 婚姻状况=marital_status 体育=sport
-网站=website 生产环境=production 测试环境=staging
+网站=website 打开=open 打开的=open 开着=open 开放=open 关闭=closed 关闭的=closed 关着=closed
+已解决=resolved 解决=resolved 解决了=resolved 修复=fixed 修好=fixed 完成=done 启用=enabled
+禁用=disabled 停用=disabled 单身=single 已婚=married 离异=divorced 素食者=vegetarian
+吃素=vegetarian 可用=available 公开=public 私有=private 在线=online 离线=offline 批准=approved
+拒绝=rejected 生病=sick 康复=recovered 蓝色=blue 绿色=green 红色=red 黑色=black 白色=white
+黄色=yellow 生产环境=production 测试环境=staging
 """,
     values=(
         ("(?:每)?(?:周|星期|礼拜)一", " Monday "),
@@ -175,6 +181,8 @@ is: 是|为|变成了|变成|成了|: {v}
         (r"(\d+(?:\.\d+)?) ?(?:周|个星期)", r"\1 weeks "),
         (r"(\d+(?:\.\d+)?) ?个月", r"\1 months "),
         (r"(\d+(?:\.\d+)?) ?年", r"\1 years "),
+        (r"(\d+(?:\.\d+)?) ?([GMTK]B?)(?=[\u4e00-\u9fff])", r"\1 \2 of "),
+        (r"(\d+) ?[个台名位只辆间张本家条](?=\S)", r"\1 "),
         (r"百分之(\d+(?:\.\d+)?)", r"\1 % "),
     ),
     spaced=False,

@@ -78,6 +78,7 @@ FRENCH = Language(
         " {old}"
     ),
     joins="et|mais",
+    new="nouve(?:au|l|lle|aux|lles)",
     phrases="""
 moved to: a|ai|avons|ont déménagé|emménagé à|en|au|aux|vers|dans {v} / est|suis|sont
     parti|partie vivre|habiter à|en|au|aux {v} / se|me est|suis installé|installée|installés

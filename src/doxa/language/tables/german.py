@@ -45,7 +45,7 @@ GERMAN = Language(
         "|ja|vor (?:einem|einer|zwei|drei|ein paar|einigen) (?:tagen|tag|wochen|woche|monaten"
         "|monat|jahren|jahr)|doch|leider|zum glück|eigentlich|heute|dann|einfach|sogar|erst"
     ),
-    ends="nicht mehr|nicht länger|kein(?:e|en|em|er)? (?=.* mehr$)|kein(?:e|en|em|er)?(?= mehr)",
+    ends="nicht mehr|nicht länger|kein(?:e|en|em|er)?(?=.* mehr$)|kein(?:e|en|em|er)?(?= mehr)",
     nots="nicht|kein|keine|keinen|keinem|keiner|nie|niemals|weder",
     question=(
         r"\?\s*$|^(?:wer|wie|was|wo|wann|warum|wieso|weshalb|welche[rsnm]?|wohin|woher|wem|wen"
@@ -65,9 +65,9 @@ GERMAN = Language(
     report=(
         "sagt|sagte|sagten|gesagt|behauptet|behauptete|meint|meinte|erzählt|erzählte|laut"
         "|gehört, dass|hörte|gehört habe|berichtete?(?!.* an )|berichten(?!.* an )|schrieb"
-        "|schreibt|geschrieben, dass|fragt|fragte|zufolge|gerücht|gerüchte|angeblich|vermutet"
-        "|im (?:roman|film|buch|traum|spiel|beispiel)|in der (?:geschichte|serie)|scherzte"
-        "|witzelte|flüsterte|rief|soll"
+        "|schreibt(?=,| dass)|geschrieben, dass|fragt|fragte|zufolge|gerücht|gerüchte"
+        "|angeblich|vermutet|im (?:roman|film|buch|traum|spiel|beispiel)|in der (?:geschichte"
+        "|serie)|scherzte|witzelte|flüsterte|rief|soll"
     ),
     opening=(
         "übrigens|update|info|hinweis|achtung|korrektur|ach ja|ach|also|nein|ja|ok|okay"
@@ -81,6 +81,7 @@ GERMAN = Language(
         "|,bisher {old}|,zuvor {old}|,kein {old} mehr"
     ),
     joins="und|aber|sondern|sowie",
+    new="neue[rsnm]?",
     phrases="""
 moved to: ist|bin|sind * nach|in|zu|auf {v} gezogen|umgezogen|übergesiedelt|übersiedelt /
     zog|zieht|ziehe|ziehen nach|in {v} um? / hat|habe * wohnsitz nach {v} verlegt / zieht|ziehe

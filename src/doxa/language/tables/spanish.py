@@ -68,6 +68,7 @@ SPANISH = Language(
         "|,antes {old}|,antes era {old}"
     ),
     joins="y|e|pero|sino",
+    new="nuev[oa]s?",
     phrases="""
 moved to: se|me|nos ha|he|han|hemos mudado|trasladado a {v} / se|me|nos
     mudó|mudé|mudamos|trasladó|trasladé|trasladamos|mudaron a {v} / ha|he|han trasladado su|mi?
@@ -93,8 +94,8 @@ became: fue ascendido|ascendida|nombrado|nombrada|promovido|promovida a? {v} / s
 married: se|me ha|he casado con {v} / se|me casó|casé con {v}
 is married to: está|estoy casado|casada con {v}
 divorced: se|me ha|he divorciado|separado de {v} / se|me divorció|separó|divorcié|separé de {v}
-    / está|estoy divorciado|divorciada de {v} / {s} y {v} se han divorciado|separado / {s} y {v}
-    se divorciaron|separaron
+    / está|estoy divorciado|divorciada de {v} / {s} y|e {v} se han divorciado|separado / {s} y
+    {v} se divorciaron|separaron
 renamed to: ha sido|fue renombrado|renombrada a|como {v} / hemos renombrado {s} a|como {v} /
     renombramos {s} a|como {v} / pasó|pasa|ha pasado a llamarse {v}
 is called: se|me llama|llamo|llaman {v}
@@ -195,15 +196,16 @@ semanas=weeks mes=month meses=months año=year años=years metros=meters kilóme
 kilos=kilos kilo=kilos gramos=grams grados=degrees uno=one dos=two tres=three cuatro=four
 cinco=five seis=six siete=seven ocho=eight nueve=nine diez=ten once=eleven doce=twelve
 veinte=twenty mediodía=noon medianoche=midnight por=per ciento=cent abierto=open abierta=open
-cerrado=closed cerrada=closed resuelto=resolved arreglado=fixed activo=active activa=active
-inactivo=inactive inactiva=inactive activado=enabled activada=enabled desactivado=disabled
-desactivada=disabled casado=married casada=married soltero=single soltera=single
-divorciado=divorced divorciada=divorced disponible=available vegetariano=vegetarian
-vegetariana=vegetarian vegano=vegan vegana=vegan público=public pública=public privado=private
-privada=private pagado=paid pagada=paid pendiente=pending aprobado=approved aprobada=approved
-rechazado=rejected rechazada=rejected enfermo=sick enferma=sick rojo=red roja=red azul=blue
-verde=green amarillo=yellow amarilla=yellow negro=black negra=black blanco=white blanca=white
-gris=gray naranja=orange morado=purple rosa=pink marrón=brown jubilado=retired jubilada=retired
+cerrado=closed cerrada=closed resuelto=resolved resuelta=resolved arreglada=fixed
+arreglado=fixed activo=active activa=active inactivo=inactive inactiva=inactive activado=enabled
+activada=enabled desactivado=disabled desactivada=disabled casado=married casada=married
+soltero=single soltera=single divorciado=divorced divorciada=divorced disponible=available
+vegetariano=vegetarian vegetariana=vegetarian vegano=vegan vegana=vegan público=public
+pública=public privado=private privada=private pagado=paid pagada=paid pendiente=pending
+aprobado=approved aprobada=approved rechazado=rejected rechazada=rejected enfermo=sick
+enferma=sick rojo=red roja=red azul=blue verde=green amarillo=yellow amarilla=yellow negro=black
+negra=black blanco=white blanca=white gris=gray naranja=orange morado=purple rosa=pink
+marrón=brown jubilado=retired jubilada=retired
 """,
     own=(
         "vivo|trabajo|tengo|soy|estoy|uso|utilizo|hablo|prefiero|conduzco|juego|toco|como"
