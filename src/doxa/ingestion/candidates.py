@@ -2,7 +2,7 @@
 
 One pass over the postings of a project serves the text and the subjects of all its claims, with the
 words that sentences of their predicates use. A belief about the same subject shares a word with one
-of these, so meaning is asked only where words find nothing.
+of these, so meaning is asked only where words find nothing, or where a subject is only a pronoun.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ from doxa.belief.kref import name_problem, slug
 from doxa.language.predicates import cue_words
 from doxa.language.statement import Claim
 from doxa.language.subjects import split_joined
+from doxa.language.table_reader import language_of
 from doxa.recall import Ask, Recaller
 from doxa.store import Node, Reader, attributes_of
 
@@ -88,8 +89,8 @@ def find_candidates(
     for node in nodes:
         if "Revision" in node.labels and (not hiding or reader.is_seen(False, node.id)):
             found.setdefault(node.id, node)
-    if not found and scopes:
-        found = {node.id: node for node in _by_meaning(reader, recaller, text, place)}
+    if scopes and (not found or any(not terms(claim.subject) for claim in claims)):
+        found |= {node.id: node for node in _by_meaning(reader, recaller, text, place)}
     return list(found.values()), frozenset(words)
 
 
@@ -138,6 +139,9 @@ def _asked_words(text: str, claims: Sequence[Claim]) -> dict[str, float]:
         asked += [split_joined(claim.subject), _joined(claim.subject), given_up]
         cues += cue_words(claim.predicate)
     found = dict.fromkeys(terms(" ".join(cues)), _CUE_SHARE)
+    language = language_of(text)
+    if language is not None and any(not terms(claim.subject) for claim in claims):
+        asked.append(language.cues)
     found |= dict.fromkeys(terms("\n".join(asked)), 1.0)
     ranked = sorted(found, key=lambda term: -found[term])[:MATCH_TERMS_MAX]
     return {term: found[term] for term in ranked if not is_character(term)} or {

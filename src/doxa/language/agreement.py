@@ -373,10 +373,7 @@ def _may_replace(new: Claim, held: Claim) -> bool:
     """Return whether the claim reports a change among values of which there may be several."""
     by_change = BY_NAME.get(new.predicate)
     changing = by_change is not None and by_change.family == ANY
-    alike_verbs = new.predicate == held.predicate and (
-        new.predicate.startswith("to ") or bool(new.value.words & held.value.words)
-    )
-    return new.change and (changing or alike_verbs)
+    return new.change and (changing or new.predicate == held.predicate)
 
 
 def _has_several(new: Claim, held: Claim, *, unknown: bool) -> bool:

@@ -15,8 +15,8 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 from functools import lru_cache
 
@@ -36,6 +36,7 @@ from doxa.language.table_reader import (
 from doxa.language.verbs import find_verb
 
 _TOKENS_MAX = 60
+_INVERTING = ("de", "es")
 _CHANGED_MAX = 6  # words on each side
 _BEFORE_MIN = 2  # words of the subject and the verb before a value
 _AFTER_TYPED_MAX, _AFTER_MAX = 3, 1  # words after a number or time, and after another value
@@ -92,19 +93,35 @@ def difference(new: str, held: str) -> Difference | None:
         return Difference(frame, "", "", False, one.change, denied, one.besides)
     if denied:
         return None
-    runs = [
-        run
-        for run in SequenceMatcher(None, other.norms, one.norms, autojunk=False).get_opcodes()
-        if run[0] != "equal"
-    ]
-    if len(runs) != 1 or runs[0][0] != "replace":
-        return None
-    _, start, end, new_start, new_end = runs[0]
-    if start != new_start or end - start > _limit(code, _CHANGED_MAX):
-        return None
-    return _value_difference(
-        one, other, start=start, end=end, new_end=new_end, code=code, language=language
-    )
+    for words in _orders(one, other, code):
+        runs = [
+            run
+            for run in SequenceMatcher(None, other.norms, words.norms, autojunk=False).get_opcodes()
+            if run[0] != "equal"
+        ]
+        if len(runs) != 1 or runs[0][0] != "replace":
+            continue
+        _, start, end, new_start, new_end = runs[0]
+        if start == new_start and end - start <= _limit(code, _CHANGED_MAX):
+            return _value_difference(
+                words, other, start=start, end=end, new_end=new_end, code=code, language=language
+            )
+    return None
+
+
+def _orders(one: Words, other: Words, code: str) -> Iterator[Words]:
+    """Yield the words as they are and, where a phrase in front moves the verb before the subject,
+    with the verb after a subject of up to three words."""
+    yield one
+    if code in _INVERTING and one.norms[0] != other.norms[0]:
+        for count in range(1, min(3, len(one.norms) - 1) + 1):
+            if one.norms[1 : count + 1] == other.norms[:count]:
+                norms, raw = one.norms, one.raw
+                yield replace(
+                    one,
+                    norms=(*norms[1 : count + 1], norms[0], *norms[count + 1 :]),
+                    raw=(*raw[1 : count + 1], raw[0], *raw[count + 1 :]),
+                )
 
 
 def _value_difference(

@@ -24,6 +24,7 @@ class Language:
     rewritten   contractions, and how they are spelled out
     articles, of    articles; prepositions that mean "of"
     me, we, my, our, others     pronouns; `others` refer to somebody named before
+    cues        index terms of sentences that speak of their speaker
     own, ours   verbs in the first person, where the pronoun may be omitted
     change, besides, times      words that report a change, an addition, and when something happened
     ends, nots  words that end or deny what the sentence states
@@ -32,6 +33,7 @@ class Language:
     instead     templates of what is replaced: "statt {old}"
     joins       words between two clauses
     new         words for "new", as in "her new office"
+    roles       nouns of professions and offices: who "is" one works as one
     values      patterns of values, and their English form
     favourite   a prefix that makes a favourite of a noun
     """
@@ -58,9 +60,11 @@ class Language:
     instead: str
     joins: str
     new: str
+    roles: str
     phrases: str
     words: str
     own: str = ""
+    cues: str = ""
     ours: str = ""
     rewritten: tuple[tuple[str, str], ...] = ()
     values: tuple[tuple[str, str], ...] = ()

@@ -38,18 +38,21 @@ _CLAUSE_CHARS_READ = 300
 _QUOTED_WORDS_MIN = 3  # a shorter quotation is a name
 _OLD_WORDS_MAX = 5
 _OWNED = re.compile(r"'s |\b(?:my|our|its|of)\b")
+_GENDERED = ("es", "fr")  # a stem would make one of abuelo and abuela
+_OF_IS_FROM = ("es", "fr")  # "changé le prix de l'abonnement", "de 10 à 12 euros"
+_TIE = "\ue000"  # holds the words of one noun together
 _PLACED = "is located in"
 _INVERSE = frozenset(("leads",))  # the value of the phrase is the subject of the claim
-_PLURAL = {"my": "I", "our": "we"}
+_NUMBERS = frozenset("one two three four five six seven eight nine ten eleven twelve".split())
 _ENGLISH = frozenset(
     "a about am an and are as at be because been but by does for from had has have he her his i if"
     " in is isn it its just lives moved my no not now of on or our she should so that the their"
     " them they this to uses was we were what when which who will with works you your".split()
 )
 _ALSO_ENGLISH = frozenset(
-    "a also am an art as bin but car chat come die do fast fin hat hay he her here in is it lit"
-    " main man me met mine no on once or pain plus pour rat rot sale sans se so son tag ton tu un"
-    " war was we will y".split()
+    "a also am an art as bin but car change chat come descend dice die do dura fast fin hat hay he"
+    " her here in is it lit main man me met mine no on once or pain part passe plus porte pour rat"
+    " rot sale sans se so son tag toma ton tu un usa vale war was we will y".split()
 )
 _EVIDENCE_MIN = 0.9  # a word that is common in the language and not English
 _CJK = re.compile("[\u3400-\u4dbf\u4e00-\u9fff]")
@@ -86,6 +89,7 @@ class _Tables:
     ends: re.Pattern[str]
     known: re.Pattern[str]
     new: re.Pattern[str]
+    roles: re.Pattern[str]
     phrases: re.Pattern[str]
     english: frozenset[str]
     verbs: frozenset[str]
@@ -129,10 +133,9 @@ def _common_words() -> tuple[tuple[Language, frozenset[str], frozenset[str]], ..
     for language in LANGUAGES:
         if language.spaced:
             tables = tables_of(language.code)
-            vocabulary = {word for one in tables.templates for word in one.first}
-            vocabulary |= {word for word, english in tables.words.items() if word != english}
-            vocabulary |= set(language.common.split())
-            found.append((language, frozenset(language.common.split()), frozenset(vocabulary)))
+            common = tables.verbs | frozenset(language.common.split())
+            vocabulary = common | {word for word, noun in tables.words.items() if word != noun}
+            found.append((language, common, frozenset(vocabulary)))
     return tuple(found)
 
 
@@ -296,6 +299,8 @@ def _fit(clause: str, tables: _Tables) -> _Clause | None:
     text, marks = read_marks(text, tables)
     words = frozenset(word.casefold() for word in _WORD.findall(text))
     spaced = tables.language.spaced
+    text = tables.phrases.sub(lambda found: found[0].replace(" ", _TIE), text)
+    implied = _implied(text, tables)
     ending = f"{text} " if spaced else text
     for template in tables.templates:
         if template.first and not (
@@ -304,16 +309,18 @@ def _fit(clause: str, tables: _Tables) -> _Clause | None:
             continue
         for pattern in template.patterns:
             match = pattern.fullmatch(ending)
-            if match is None:
+            if match is None or (implied and _INVERTED in pattern.pattern):
                 continue
-            parts = match.groupdict()
-            subject = (parts.get("s") or "").strip(" ,")
+            parts = {
+                name: (part or "").replace(_TIE, " ") for name, part in match.groupdict().items()
+            }
+            subject = parts.get("s", "").strip(" ,")
             if not subject and template.first:
-                subject = _implied(match[0], tables)
+                subject = implied
             return _Clause(
                 template.phrase,
                 subject,
-                (parts.get("v") or "").strip(" ,。"),
+                parts.get("v", "").strip(" ,。"),
                 (parts.get("old") or old).strip(" ,"),
                 marks,
             )
@@ -346,15 +353,19 @@ def _claim(clause: _Clause, tables: _Tables, *, speaker: str, day_ns: int | None
     """Complete the claim of a clause in English terms."""
     said, renewed = tables.new.subn(" " if tables.language.spaced else "", clause.subject)
     subject = _english_subject(said if renewed else clause.subject, tables)
-    if renewed and not _OWNED.search(subject):  # "the new printer" may be another one
-        renewed, subject = 0, _english_subject(clause.subject, tables)
     value = english_value(clause.value, tables.language.code)
     if clause.phrase in _INVERSE:
         value = _english_subject(clause.value, tables)
     unnamed, phrase = not subject, clause.phrase
     if phrase == _PLACED and read_value(value, day_ns).type not in ("text", "none"):
         phrase = "is"  # "ist am Dienstag"
+    if phrase == "is" and tables.roles.fullmatch(clause.value):
+        phrase, value = ("became", value) if clause.marks.change else (phrase, f"a {value}")
     read = read_fact(subject or "it", phrase, value, speaker=speaker, time_ns=day_ns)
+    if renewed and not (read.settled or _OWNED.search(subject)):
+        # "the new printer" may be another one
+        renewed, subject = 0, _english_subject(clause.subject, tables)
+        read = read_fact(subject, phrase, value, speaker=speaker, time_ns=day_ns)
     denied = clause.marks.denied or clause.marks.ends
     old = (
         read_value(english_value(clause.old, tables.language.code), day_ns)
@@ -363,7 +374,7 @@ def _claim(clause: _Clause, tables: _Tables, *, speaker: str, day_ns: int | None
     )
     return replace(
         read,
-        value=_as_said(read.value, clause.value),
+        value=read.value if read.scope else _as_said(read.value, clause.value),
         positive=read.positive != denied,
         ends=read.ends or clause.marks.ends,
         change=read.change or clause.marks.change or bool(clause.old or renewed),
@@ -395,7 +406,11 @@ def english_value(text: str, code: str) -> str:
         known = tables.words.get(plain.strip(" 的"))
         return " ".join((known or plain).split())
     plain = tables.marks["article"].sub("", plain)
-    return " ".join(_translated(plain, tables).split())
+    plain = " ".join(_translated(plain, tables).split())
+    number, _, counted = plain.partition(" ")
+    if tables.language.code == "de" and (number in _NUMBERS or number.isdigit()):
+        return f"{number} {counted.lower()}"  # a capital would make a name of what is counted
+    return plain
 
 
 def _iso(match: re.Match[str]) -> str:
@@ -491,6 +506,8 @@ def _noun(word: str, tables: _Tables, *, lower: bool) -> str:
 
 def table_stem(word: str, code: str) -> str:
     """Return the stem of a lower-case word of a language."""
+    if code in _GENDERED:
+        return re.sub(r"(?<=\w{3})(?:s|x)$", "", word)
     stem: str = _stemmer(tables_of(code).language.stemmer).stemWord(word)
     return stem
 
@@ -557,6 +574,7 @@ def tables_of(code: str) -> _Tables:
         rewritten=tuple((re.compile(p, re.IGNORECASE), to) for p, to in language.rewritten),
         values=tuple((re.compile(p, re.IGNORECASE), to) for p, to in language.values),
         ends=_marked(language.ends, language),
+        roles=re.compile(language.roles, re.IGNORECASE),
         new=re.compile(
             rf"\b(?:{language.new})\s+(?=\w)"
             if language.spaced
@@ -607,7 +625,7 @@ def _unwrapped(match: re.Match[str]) -> str:
 def _template(phrase: str, text: str, language: Language) -> _Template:
     tokens = text.split()
     space = r"\s+" if language.spaced else r"\s*"
-    pieces = [_piece(token, space) for token in tokens]
+    pieces = [_piece(token, space, language) for token in tokens]
     body = "".join(pieces)
     subject = rf"(?P<s>.+?){space}"
     if "{s}" in text:
@@ -616,7 +634,7 @@ def _template(phrase: str, text: str, language: Language) -> _Template:
     else:
         patterns = [subject + body, body]
         if language.spaced and not tokens[0].startswith("{"):
-            patterns.insert(1, pieces[0] + r"(?P<s>(?:\S+\s+){1,5}?)" + "".join(pieces[1:]))
+            patterns.insert(1, pieces[0] + _INVERTED + "".join(pieces[1:]))
     return _Template(
         phrase,
         _first_words(tokens),
@@ -637,14 +655,21 @@ def _first_words(tokens: list[str]) -> frozenset[str]:
     return frozenset(found) if plain else frozenset()
 
 
+# a subject after the verb, which begins with no preposition
+_INVERTED = (
+    r"(?P<s>(?!(?:von|vom|zu|zum|zur|auf|in|im|bei|mit|nach|de|en|con|por|para|à|au|chez|dans)\b)"
+    r"(?:\S+\s+){1,5}?)"
+)
 _VALUE_PATTERNS = {
     "{t}": "(?:早上|上午|下午|晚上|中午|凌晨|周|星期|礼拜|每|[\\d一二三四五六七八九十两])[^,]*?",
-    "{c}": "打开|关闭|解决|修复|修好|完成|启用|禁用|停用|开放|离异|生病|康复|批准",
+    "{c}": (
+        "单身|结婚|退休|怀孕|打开|关闭|解决|修复|修好|完成|启用|禁用|停用|开放|离异|生病|康复|批准"
+    ),
     "{n}": "[\\d一二三四五六七八九十两]+",
 }  # values that only their form sets apart from the subject
 
 
-def _piece(part: str, space: str) -> str:
+def _piece(part: str, space: str, language: Language) -> str:
     """Return the pattern of one part of a template."""
     if part == "*":
         return rf"(?:[^\s,]+{space}){{0,5}}?"
@@ -652,6 +677,8 @@ def _piece(part: str, space: str) -> str:
         return rf"(?P<v>{_VALUE_PATTERNS[part]}){space}"
     if part.startswith("{"):
         name = part.strip("{}?")
+        if name == "old" and language.code in _OF_IS_FROM:
+            return rf"(?P<old>(?!(?:{language.articles})\b).+?){space}"
         return rf"(?P<{name}>.+?){space}"
     optional = part.endswith("?")
     body = f"(?:{part.rstrip('?').replace('_', ' ')}){space}"

@@ -14,9 +14,9 @@ CHINESE = Language(
     our="我们的|咱们的",
     others="他们|她们|它们|他|她|它|这|那",
     change=(
-        "从现在起|从现在开始|从今天起|从今天开始|从明天起|从本周起|从下周起|从下周开始"
-        "|从下个月起|从这周起|从本月起|目前|现在|如今|已经|已|最近|近来|今后|以后|改为|现已"
-        "|自今日起|终于"
+        "从[^,]{1,6}起|从[^,]{1,6}开始|自[^,]{1,6}起|从现在起|从现在开始|从今天起|从今天开始"
+        "|从明天起|从本周起|从下周起|从下周开始|从下个月起|从这周起|从本月起|目前|现在|如今"
+        "|已经|已|最近|近来|今后|以后|改为|现已|自今日起|终于"
     ),
     besides="也|还|另外|同时|此外|又有|另一|第二|偶尔|有时|以及",
     times=(
@@ -49,6 +49,11 @@ CHINESE = Language(
     ),
     joins="并且|并|但是|但|而且|而",
     new="新的?",
+    roles=(
+        ".*(?:组长|经理|老师|教师|教授|医生|护士|律师|学生|工程师|设计师|厨师|会计|翻译|记者"
+        "|作家|主管|总监|主任|队长|部长|校长|院长|演员|司机|程序员|分析师|顾问|助理|实习生"
+        "|董事长|总裁|教练|秘书|警察|画家|店长|研究员)"
+    ),
     phrases="""
 moved to: 搬|搬家|搬迁|迁|迁居|移居|搬去|调 到|去|至 了? {v} 了?|居住?|住?|生活? /
     搬到|搬去|搬至|迁到|迁至|移居|搬进|定居|定居在|落户 了? {v} 了? / 把? 总部
@@ -67,7 +72,8 @@ became: 升任|晋升为|晋升|升为|被任命为|被提升为|成为|成|当�
 married: 和|与|跟 {v} 结婚|成婚 了 / 嫁给|娶 了 {v}
 is married to: 和|与|跟 {v} 是夫妻 / 的? 妻子|丈夫|老婆|老公|太太|先生|配偶 是 {v}
 divorced: 和|与|跟 {v} 离婚|分居|分手 了? / {s} 和|与|跟 {v} 离婚|分居 了?
-renamed to: 改名为|更名为|改名叫|改名|重命名为|改叫|更名 了? {v} 了? / 改名|更名 成 了? {v} 了?
+renamed to: 把 {s} 改名为|更名为|重命名为|改叫|改名叫 了? {v} 了? /
+    改名为|更名为|改名叫|改名|重命名为|改叫|更名 了? {v} 了? / 改名|更名 成 了? {v} 了?
 is called: 叫做|叫|名叫|名为|名字叫|的名字是|的名字叫|称为 {v}
 costs: 价格|售价|费用|票价 是|为 {v} / 卖|售价|价格|要价|收费 {v} / 要 花? {v}
 weighs: 重|体重|重量是|体重是 {v}
@@ -119,7 +125,7 @@ drinks: 喝 {v}
 on medication: 服用 {v}
 has: 拥有|有|养了 {v}
 age: {n} 岁
-is: {c} 了? / 是|为|变成了|变成|成了|: {v}
+is: {c} 了? / 已经? {c} 了 / 是|为|变成了|变成|成了|: {v}
 """,
     words="""
 电话号码=phone_number 手机号码=phone_number 手机号=phone_number 电话=phone_number 邮箱地址=email
@@ -139,13 +145,17 @@ is: {c} 了? / 是|为|变成了|变成|成了|: {v}
 超时时间=timeout 超时=timeout 上限=limit 首都=capital 供应商=provider 编辑器=editor 城市=city
 国家=country 团队=team 部门=department 最喜欢=favorite 最爱=favorite 饮料=drink 食物=food
 电影=film 书=book 歌=song 运动=sport 水果=fruit 号码=number 婚姻状况=marital_status 体育=sport
-网站=website 打开=open 打开的=open 开着=open 开放=open 关闭=closed 关闭的=closed 关着=closed
-已解决=resolved 解决=resolved 解决了=resolved 修复=fixed 修好=fixed 完成=done 启用=enabled
-禁用=disabled 停用=disabled 单身=single 已婚=married 离异=divorced 素食者=vegetarian
-吃素=vegetarian 可用=available 公开=public 私有=private 在线=online 离线=offline 批准=approved
-拒绝=rejected 生病=sick 康复=recovered 蓝色=blue 绿色=green 红色=red 黑色=black 白色=white
-黄色=yellow 生产环境=production 测试环境=staging
+网站=website 单身=single 结婚=married 退休=retired 离职=unemployed 怀孕=pregnant 打开=open
+打开的=open 开着=open 开放=open 关闭=closed 关闭的=closed 关着=closed 已解决=resolved
+解决=resolved 解决了=resolved 修复=fixed 修好=fixed 完成=done 启用=enabled 禁用=disabled
+停用=disabled 单身=single 已婚=married 离异=divorced 素食者=vegetarian 吃素=vegetarian
+可用=available 公开=public 私有=private 在线=online 离线=offline 批准=approved 拒绝=rejected
+生病=sick 康复=recovered 蓝色=blue 绿色=green 红色=red 黑色=black 白色=white 黄色=yellow
+生产环境=production 测试环境=staging
 """,
+    cues=(
+        "我是 我在 我住 我的 我有 我用 我喜 我对 我叫 我今 我最 我们 我会 我每 我养 我开 我现 我家"
+    ),
     values=(
         ("(?:每)?(?:周|星期|礼拜)一", " Monday "),
         ("(?:每)?(?:周|星期|礼拜)二", " Tuesday "),

@@ -6,12 +6,12 @@ FRENCH = Language(
     code="fr",
     stemmer="french",
     common=(
-        "le la les un une des du de est sont suis était et ou ne pas plus maintenant "
-        "désormais au aux en à dans avec sur par pour que qui se son sa ses mon ma mes notre "
-        "nos je tu il elle nous vous ils elles a ai ont avons été habite travaille aussi "
-        "mais comme depuis hier coûte s l d j n c m qu ce cette leur parle joue mange boit "
-        "utilise utilisons appelle réunion être quel quelle où quand comment peut-être selon "
-        "si lieu chez passé même y on très"
+        "deux trois quatre cinq sept huit neuf le la les un une des du de est sont suis "
+        "était et ou ne pas plus maintenant désormais au aux en à dans avec sur par pour que "
+        "qui se son sa ses mon ma mes notre nos je tu il elle nous vous ils elles a ai ont "
+        "avons été habite travaille aussi mais comme depuis hier coûte s l d j n c m qu ce "
+        "cette leur parle joue mange boit utilise utilisons appelle réunion être quel quelle "
+        "où quand comment peut-être selon si lieu chez passé même y on très"
     ),
     articles="le|la|les|l|un|une|des",
     of="de|d|pour",
@@ -79,6 +79,14 @@ FRENCH = Language(
     ),
     joins="et|mais",
     new="nouve(?:au|l|lle|aux|lles)",
+    roles=(
+        "(?:chef|cheffe|directeur|directrice|professeure?|ingénieure?|médecin|avocate?"
+        "|infirmière?|infirmier|traducteur|traductrice|étudiante?|serveur|serveuse|gérante?"
+        "|présidente?|architecte|cuisinier|cuisinière|développeur|développeuse|graphiste"
+        "|journaliste|écrivain|vendeur|vendeuse|chauffeur|assistante?|stagiaire|capitaine"
+        "|entraîneur|ministre|comptable|consultante?|analyste|enseignante?|responsable)(?: "
+        ".*)?"
+    ),
     phrases="""
 moved to: a|ai|avons|ont déménagé|emménagé à|en|au|aux|vers|dans {v} / est|suis|sont
     parti|partie vivre|habiter à|en|au|aux {v} / se|me est|suis installé|installée|installés
@@ -158,7 +166,7 @@ takes place: a|ont lieu le|à|tous_les|chaque|au|aux {v} / a|ont lieu {v} / se
     prévu|prévue|prévus|fixé|fixée|programmé|programmée le|à|pour_le|pour|au {v} / nous nous
     réunissons le|tous_les|chaque {v} / on se voit|retrouve le|tous_les {v}
 start time: commence|débute|démarre à|le|en {v} / commence|débute {v}
-end date: finit|termine|se termine|expire à|le|en {v} / se termine|achève à|le|en {v}
+end date: finit|termine|se_termine|expire à|le|en {v} / se_termine|se_achève à|le|en {v}
 opening time: ouvre|ouvrent à {v}
 closing time: ferme|ferment à {v}
 is written in: est|a été écrit|écrite|développé|développée|réécrit|réécrite|codé|codée en {v}
@@ -166,7 +174,7 @@ is hosted on: est|sont hébergé|hébergée|déployé|déployée sur|chez {v} /
     hébergeons|héberge|déployons {s} sur|chez {v}
 runs on: tourne|tournent|fonctionne sur|sous|avec {v}
 uses: utilise|utilises|utilisons|utilisent|emploie {v} / se sert de {v} / travaillons avec {v}
-is located in: est|sont|suis|se trouve|se situe à|au|en|dans|sur|chez {v} / se trouve|situe
+is located in: est|sont|suis|se_trouve|se_situe à|au|en|dans|sur|chez {v} / se trouve|situe
     à|au|en|dans|sur {v}
 goes to: étudie|étudies à|au {v} / fréquente {v} / va à|au {v}
 eats: mange|manges {v}
@@ -227,5 +235,7 @@ rose=pink marron=brown brun=brown retraité=retired retraitée=retired
         (r"\btous les (?=\w+dis?\b|dimanche)", ""),
         (r"\bpour ?cent\b", "%"),
         (r"^de (?=\d)", ""),
+        (" pour ", " for "),
+        (r"^(\d+) ((?:rue|avenue|boulevard|place|chemin|quai) .*)", r"\2 \1"),
     ),
 )

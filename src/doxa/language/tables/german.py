@@ -6,13 +6,13 @@ GERMAN = Language(
     code="de",
     stemmer="german",
     common=(
-        "der die das den dem des in ein eine einen einem einer ist sind bin war und nicht "
-        "mehr jetzt nun auf für mit von bei nach zu zum zur im am um aus ich wir sie er es "
-        "mein meine meinen unser unsere ihr ihre sein seine hat habe haben wird wurde wurden "
-        "auch kein keine sich dass wenn ab seit heute gestern läuft heißt wohnt arbeitet "
-        "kostet mag findet statt beträgt lautet gegen über unter vom jeden uhr doch schon "
-        "noch wie was wer wo wann ob bitte nutzt nutzen spricht fährt hört liegt steht isst "
-        "trinkt spielt bleibt gibt"
+        "zwei drei vier fünf sechs sieben der die das den dem des in ein eine einen einem "
+        "einer ist sind bin war und nicht mehr jetzt nun auf für mit von bei nach zu zum zur "
+        "im am um aus ich wir sie er es mein meine meinen unser unsere ihr ihre sein seine "
+        "hat habe haben wird wurde wurden auch kein keine sich dass wenn ab seit heute "
+        "gestern läuft heißt wohnt arbeitet kostet mag findet statt beträgt lautet gegen "
+        "über unter vom jeden uhr doch schon noch wie was wer wo wann ob bitte nutzt nutzen "
+        "spricht fährt hört liegt steht isst trinkt spielt bleibt gibt"
     ),
     articles="der|die|das|den|dem|des|ein|eine|einen|einem|einer|eines",
     of="von|vom|des|der|für|fürs",
@@ -82,6 +82,13 @@ GERMAN = Language(
     ),
     joins="und|aber|sondern|sowie",
     new="neue[rsnm]?",
+    roles=(
+        r"\w*(?:leiter|chef|lehrer|ingenieur|arzt|ärzt|manager|direktor|entwickler|berater"
+        "|student|schüler|architekt|anwält|anwalt|koch|bäcker|pfleger|vorstand|sekretär"
+        "|kellner|übersetzer|designer|minister|trainer|autor|professor|geschäftsführer"
+        "|verkäufer|fahrer|händler|forscher|praktikant|azubi|assistent|kapitän"
+        "|präsident)(?:in)?"
+    ),
     phrases="""
 moved to: ist|bin|sind * nach|in|zu|auf {v} gezogen|umgezogen|übergesiedelt|übersiedelt /
     zog|zieht|ziehe|ziehen nach|in {v} um? / hat|habe * wohnsitz nach {v} verlegt / zieht|ziehe
@@ -163,8 +170,9 @@ plays: spielt|spiele|spielen {v}
 drives: fährt|fahre|fahren einen|eine|ein {v}
 gave up: hat|habe|haben {v} aufgegeben|abgeschafft|verkauft|abgemeldet|gekündigt|eingestellt /
     hat|habe mit {v} aufgehört
-takes place: findet|finden immer? {v} statt / trifft|treffen sich|uns am|um|jeden|immer {v} /
-    trifft|treffen sich|uns {v} / ist|sind für|auf {v} geplant|angesetzt|terminiert
+takes place: findet|finden immer? {v} statt / erscheint|erscheinen|tagt|probt {v} /
+    trifft|treffen sich|uns am|um|jeden|immer {v} / trifft|treffen sich|uns {v} / ist|sind
+    für|auf {v} geplant|angesetzt|terminiert
 start time: beginnt|beginnen|startet|starten am|um|im {v} / fängt|fangen am|um|im {v} an / geht
     um|am {v} los
 end date: endet|enden am|um|im|mit {v} / läuft|laufen am|um|bis|bis_zum {v} ab|aus / ist|sind
@@ -178,7 +186,7 @@ uses: nutzt|nutze|nutzen|benutzt|benutze|benutzen|verwendet|verwende|verwenden|g
     setzt|setzen|setze auf {v} / setzt|setzen {v} ein / arbeitet|arbeiten mit {v}
 is located in: liegt|liegen|steht|stehen|befindet|befinden sich? in|im|auf|am|bei|an {v} /
     ist|sind|bin in|im|auf|am|bei|an|beim {v} / hängt|parkt|parken in|im|auf|am {v}
-goes to: besucht|besuche {v} / studiert|studiere an|in {v} / geht|gehe auf|in die|das {v}
+goes to: besucht|besuche {v} / studiert|studiere an|in {v} / geht|gehe auf|in die|das|eine {v}
 eats: isst|esse|essen {v}
 drinks: trinkt|trinke|trinken {v}
 on medication: nimmt|nehme {v}
@@ -230,6 +238,8 @@ rentner=retired pensioniert=retired
     rewritten=(
         (r"\b(ich|es|wie|was|das|er|sie)['’]s\b", r"\1 es"),
         (r"\bums\b", "um das"),
+        (r"\baufs\b", "auf das"),
+        (r"\bins\b", "in das"),
     ),
     values=(
         (r"\b(?:um )?([01]?\d|2[0-4])[:.]([0-5]\d) ?uhr\b", r"\1:\2"),

@@ -6,12 +6,12 @@ SPANISH = Language(
     code="es",
     stemmer="spanish",
     common=(
-        "el la los las un una unos unas es son está están soy era y o no ya ahora de del al "
-        "en con por para que se su sus mi mis nuestro nuestra yo tú él ella nosotros ha he "
-        "han fue vive vivo trabaja trabajo también pero como más menos muy desde hasta hoy "
-        "ayer cuesta tiene tengo usa usamos llama a lo le me nos esta este cuál dónde cuándo "
-        "quién qué cambió pasó reunión habla juega conduce come bebe sobre según si tal vez "
-        "quizás empieza ser estar mudó"
+        "dos tres cuatro cinco seis siete ocho el la los las un una unos unas es son está "
+        "están soy era y o no ya ahora de del al en con por para que se su sus mi mis "
+        "nuestro nuestra yo tú él ella nosotros ha he han fue vive vivo trabaja trabajo "
+        "también pero como más menos muy desde hasta hoy ayer cuesta tiene tengo usa usamos "
+        "llama a lo le me nos esta este cuál dónde cuándo quién qué cambió pasó reunión "
+        "habla juega conduce come bebe sobre según si tal vez quizás empieza ser estar mudó"
     ),
     articles="el|la|los|las|un|una|unos|unas|lo",
     of="de|para",
@@ -69,6 +69,13 @@ SPANISH = Language(
     ),
     joins="y|e|pero|sino",
     new="nuev[oa]s?",
+    roles=(
+        "(?:jef[ea]|directora?|profesora?|ingenier[oa]|médic[oa]|abogad[oa]|enfermer[oa]"
+        "|traductora?|estudiante|camarer[oa]|gerente|president[ea]|arquitect[oa]|cociner[oa]"
+        "|maestr[oa]|programadora?|diseñadora?|periodista|escritora?|vendedora?|conductora?"
+        "|asistente|becari[oa]|capitán|capitana|entrenadora?|ministr[oa]|contable|consultora?"
+        "|analista|desarrolladora?)(?: de .*)?"
+    ),
     phrases="""
 moved to: se|me|nos ha|he|han|hemos mudado|trasladado a {v} / se|me|nos
     mudó|mudé|mudamos|trasladó|trasladé|trasladamos|mudaron a {v} / ha|he|han trasladado su|mi?
@@ -159,9 +166,9 @@ is written in: está|fue|ha sido escrito|escrita|implementado|programado|reescri
     {v}
 is hosted on: está|están alojado|alojada|desplegado|desplegada en {v} / se aloja|despliega en
     {v} / alojamos|desplegamos {s} en {v}
-runs on: corre|funciona|se ejecuta|ejecuta en|sobre|con {v}
+runs on: corre|funciona|se_ejecuta|ejecuta en|sobre|con {v}
 uses: usa|uso|usamos|usan|utiliza|utilizo|utilizamos|utilizan|emplea {v} / trabajamos con {v}
-is located in: está|estoy|están|queda|se encuentra en {v}
+is located in: está|estoy|están|queda|se_encuentra|encuentra en {v}
 goes to: estudia|estudio en {v} / va|voy a la? {v}
 eats: come {v}
 drinks: bebe|bebo|toma {v}
@@ -234,5 +241,6 @@ marrón=brown jubilado=retired jubilada=retired
         (r"\b(?:el|los|la|las) (?=lunes|martes|miércoles|jueves|viernes|sábado|domingo)", ""),
         (r"\bpor ciento\b", "%"),
         (r"^de (?=\d)", ""),
+        (" para ", " for "),
     ),
 )
