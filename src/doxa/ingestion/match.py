@@ -39,8 +39,9 @@ from doxa.language.agreement import (
     agreement,
 )
 from doxa.language.differences import Difference, difference, says_i
+from doxa.language.languages import Language
 from doxa.language.statement import Claim, read_fact
-from doxa.language.table_reader import plain_sentences, read_claims
+from doxa.language.table_reader import language_of, plain_sentences, read_claims
 from doxa.recall import Recaller
 from doxa.store import Node, Store
 
@@ -191,7 +192,8 @@ def score_proposals(
     with store.read() as reader:
         place = SearchedPlace(project, space, chosen)
         nodes, known = find_candidates(reader, recaller, text, claims, place)
-        beliefs = [read_belief(node) for node in nodes]
+        language = language_of(text)
+        beliefs = [read_belief(node, fallback=language) for node in nodes]
         learnt = frozenset(
             claim.predicate for belief in beliefs if belief.revised for claim, _ in belief.held
         )
@@ -300,8 +302,9 @@ class StoredBelief(NamedTuple):
     revised: bool
 
 
-def read_belief(node: Node) -> StoredBelief:
-    """Read the facts of a revision as claims, and its text if it has at most one fact."""
+def read_belief(node: Node, *, fallback: Language | None = None) -> StoredBelief:
+    """Read the facts of a revision as claims, and its text if it has at most one fact. A text that
+    could be of any language is read in `fallback`."""
     props: dict[str, Any] = node.props
     said_by = str(props.get("speaker_name", "") or "")
     time = props.get("time") if isinstance(props.get("time"), int) else None
@@ -316,7 +319,7 @@ def read_belief(node: Node) -> StoredBelief:
         )
         for fact in facts[:_FACTS_READ]
     ]
-    read = read_claims(summary, speaker=said_by, time_ns=time)
+    read = read_claims(summary, speaker=said_by, time_ns=time, fallback=fallback)
     if not facts:
         held = [(claim, None) for claim in read]
         if all(claim.value.type == "none" for claim in read):

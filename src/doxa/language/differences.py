@@ -27,6 +27,7 @@ from doxa.language.stated_values import StatedValue, read_value
 from doxa.language.table_reader import (
     english_value,
     language_of,
+    likely_language,
     plain_clause,
     read_marks,
     table_stem,
@@ -38,6 +39,7 @@ from doxa.language.verbs import find_verb
 _TOKENS_MAX = 60
 _INVERTING = ("de", "es")
 _CHANGED_MAX = 6  # words on each side
+_BETWEEN_MAX = 1  # a common word within a value: "media jornada", "jornada completa"
 _BEFORE_MIN = 2  # words of the subject and the verb before a value
 _AFTER_TYPED_MAX, _AFTER_MAX = 3, 1  # words after a number or time, and after another value
 _CHINESE_FACTOR = 2  # characters for a word
@@ -80,8 +82,8 @@ class Words:
 def difference(new: str, held: str) -> Difference | None:
     """Compare two sentences; None if they differ in more than one value, or are not about the same
     subject."""
-    language = language_of(new)
-    if language is not language_of(held):
+    language = likely_language(new, language_of(held))
+    if language is not likely_language(held, language):
         return None
     code = language.code if language else ""
     one, other = compared_words(new, code), compared_words(held, code)
@@ -99,9 +101,11 @@ def difference(new: str, held: str) -> Difference | None:
             for run in SequenceMatcher(None, other.norms, words.norms, autojunk=False).get_opcodes()
             if run[0] != "equal"
         ]
-        if len(runs) != 1 or runs[0][0] != "replace":
+        if not runs or runs[-1][1] - runs[0][2] > _BETWEEN_MAX:
             continue
-        _, start, end, new_start, new_end = runs[0]
+        start, end, new_start, new_end = runs[0][1], runs[-1][2], runs[0][3], runs[-1][4]
+        if start == end or new_start == new_end or (len(runs) > 1 and code == "zh"):
+            continue
         if start == new_start and end - start <= _limit(code, _CHANGED_MAX):
             return _value_difference(
                 words, other, start=start, end=end, new_end=new_end, code=code, language=language
@@ -141,9 +145,11 @@ def _value_difference(
     after = other.norms[end:]
     if old.category != new.category or not old.words or not new.words:
         return None
-    if start < _limit(code, _BEFORE_MIN) or new_end - start > _limit(code, _CHANGED_MAX):
+    if start < _BEFORE_MIN or new_end - start > _limit(code, _CHANGED_MAX):
         return None
     if len(after) > _limit(code, _AFTER_TYPED_MAX if typed else _AFTER_MAX):
+        return None
+    if one.norms[start] in _verb_norms(code) or other.norms[start] in _verb_norms(code):
         return None
     if after and (_has_verb(after, other.raw[end:], code) or any(map(_has_digit, after))):
         return None
@@ -160,7 +166,9 @@ def _whole_word(
     one: Words, other: Words, start: int, end: int, new_end: int
 ) -> tuple[int, int, int]:
     """Extend a run to whole numbers: 十五 and 二十五 differ in the number."""
-    digits = "0123456789零一二三四五六七八九十百千万两半"
+    digits = "0123456789零一二三四五六七八九十百千万两半日天"
+    if start and other.norms[start - 1] in "周期拜":
+        start -= 1
     while start and other.norms[start - 1] in digits and len(other.norms[start - 1]) == 1:
         start -= 1
     while (
@@ -195,6 +203,14 @@ def _has_verb(norms: Sequence[str], raw: Sequence[str], code: str) -> bool:
     if code == "zh":
         return any(one in ("是", "有", "在") for one in norms)
     return any(word.casefold() in verbs_of(code) for word in raw)
+
+
+@lru_cache(maxsize=8)
+def _verb_norms(code: str) -> frozenset[str]:
+    """Return words that begin a predicate and no value."""
+    if code == "zh":
+        return frozenset("是有在叫住会能把被")
+    return frozenset(_norm(word, code) for word in verbs_of(code)) if code else frozenset()
 
 
 def _of_words(code: str) -> frozenset[str]:

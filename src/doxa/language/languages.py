@@ -24,6 +24,7 @@ class Language:
     rewritten   contractions, and how they are spelled out
     articles, of    articles; prepositions that mean "of"
     me, we, my, our, others     pronouns; `others` refer to somebody named before
+    contrast    a word between a denied value and the one that holds
     cues        index terms of sentences that speak of their speaker
     own, ours   verbs in the first person, where the pronoun may be omitted
     change, besides, times      words that report a change, an addition, and when something happened
@@ -61,6 +62,7 @@ class Language:
     joins: str
     new: str
     roles: str
+    contrast: str
     phrases: str
     words: str
     own: str = ""

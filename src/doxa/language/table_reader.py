@@ -90,6 +90,8 @@ class _Tables:
     known: re.Pattern[str]
     new: re.Pattern[str]
     roles: re.Pattern[str]
+    contrast: re.Pattern[str]
+    copula: re.Pattern[str]
     phrases: re.Pattern[str]
     english: frozenset[str]
     verbs: frozenset[str]
@@ -125,6 +127,16 @@ def language_of(text: str) -> Language | None:
     return best
 
 
+def likely_language(text: str, fallback: Language | None) -> Language | None:
+    """Return the language of a text, or `fallback` if it could be of any."""
+    return language_of(text) or (None if _seems_english(text) else fallback)
+
+
+def _seems_english(text: str) -> bool:
+    words = {word.casefold() for word in _WORD.findall(text[:STATEMENT_CHARS_READ])[:200]}
+    return bool(words & _ENGLISH - _ALSO_ENGLISH)
+
+
 @lru_cache(maxsize=1)
 def _common_words() -> tuple[tuple[Language, frozenset[str], frozenset[str]], ...]:
     """Return the languages with their commonest words, and the other words of their tables that
@@ -139,9 +151,18 @@ def _common_words() -> tuple[tuple[Language, frozenset[str], frozenset[str]], ..
     return tuple(found)
 
 
-def read_claims(text: str, *, speaker: str = "", time_ns: int | None = None) -> tuple[Claim, ...]:
-    """Return the claims of a text in any of the languages, English included."""
+def read_claims(
+    text: str,
+    *,
+    speaker: str = "",
+    time_ns: int | None = None,
+    fallback: Language | None = None,
+) -> tuple[Claim, ...]:
+    """Return the claims of a text in any of the languages, English included. A text that could be
+    of any language is read in `fallback`."""
     language = language_of(text)
+    if language is None and fallback is not None and not _seems_english(text):
+        language = fallback
     if language is None:
         return read_statement(text, speaker=speaker, time_ns=time_ns)
     day = None if time_ns is None else time_ns // 86_400_000_000_000 * 86_400_000_000_000
@@ -290,6 +311,10 @@ def _fit(clause: str, tables: _Tables) -> _Clause | None:
     text, old = clause.strip(" ,.:"), ""
     if not text or len(text) > _CLAUSE_CHARS_READ:
         return None
+    contrast = tables.contrast.fullmatch(text)
+    if contrast:
+        text, old = f"{contrast['before']} {contrast['new']}", contrast["old"]
+        text = read_marks(text, tables)[0]
     for pattern in tables.instead:
         match = pattern.search(text)
         if match and match.start():
@@ -309,12 +334,14 @@ def _fit(clause: str, tables: _Tables) -> _Clause | None:
             continue
         for pattern in template.patterns:
             match = pattern.fullmatch(ending)
-            if match is None or (implied and _INVERTED in pattern.pattern):
+            if match is None or (implied and _inverted(tables.language) in pattern.pattern):
                 continue
             parts = {
                 name: (part or "").replace(_TIE, " ") for name, part in match.groupdict().items()
             }
             subject = parts.get("s", "").strip(" ,")
+            if template.phrase != "is" and tables.copula.search(parts.get("v", "")):
+                continue  # the value of another clause
             if not subject and template.first:
                 subject = implied
             return _Clause(
@@ -357,6 +384,8 @@ def _claim(clause: _Clause, tables: _Tables, *, speaker: str, day_ns: int | None
     if clause.phrase in _INVERSE:
         value = _english_subject(clause.value, tables)
     unnamed, phrase = not subject, clause.phrase
+    if phrase == "joined" and re.match(r"(?:the|our|we)\b", subject):
+        phrase = "switched to"  # a team does not change its employer
     if phrase == _PLACED and read_value(value, day_ns).type not in ("text", "none"):
         phrase = "is"  # "ist am Dienstag"
     if phrase == "is" and tables.roles.fullmatch(clause.value):
@@ -575,6 +604,11 @@ def tables_of(code: str) -> _Tables:
         values=tuple((re.compile(p, re.IGNORECASE), to) for p, to in language.values),
         ends=_marked(language.ends, language),
         roles=re.compile(language.roles, re.IGNORECASE),
+        contrast=_contrast(language),
+        copula=re.compile(
+            rf"\b(?:{_COPULAS[language.code]})\b" if language.spaced else _COPULAS[language.code],
+            re.IGNORECASE,
+        ),
         new=re.compile(
             rf"\b(?:{language.new})\s+(?=\w)"
             if language.spaced
@@ -586,6 +620,22 @@ def tables_of(code: str) -> _Tables:
             rf"\b(?:{'|'.join(word for word in words if ' ' in word) or '(?!)'})\b", re.IGNORECASE
         ),
         english=frozenset(word for one in words.values() for word in one.split()),
+    )
+
+
+_COPULAS = {"de": "ist|sind", "es": "es|son|está", "fr": "est|sont", "zh": "是"}
+
+
+def _contrast(language: Language) -> re.Pattern[str]:
+    """Return the pattern of "not OLD but NEW"."""
+    space = r"\s+" if language.spaced else r"\s*"
+    no = rf"(?:{language.ends}|{language.nots})"
+    if language.spaced:
+        no = rf"\b{no}(?!\w)(?:\s+(?:mehr|más|plus))?"
+    return re.compile(
+        rf"(?P<before>.+?){space}?{no}{space}(?P<old>[^,]+?),?{space}(?:{language.contrast})"
+        rf"{space}(?P<new>.+)",
+        re.IGNORECASE,
     )
 
 
@@ -634,12 +684,17 @@ def _template(phrase: str, text: str, language: Language) -> _Template:
     else:
         patterns = [subject + body, body]
         if language.spaced and not tokens[0].startswith("{"):
-            patterns.insert(1, pieces[0] + _INVERTED + "".join(pieces[1:]))
+            patterns.insert(1, pieces[0] + _inverted(language) + "".join(pieces[1:]))
     return _Template(
         phrase,
         _first_words(tokens),
         tuple(re.compile(one, re.IGNORECASE) for one in patterns),
     )
+
+
+@lru_cache(maxsize=8)
+def _inverted(language: Language) -> str:
+    return _INVERTED.replace("ARTICLES", f"{language.articles}|{language.my}|{language.our}")
 
 
 def _first_words(tokens: list[str]) -> frozenset[str]:
@@ -658,13 +713,14 @@ def _first_words(tokens: list[str]) -> frozenset[str]:
 # a subject after the verb, which begins with no preposition
 _INVERTED = (
     r"(?P<s>(?!(?:von|vom|zu|zum|zur|auf|in|im|bei|mit|nach|de|en|con|por|para|à|au|chez|dans)\b)"
-    r"(?:\S+\s+){1,5}?)"
+    r"(?:(?:ARTICLES)\s+)?\S+\s+(?:\S+\s+){0,4}?)"
 )
 _VALUE_PATTERNS = {
     "{t}": "(?:早上|上午|下午|晚上|中午|凌晨|周|星期|礼拜|每|[\\d一二三四五六七八九十两])[^,]*?",
     "{c}": (
         "单身|结婚|退休|怀孕|打开|关闭|解决|修复|修好|完成|启用|禁用|停用|开放|离异|生病|康复|批准"
     ),
+    "{p}": "[^是,]+?",
     "{n}": "[\\d一二三四五六七八九十两]+",
 }  # values that only their form sets apart from the subject
 

@@ -87,6 +87,7 @@ FRENCH = Language(
         "|entraîneur|ministre|comptable|consultante?|analyste|enseignante?|responsable)(?: "
         ".*)?"
     ),
+    contrast="mais",
     phrases="""
 moved to: a|ai|avons|ont déménagé|emménagé à|en|au|aux|vers|dans {v} / est|suis|sont
     parti|partie vivre|habiter à|en|au|aux {v} / se|me est|suis installé|installée|installés
@@ -130,8 +131,9 @@ switched to: a|avons|ai|ont|est|sommes|suis|sont migré|passé|passée|passés|b
     à|vers|sur {v} / a|avons|ai|ont|est|sommes|suis|sont migré|passé|passée|passés|basculé
     à|vers|sur|au|aux {v} / passe|passons|passent de {old} à {v} / passe|passons|passent à|sur
     {v} / a|avons|ai|ont adopté {v}
-replaced: avons|ont|a|ai remplacé {old} par {v} / {old} a été remplacé|remplacée par {v} / {v} a
-    remplacé {old} / {v} remplace {old}
+replaced: {old} a été remplacé|remplacée par {v} comme|en_tant_que {s} / avons|ont|a|ai remplacé
+    {old} par {v} / {old} a été remplacé|remplacée par {v} / {v} a remplacé {old} / {v} remplace
+    {old}
 changed to: a|ont été changé|changée|déplacé|déplacée|reporté|reportée|repoussé|repoussée|avancé
     |avancée|augmenté|augmentée|réduit|réduite|porté|portée|fixé|fixée|prolongé
     |prolongée|décalé|décalée|relevé|relevée|baissé|baissée|modifié|modifiée
@@ -139,7 +141,7 @@ changed to: a|ont été changé|changée|déplacé|déplacée|reporté|reportée
     changé|changée|déplacé|déplacée|reporté|reportée|repoussé|repoussée|avancé
     |avancée|augmenté|augmentée|réduit|réduite|porté|portée|fixé|fixée|prolongé
     |prolongée|décalé|décalée|relevé|relevée|baissé|baissée|modifié|modifiée
-    |transféré|transférée à|au|en|vers|sur|dans|pour|jusqu'à {v} / est|sont
+    |transféré|transférée à|au|en|vers|sur|dans|pour|jusqu'à|jusqu'au {v} / est|sont
     changé|changée|déplacé|déplacée|reporté|reportée|repoussé|repoussée|avancé
     |avancée|passé|passée|passés|passées|décalé|décalée|fixé|fixée de {old} à|au|en|vers {v} /
     est|sont changé|changée|déplacé|déplacée|reporté|reportée|repoussé|repoussée|avancé
@@ -176,6 +178,7 @@ runs on: tourne|tournent|fonctionne sur|sous|avec {v}
 uses: utilise|utilises|utilisons|utilisent|emploie {v} / se sert de {v} / travaillons avec {v}
 is located in: est|sont|suis|se_trouve|se_situe à|au|en|dans|sur|chez {v} / se trouve|situe
     à|au|en|dans|sur {v}
+studies: étudie|étudies {v}
 goes to: étudie|étudies à|au {v} / fréquente {v} / va à|au {v}
 eats: mange|manges {v}
 drinks: boit|bois {v}
@@ -220,6 +223,8 @@ rouge=red bleu=blue bleue=blue vert=green verte=green jaune=yellow noir=black no
 blanc=white blanche=white gris=gray grise=gray orange=orange violet=violet violette=violet
 rose=pink marron=brown brun=brown retraité=retired retraitée=retired
 """,
+    own="je|j",
+    ours="nous|on",
     rewritten=(
         (r"\b(j|l|d|n|s|m|t|c|qu)['’] ?", r"\1 "),
         (r"\bs (?=(?:est|appelle|installe|appellent)\b)", "se "),

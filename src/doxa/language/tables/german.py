@@ -89,6 +89,7 @@ GERMAN = Language(
         "|verkäufer|fahrer|händler|forscher|praktikant|azubi|assistent|kapitän"
         "|präsident)(?:in)?"
     ),
+    contrast="sondern",
     phrases="""
 moved to: ist|bin|sind * nach|in|zu|auf {v} gezogen|umgezogen|übergesiedelt|übersiedelt /
     zog|zieht|ziehe|ziehen nach|in {v} um? / hat|habe * wohnsitz nach {v} verlegt / zieht|ziehe
@@ -135,9 +136,10 @@ switched to: ist|sind|bin|hat|haben|wurde|wurden * von {old} auf|zu|nach {v}
     umgestiegen|gewechselt|umgestellt|migriert|umgezogen|aktualisiert|gewechselt /
     steigt|steigen|steige auf {v} um / wechselt|wechseln|wechselte von {old} auf|zu {v} /
     wechselt|wechseln|wechselte auf|zu {v} / ist|sind|bin auf|zu {v} übergegangen
-replaced: wir|sie haben {old} durch {v} ersetzt / haben {old} in|bei {s} durch {v} ersetzt /
-    {old} wurde durch {v} ersetzt / {old} wurde in|bei {s} durch {v} ersetzt / {v} ersetzt {old}
-    / {v} hat {old} ersetzt|abgelöst / {v} löst {old} ab
+replaced: {old} wurde als {s} von|durch {v} abgelöst|ersetzt / wir|sie haben {old} durch {v}
+    ersetzt / haben {old} in|bei {s} durch {v} ersetzt / {old} wurde durch {v} ersetzt / {old}
+    wurde in|bei {s} durch {v} ersetzt / {v} ersetzt {old} / {v} hat {old} ersetzt|abgelöst /
+    {v} löst {old} ab
 changed to: wurde|wurden|wird|ist|sind|hat|haben * von {old} auf|zu|in|nach {v}
     verschoben|verlegt|geändert|erhöht|gesenkt|reduziert|verlängert|verkürzt
     |vorverlegt|vorgezogen|vertagt|gestiegen|gefallen|gesunken|gesetzt|angehoben
@@ -175,8 +177,8 @@ takes place: findet|finden immer? {v} statt / erscheint|erscheinen|tagt|probt {v
     für|auf {v} geplant|angesetzt|terminiert
 start time: beginnt|beginnen|startet|starten am|um|im {v} / fängt|fangen am|um|im {v} an / geht
     um|am {v} los
-end date: endet|enden am|um|im|mit {v} / läuft|laufen am|um|bis|bis_zum {v} ab|aus / ist|sind
-    bis|bis_zum {v} gültig
+end date: endet|enden am|um|im|mit {v} / läuft|laufen am|um|bis|bis_zum {v} ab|aus /
+    läuft|laufen bis|bis_zum {v} / ist|sind bis|bis_zum {v} gültig
 opening time: öffnet|öffnen um|ab {v} / macht um|ab {v} auf
 closing time: schließt|schließen|schliesst um {v} / macht um {v} zu
 is written in: ist|sind|wurde|wird in {v} geschrieben|implementiert|programmiert|umgeschrieben
@@ -186,12 +188,14 @@ uses: nutzt|nutze|nutzen|benutzt|benutze|benutzen|verwendet|verwende|verwenden|g
     setzt|setzen|setze auf {v} / setzt|setzen {v} ein / arbeitet|arbeiten mit {v}
 is located in: liegt|liegen|steht|stehen|befindet|befinden sich? in|im|auf|am|bei|an {v} /
     ist|sind|bin in|im|auf|am|bei|an|beim {v} / hängt|parkt|parken in|im|auf|am {v}
-goes to: besucht|besuche {v} / studiert|studiere an|in {v} / geht|gehe auf|in die|das|eine {v}
+studies: studiert|studiere {v}
+goes to: studiert|studiere an {v} / besucht|besuche {v} / studiert|studiere an|in {v} /
+    geht|gehe auf|in die|das|eine {v}
 eats: isst|esse|essen {v}
 drinks: trinkt|trinke|trinken {v}
 on medication: nimmt|nehme {v}
 has: hat|habe|haben|besitzt|besitze {v}
-is: ist|sind|bin|lautet|lauten|beträgt|betragen|bleibt|wurde {v}
+is: liegt|liegen bei {v} / ist|sind|bin|lautet|lauten|beträgt|betragen|bleibt|wurde {v}
 """,
     words="""
 telefonnummer=phone_number handynummer=phone_number nummer=number email=email mailadresse=email

@@ -76,6 +76,7 @@ SPANISH = Language(
         "|asistente|becari[oa]|capitán|capitana|entrenadora?|ministr[oa]|contable|consultora?"
         "|analista|desarrolladora?)(?: de .*)?"
     ),
+    contrast="sino",
     phrases="""
 moved to: se|me|nos ha|he|han|hemos mudado|trasladado a {v} / se|me|nos
     mudó|mudé|mudamos|trasladó|trasladé|trasladamos|mudaron a {v} / ha|he|han trasladado su|mi?
@@ -117,14 +118,17 @@ reports to: reporta|reporto a {v} / depende|responde de|ante {v}
 is led by: es|está dirigido|dirigida|liderado|liderada por {v} / lo dirige|lidera {v}
 leads: dirige|dirijo|lidera|encabeza {v}
 switched to: se|nos? ha|hemos|he|han cambiado|migrado|pasado de {old} a {v} / se|nos?
-    cambió|cambiamos|cambié|migramos|migró|pasamos|pasó|pasé de {old} a {v} / ha|hemos|he|han
-    migrado|pasado|actualizado a {v} / nos? cambiamos|cambié|migramos|migró|pasamos|actualizamos
-    a {v} / se|nos ha|hemos pasado a {v} / se|nos pasó|pasamos a {v}
-replaced: hemos|han reemplazado|sustituido {old} por {v} / reemplazamos|sustituimos|cambiamos
-    {old} por {v} / {v} reemplazó|sustituyó|reemplaza|sustituye a {old} / {v} ha
+    cambió|cambiamos|cambié|migramos|migró|pasamos|pasó|pasé de {old} a {v} / se|nos?
+    ha|hemos|he|han migrado|pasado|actualizado a {v} / nos?
+    cambiamos|cambié|migramos|migró|pasamos|actualizamos a {v} / se|nos ha|hemos pasado a {v} /
+    se|nos pasó|pasamos a {v}
+replaced: {old} ha_sido|fue reemplazado|sustituido|reemplazada|sustituida por {v} como {s} /
+    hemos|han reemplazado|sustituido {old} por {v} / reemplazamos|sustituimos|cambiamos {old}
+    por {v} / {v} reemplazó|sustituyó|reemplaza|sustituye a {old} / {v} ha
     reemplazado|sustituido a {old} / {old} fue reemplazado|sustituido|reemplazada|sustituida por
     {v}
-changed to: se ha|han
+changed to: se ha|han prorrogado|extendido|prolongado|renovado a|para|hasta {v} / se
+    retrasa|adelanta|aplaza a|hasta {v} / se ha|han
     cambiado|movido|pasado|trasladado|aplazado|retrasado|adelantado|pospuesto|subido
     |bajado|ampliado|reducido|aumentado|fijado de {old} a|para|hasta {v} / se ha|han
     cambiado|movido|pasado|trasladado|aplazado|retrasado|adelantado|pospuesto|subido
@@ -169,6 +173,7 @@ is hosted on: está|están alojado|alojada|desplegado|desplegada en {v} / se alo
 runs on: corre|funciona|se_ejecuta|ejecuta en|sobre|con {v}
 uses: usa|uso|usamos|usan|utiliza|utilizo|utilizamos|utilizan|emplea {v} / trabajamos con {v}
 is located in: está|estoy|están|queda|se_encuentra|encuentra en {v}
+studies: estudia|estudio {v}
 goes to: estudia|estudio en {v} / va|voy a la? {v}
 eats: come {v}
 drinks: bebe|bebo|toma {v}
