@@ -10,6 +10,8 @@ from typing import Any
 
 import pytest
 
+from bench.updates import play
+from bench.updates_cases import CASES, load
 from doxa.app import Memory
 from doxa.base.clock import FakeClock, parse_time
 from doxa.base.errors import InputError, LimitError
@@ -279,6 +281,51 @@ def test_matching_is_deterministic_and_notes_no_access(memory: Memory) -> None:
     first = asked(memory, "Server 7 runs Debian 12 now.")
     assert first == asked(memory, "Server 7 runs Debian 12 now.")
     assert memory.store.accesses.size == 0
+
+
+def test_the_cases_of_other_languages_are_matched() -> None:
+    played = play(load(CASES.with_name("plain_language_languages.txt")))
+    for code in ("de", "es", "fr", "zh"):
+        chosen = [one for one in played if one.case.category.startswith(code)]
+        due = sum(len(one.case.retired) for one in chosen)
+        right = sum(len(one.case.retired & one.retired) for one in chosen)
+        assert len(chosen) >= 80
+        assert not [one.case.name for one in chosen if one.retired - one.case.retired]
+        assert right >= 0.8 * due
+
+
+@pytest.mark.parametrize(
+    ("held", "said"),
+    [
+        ("Ana wohnt in Berlin.", "Ana arbeitet bei Acme. Ihre Schwester wohnt jetzt in Rom. " * 9),
+        ("Ana vive en Madrid.", "Luis vive ahora en Roma. Eva trabaja en Zara. " * 9),
+        ("安娜住在北京。", "安妮现在住在罗马。小王加入了腾讯。" * 9),
+    ],
+)
+def test_a_long_text_about_others_retires_nothing(memory: Memory, held: str, said: str) -> None:
+    memory.remember(held)
+    found = asked(memory, said)
+    assert not [one for one in found.proposals if one.score >= REVISE_AT]
+
+
+MIXED = (
+    "Ana wohnt in 北京 et travaille chez Acme, ya no en Madrid. " * 300,
+    "von der zu der nach " * 1_000,
+    "的是在了不" * 4_000,
+    "„" * 10_000 + "“" * 10_000,
+    "no no no no y y y de de la la " * 700,
+    "n'" * 10_000,
+)
+
+
+@pytest.mark.parametrize("text", MIXED)
+def test_long_mixed_texts_end_and_retire_nothing(memory: Memory, text: str) -> None:
+    memory.remember("Ana wohnt in Berlin.")
+    memory.remember("安娜住在北京。")
+    assert len(text) >= 17_000
+    assert asked(memory, text).verdict in ("create", "same", "nothing")
+    small = calls_of(lambda: asked(memory, text[:500]))
+    assert calls_of(lambda: asked(memory, text)) < 40 * small + 50_000
 
 
 @pytest.mark.parametrize("text", HOSTILE)

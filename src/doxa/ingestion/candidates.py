@@ -25,6 +25,7 @@ from doxa.base.words import is_character, terms
 from doxa.belief import EXCHANGE_KIND
 from doxa.belief.graph import current_of
 from doxa.belief.kref import name_problem, slug
+from doxa.language.differences import compared_words
 from doxa.language.predicates import cue_words
 from doxa.language.statement import Claim
 from doxa.language.subjects import split_joined
@@ -140,8 +141,10 @@ def _asked_words(text: str, claims: Sequence[Claim]) -> dict[str, float]:
         cues += cue_words(claim.predicate)
     found = dict.fromkeys(terms(" ".join(cues)), _CUE_SHARE)
     language = language_of(text)
-    if language is not None and any(not terms(claim.subject) for claim in claims):
-        asked.append(language.cues)
+    if language is not None:
+        asked += [language.cues] if any(not terms(claim.subject) for claim in claims) else []
+        if not language.spaced:  # a word within the sentence changes the bigrams around it
+            asked.append("".join(compared_words(asked[0], language.code).raw))
     found |= dict.fromkeys(terms("\n".join(asked)), 1.0)
     ranked = sorted(found, key=lambda term: -found[term])[:MATCH_TERMS_MAX]
     return {term: found[term] for term in ranked if not is_character(term)} or {

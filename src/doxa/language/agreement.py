@@ -213,6 +213,21 @@ def _subjects(
     }
 
 
+# Predicates of one family that hold together: a concert starts at eight and ends at eleven.
+_APART = frozenset(
+    frozenset(pair.split(" / "))
+    for pair in (
+        "starts / ends",
+        "starts / leaves",
+        "starts / arrives",
+        "when / ends",
+        "ends / leaves",
+        "home / seat",
+        "stored / seat",
+    )
+)
+
+
 def _predicates(
     new: Claim, held: Claim, *, same_category: bool
 ) -> Literal["same", "near", "other"]:
@@ -222,7 +237,7 @@ def _predicates(
     if new.predicate == ANY or (one is not None and one.family == ANY):
         return "near"
     if one is not None and other is not None and one.family and one.family == other.family:
-        return "near"
+        return "other" if frozenset((one.name, other.name)) in _APART else "near"
     if "is" in (new.predicate, held.predicate) and {"kind", "name", "age"} & {
         new.predicate,
         held.predicate,

@@ -116,7 +116,13 @@ def language_of(text: str) -> Language | None:
             return None
         return CHINESE if 4 * cjk >= sum(map(str.isalpha, plain)) else None
     words = [word.casefold() for word in _WORD.findall(plain)[:200]]
-    best, most = None, max(_EVIDENCE_MIN, sum(word in _ENGLISH for word in words))
+    best, most = (
+        None,
+        max(
+            _EVIDENCE_MIN,
+            sum(1.0 if word in _ENGLISH else 0.5 * (word in _ALSO_ENGLISH) for word in words),
+        ),
+    )
     for language, common, vocabulary in _common_words():
         count = sum(
             1.0 if word in common and word not in _ALSO_ENGLISH else 0.5 * (word in vocabulary)
@@ -344,6 +350,7 @@ def _fit(clause: str, tables: _Tables) -> _Clause | None:
                 continue  # the value of another clause
             if not subject and template.first:
                 subject = implied
+            subject = subject or parts.get("old", "")
             return _Clause(
                 template.phrase,
                 subject,
@@ -391,7 +398,7 @@ def _claim(clause: _Clause, tables: _Tables, *, speaker: str, day_ns: int | None
     if phrase == "is" and tables.roles.fullmatch(clause.value):
         phrase, value = ("became", value) if clause.marks.change else (phrase, f"a {value}")
     read = read_fact(subject or "it", phrase, value, speaker=speaker, time_ns=day_ns)
-    if renewed and not (read.settled or _OWNED.search(subject)):
+    if renewed and not (_OWNED.search(subject) or (phrase == "is" and read.settled)):
         # "the new printer" may be another one
         renewed, subject = 0, _english_subject(clause.subject, tables)
         read = read_fact(subject, phrase, value, speaker=speaker, time_ns=day_ns)

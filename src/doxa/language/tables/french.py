@@ -131,9 +131,9 @@ switched to: a|avons|ai|ont|est|sommes|suis|sont migré|passé|passée|passés|b
     à|vers|sur {v} / a|avons|ai|ont|est|sommes|suis|sont migré|passé|passée|passés|basculé
     à|vers|sur|au|aux {v} / passe|passons|passent de {old} à {v} / passe|passons|passent à|sur
     {v} / a|avons|ai|ont adopté {v}
-replaced: {old} a été remplacé|remplacée par {v} comme|en_tant_que {s} / avons|ont|a|ai remplacé
-    {old} par {v} / {old} a été remplacé|remplacée par {v} / {v} a remplacé {old} / {v} remplace
-    {old}
+switched to: {old} a été remplacé|remplacée par {v} comme|en_tant_que {s} / avons|ont|a|ai
+    remplacé {old} par {v} / {old} a été remplacé|remplacée par {v} / {v} a remplacé {old} / {v}
+    remplace {old}
 changed to: a|ont été changé|changée|déplacé|déplacée|reporté|reportée|repoussé|repoussée|avancé
     |avancée|augmenté|augmentée|réduit|réduite|porté|portée|fixé|fixée|prolongé
     |prolongée|décalé|décalée|relevé|relevée|baissé|baissée|modifié|modifiée

@@ -136,7 +136,7 @@ switched to: ist|sind|bin|hat|haben|wurde|wurden * von {old} auf|zu|nach {v}
     umgestiegen|gewechselt|umgestellt|migriert|umgezogen|aktualisiert|gewechselt /
     steigt|steigen|steige auf {v} um / wechselt|wechseln|wechselte von {old} auf|zu {v} /
     wechselt|wechseln|wechselte auf|zu {v} / ist|sind|bin auf|zu {v} übergegangen
-replaced: {old} wurde als {s} von|durch {v} abgelöst|ersetzt / wir|sie haben {old} durch {v}
+switched to: {old} wurde als {s} von|durch {v} abgelöst|ersetzt / wir|sie haben {old} durch {v}
     ersetzt / haben {old} in|bei {s} durch {v} ersetzt / {old} wurde durch {v} ersetzt / {old}
     wurde in|bei {s} durch {v} ersetzt / {v} ersetzt {old} / {v} hat {old} ersetzt|abgelöst /
     {v} löst {old} ab

@@ -122,7 +122,7 @@ switched to: se|nos? ha|hemos|he|han cambiado|migrado|pasado de {old} a {v} / se
     ha|hemos|he|han migrado|pasado|actualizado a {v} / nos?
     cambiamos|cambié|migramos|migró|pasamos|actualizamos a {v} / se|nos ha|hemos pasado a {v} /
     se|nos pasó|pasamos a {v}
-replaced: {old} ha_sido|fue reemplazado|sustituido|reemplazada|sustituida por {v} como {s} /
+switched to: {old} ha_sido|fue reemplazado|sustituido|reemplazada|sustituida por {v} como {s} /
     hemos|han reemplazado|sustituido {old} por {v} / reemplazamos|sustituimos|cambiamos {old}
     por {v} / {v} reemplazó|sustituyó|reemplaza|sustituye a {old} / {v} ha
     reemplazado|sustituido a {old} / {old} fue reemplazado|sustituido|reemplazada|sustituida por
