@@ -29,7 +29,7 @@ from doxa.language.differences import compared_words
 from doxa.language.predicates import cue_words
 from doxa.language.statement import Claim
 from doxa.language.subjects import split_joined
-from doxa.language.table_reader import language_of
+from doxa.language.tables.reader import language_of
 from doxa.recall import Ask, Recaller
 from doxa.store import Node, Reader, attributes_of
 

@@ -41,7 +41,7 @@ from doxa.language.agreement import (
 from doxa.language.differences import Difference, difference, says_i
 from doxa.language.languages import Language
 from doxa.language.statement import Claim, read_fact
-from doxa.language.table_reader import language_of, plain_sentences, read_claims
+from doxa.language.tables.reader import language_of, plain_sentences, read_claims
 from doxa.recall import Recaller
 from doxa.store import Node, Store
 

@@ -24,7 +24,7 @@ from doxa.base.words import stem
 from doxa.language.languages import Language
 from doxa.language.sentences import says_besides, without_times
 from doxa.language.stated_values import StatedValue, read_value
-from doxa.language.table_reader import (
+from doxa.language.tables.reader import (
     english_value,
     language_of,
     likely_language,

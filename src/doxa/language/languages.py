@@ -1,7 +1,7 @@
 """The form of the tables in `tables`: for German, Spanish, French and Chinese, the words that say
 how a sentence is meant, and a phrase book into the English predicates of `predicates`.
 
-The tables are data; `table_reader` interprets them, in the same way for each language. Lists are
+The tables are data; `tables.reader` interprets them, in the same way for each language. Lists are
 regular expressions in lower case, alternatives separated by bars. A line of `phrases` gives an
 English predicate phrase and, separated by slashes, the templates that express it; an indented line
 continues the line above. In a template, `{s}`, `{v}` and `{old}` are the subject, the value and the

@@ -9,7 +9,7 @@ from doxa.base.clock import parse_time
 from doxa.language.differences import difference
 from doxa.language.predicates import BY_NAME
 from doxa.language.statement import read_fact, read_statement
-from doxa.language.table_reader import (
+from doxa.language.tables.reader import (
     LANGUAGES,
     language_of,
     plain_sentences,
