@@ -74,7 +74,7 @@ _EXPECTED = {
     "unknown_predicate": -3.5,
     "misspelt": -3.0,
     "by_words": -0.5,
-    "unsure_words": -2.5,
+    "unsure_words": -3.2,
 }
 
 

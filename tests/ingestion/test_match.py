@@ -139,6 +139,11 @@ def test_the_right_belief_is_proposed_with_what_the_text_states(memory: Memory) 
         ("The port is 8080.", "Should the port be 9090?", "nothing"),
         ("The port is 8080.", "Bo said the port is 9090.", "nothing"),
         ("The printer jams on Mondays.", "The printer jams on Tuesdays.", "conflict"),
+        ("The choir rehearses in the chapel.", "The choir now rehearses in the hall.", "revise"),
+        ("Bus 12 stops at Mill Lane.", "Bus 14 stops at Kiln Street now.", "create"),
+        ("Ada baked bread.", "Ada baked a cake now.", "conflict"),
+        ("The concert starts at 20:00.", "The concert now ends at 23:00.", "create"),
+        ("The lamp flickers.", "The lamp no longer flickers.", "revise"),
         ("Northwind is based in Rotterdam.", "Northwnid is based in Antwerp.", "conflict"),
         ("Marta lives in Rome.", "Marta lives in Rome, doesn't she?", "nothing"),
         ("The port is 8080 and the host is kestrel.", "The port is 9090.", "conflict"),
@@ -150,6 +155,15 @@ def test_the_right_belief_is_proposed_with_what_the_text_states(memory: Memory) 
 def test_verdicts(memory: Memory, held: str, said: str, verdict: str) -> None:
     memory.remember(held)
     assert asked(memory, said).verdict == verdict
+
+
+def test_a_verb_whose_values_replaced_each_other_has_one(memory: Memory) -> None:
+    memory.remember("The lift stops at floor five.", name="lift")
+    memory.remember("The crane parks in Kiel.", name="crane")
+    said = "The crane parks in Ulm."
+    assert asked(memory, said).verdict == "conflict"
+    memory.revise("kref://default/crane.fact", "The crane parks in Bonn.")
+    assert asked(memory, said).verdict == "revise"
 
 
 def test_near_identical_keys_never_merge(memory: Memory) -> None:

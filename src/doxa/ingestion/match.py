@@ -75,7 +75,7 @@ WEIGHTS: dict[str, float] = {
     "unknown_predicate": -3.5,
     "misspelt": -3.0,
     "by_words": -0.5,
-    "unsure_words": -2.5,
+    "unsure_words": -3.2,
 }
 REVISE_AT = 0.8
 CONFLICT_AT = 0.2
@@ -373,7 +373,7 @@ def _score_belief(
                     belief.node, new, claim, fact=fact, number=number, judged=(verdict, score)
                 )
             )
-    if not decided and not any(one.proposal.score >= CONFLICT_AT for one in found):
+    if not decided and not any(one.proposal.score >= REVISE_AT for one in found):
         found += _by_words(belief, said, same_speaker=same_speaker, shared=shared, learnt=learnt)
     return found
 
@@ -396,6 +396,7 @@ def _by_words(
     if len(belief.facts) > 1 or not held:
         return []
     single = any(claim.predicate in learnt for claim, _ in belief.held)
+    past = any(claim.past for claim in said.claims)  # an event, after which others may follow
     found = []
     for number, sentence in enumerate(said.sentences, len(said.claims)):
         for other in held:
@@ -416,7 +417,7 @@ def _by_words(
             elif not differing.new:
                 relation = "restates"
             else:
-                sure = differing.change or differing.measured or single
+                sure = (differing.change or differing.measured or single) and not past
                 values["unsure_words"] = float(not sure)
             features = tuple(values.get(name, 0.0) for name in FEATURES)
             found.append(_proposed(belief, differing, number, relation, features))

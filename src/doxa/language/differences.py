@@ -39,6 +39,8 @@ from doxa.language.verbs import find_verb
 _TOKENS_MAX = 60
 _INVERTING = ("de", "es")
 _CHANGED_MAX = 6  # words on each side
+_ADJECTIVES_AFTER = ("es", "fr")
+_NOUN_CHARS_MIN = 5  # a shorter word between two differences is a preposition
 _BETWEEN_MAX = 1  # a common word within a value: "media jornada", "jornada completa"
 _BEFORE_MIN = 2  # words of the subject and the verb before a value
 _AFTER_TYPED_MAX, _AFTER_MAX = 3, 1  # words after a number or time, and after another value
@@ -101,10 +103,13 @@ def difference(new: str, held: str) -> Difference | None:
             for run in SequenceMatcher(None, other.norms, words.norms, autojunk=False).get_opcodes()
             if run[0] != "equal"
         ]
-        if not runs or runs[-1][1] - runs[0][2] > _BETWEEN_MAX:
+        if not runs or (len(runs) > 1 and code not in _ADJECTIVES_AFTER):
+            continue
+        between = other.norms[runs[0][2] : runs[-1][1]]
+        if len(between) > _BETWEEN_MAX or any(len(word) < _NOUN_CHARS_MIN for word in between):
             continue
         start, end, new_start, new_end = runs[0][1], runs[-1][2], runs[0][3], runs[-1][4]
-        if start == end or new_start == new_end or (len(runs) > 1 and code == "zh"):
+        if start == end or new_start == new_end:
             continue
         if start == new_start and end - start <= _limit(code, _CHANGED_MAX):
             return _value_difference(
