@@ -72,6 +72,10 @@ _EXPECTED = {
     "past": -5.0,
     "other_speaker": -3.0,
     "shared_words": 1.0,
+    "unknown_predicate": -3.5,
+    "misspelt": -3.0,
+    "by_words": -0.5,
+    "unsure_words": -3.2,
 }
 
 
@@ -299,7 +303,7 @@ def _play(memory: doxa.Memory, case: UpdateCase, *, project: str) -> Played:
         played.verdicts.append(verdict.verdict)
         played.stored = played.stored or _states(line)
         _carry_out(memory, verdict, lines, played)
-        if verdict.verdict != "same":
+        if verdict.verdict not in ("same", "nothing"):
             _hold(memory, line, lines, project=project)
     return played
 

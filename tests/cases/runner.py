@@ -38,7 +38,7 @@ from doxa.store import Identity, Store
 
 FOLDER = Path(__file__).parent
 RULE = "----"
-JUDGED = frozenset(("updates", "remember", "plain_language"))
+JUDGED = frozenset(("updates", "remember", "plain_language", "plain_language_languages"))
 NOW = parse_time("2023-05-11T15:30:00Z")  # a Thursday
 
 

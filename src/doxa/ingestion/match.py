@@ -22,20 +22,14 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
-from doxa.base.errors import NotFoundError
-from doxa.base.limits import (
-    CANDIDATE_QUERIES_ITEMS_MAX,
-    CLAIMS_PER_TEXT_ITEMS_MAX,
-    MATCH_HITS_READ,
-    STATEMENT_CHARS_READ,
-)
+from doxa.base.limits import CLAIMS_PER_TEXT_ITEMS_MAX, STATEMENT_CHARS_READ
 from doxa.base.words import terms
-from doxa.belief import EXCHANGE_KIND, Fact
-from doxa.belief.graph import current_of, facts_of
-from doxa.belief.kref import name_problem, slug
+from doxa.belief import Fact
+from doxa.belief.graph import facts_of
 from doxa.ingestion import arguments
+from doxa.ingestion.candidates import SearchedPlace, find_candidates
 from doxa.language.agreement import (
     FEATURES,
     RETIRING,
@@ -44,13 +38,14 @@ from doxa.language.agreement import (
     Relation,
     agreement,
 )
-from doxa.language.predicates import cue_words
-from doxa.language.statement import Claim, read_fact, read_statement
-from doxa.language.subjects import split_joined
-from doxa.recall import Ask, Recaller
-from doxa.store import Node, Reader, Store, attributes_of
+from doxa.language.differences import Difference, difference, says_i
+from doxa.language.languages import Language
+from doxa.language.statement import Claim, read_fact
+from doxa.language.tables.reader import language_of, plain_sentences, read_claims
+from doxa.recall import Recaller
+from doxa.store import Node, Store
 
-MatchVerdict = Literal["revise", "conflict", "create", "same"]
+MatchVerdict = Literal["revise", "conflict", "create", "same", "nothing"]
 
 BIAS = 2.79
 WEIGHTS: dict[str, float] = {
@@ -77,10 +72,16 @@ WEIGHTS: dict[str, float] = {
     "past": -5.0,
     "other_speaker": -3.0,
     "shared_words": 1.0,
+    "unknown_predicate": -3.5,
+    "misspelt": -3.0,
+    "by_words": -0.5,
+    "unsure_words": -3.2,
 }
 REVISE_AT = 0.8
 CONFLICT_AT = 0.2
 _UNASSERTED_MAX = 0.04  # a question, supposition or quotation retires nothing
+_MISSPELT_MAX = 0.6  # two names may differ in a letter
+_MISSPELT = FEATURES.index("misspelt")
 _LIKE_SUBJECT_MAX = 0.1  # if another belief is about exactly the subject
 _MATCHING_RELATIONS = RETIRING | {"restates"}
 _REPORTED_SCORE_MIN = 0.01  # below this, the text is not about the belief
@@ -106,7 +107,8 @@ class Proposal:
 @dataclass(frozen=True, slots=True)
 class MatchResult:
     """The result of a match. `verdict` is "revise" if at least one proposal replaces its belief,
-    "conflict" if one may, "same" if everything in the text is already believed, else "create".
+    "conflict" if one may, "same" if everything in the text is already believed, "nothing" if the
+    text asserts nothing (it asks, supposes or quotes), else "create".
     `proposals` are ordered by score, the highest first."""
 
     text: str
@@ -152,7 +154,7 @@ def match(
         at = (one.proposal.kref, one.proposal.held)
         if at not in best or _rank(one) < _rank(best[at]):
             best[at] = one
-    verdict = _verdict(len(claims), found)
+    verdict = _verdict(text, claims, found)
     ordered = sorted(best.values(), key=_rank)
     return MatchResult(
         text,
@@ -181,31 +183,31 @@ def score_proposals(
         arguments.text(value, name)
     chosen = arguments.texts(kinds, "kinds")
     now = store.clock.now_ns()
-    claims = read_statement(text, speaker=speaker, time_ns=now)
-    if not claims:
+    claims = read_claims(text, speaker=speaker, time_ns=now)
+    stated = asserted_sentences(text, claims)
+    if not claims and not stated:
         return (), []
     found: list[ScoredProposal] = []
+    said = _Said(claims, stated, frozenset(terms(text[:STATEMENT_CHARS_READ])), speaker)
     with store.read() as reader:
-        if not chosen:  # turns of conversations are not beliefs
-            rows = reader.rows(
-                "SELECT substr(text, 6) FROM token WHERE text >= 'kind:' AND text < 'kind;' ORDER"
-                " BY id"
-            )
-            chosen = tuple(row[0] for row in rows if row[0] and row[0] != EXCHANGE_KIND)
-        if not chosen:
-            return claims, []
-        krefs = _named(reader, claims, project=project, space=space, kinds=chosen)
-        krefs += [
-            kref
-            for kref in _candidates(
-                recaller, text, claims, project=project, space=space, kinds=chosen
-            )
-            if kref not in krefs
-        ]
-        words = frozenset(terms(text[:STATEMENT_CHARS_READ]))
-        for node in reader.nodes_by_kref(krefs):
-            found += _score_node(node, claims, words=words, speaker=speaker)
+        place = SearchedPlace(project, space, chosen)
+        nodes, known = find_candidates(reader, recaller, text, claims, place)
+        language = language_of(text)
+        beliefs = [read_belief(node, fallback=language) for node in nodes]
+        learnt = frozenset(
+            claim.predicate for belief in beliefs if belief.revised for claim, _ in belief.held
+        )
+        for belief in beliefs:
+            found += _score_belief(belief, said, learnt=learnt, known=known)
     return claims, _exact_first(found)
+
+
+def asserted_sentences(text: str, claims: tuple[Claim, ...]) -> tuple[str, ...]:
+    """Return the sentences of a text that assert something. If grammar finds a claim that is not
+    asserted, the words of the text prove nothing either."""
+    if any(claim.unasserted for claim in claims):
+        return ()
+    return tuple(plain for plain, why in plain_sentences(text) if not why)[:_SENTENCES_READ]
 
 
 def _exact_first(found: list[ScoredProposal]) -> list[ScoredProposal]:
@@ -246,11 +248,23 @@ def judge_claims(
     several: bool = False,
     same_speaker: bool = True,
     shared: float = 0.0,
+    learnt: bool = False,
+    known: frozenset[str] = frozenset(),
 ) -> tuple[Agreement, float]:
     """Compare two claims and score the result. Below the conflict threshold the relation becomes
     `beside`."""
-    verdict = agreement(new, held, several=several, same_speaker=same_speaker, shared_words=shared)
+    verdict = agreement(
+        new,
+        held,
+        several=several,
+        same_speaker=same_speaker,
+        shared_words=shared,
+        learnt=learnt,
+        known=known,
+    )
     score = score_of(verdict.features)
+    if verdict.features[_MISSPELT]:
+        score = min(score, _MISSPELT_MAX)
     if new.unasserted:
         score = min(score, _UNASSERTED_MAX)
     return (
@@ -266,111 +280,35 @@ def score_of(features: tuple[float, ...]) -> float:
     return 1 / (1 + math.exp(-max(-40.0, min(40.0, total))))
 
 
-def _named(
-    reader: Reader, claims: tuple[Claim, ...], *, project: str, space: str, kinds: tuple[str, ...]
-) -> list[str]:
-    """Return current revisions of items whose name is the subject of a claim, such as api-port for
-    "the API port". Names are not part of the indexed text."""
-    place = f"kref://{project}/{space}/" if space else f"kref://{project}/"
-    krefs = [
-        f"{place}{name}.{kind}"
-        for claim in claims[:CANDIDATE_QUERIES_ITEMS_MAX]
-        for name in _names_of(claim.subject)
-        for kind in (kinds if project else ())
-    ]
-    found: dict[str, None] = {}
-    for item in reader.nodes_by_kref(list(dict.fromkeys(krefs))):
-        revision = None if item.props.get("deprecated") else current_of(reader, item.id)
-        if revision is not None and _holds(reader, revision):
-            found[str(revision.props["kref"])] = None
-    return list(found)
+class _Said(NamedTuple):
+    """What is compared: the claims and sentences of a text, its words, and its speaker."""
+
+    claims: tuple[Claim, ...]
+    sentences: tuple[str, ...]
+    words: frozenset[str]
+    speaker: str
 
 
-def _names_of(subject: str) -> list[str]:
-    """Return the names that an item about a subject may have."""
-    words = [
-        word
-        for word in slug(split_joined(subject)).split("-")
-        if word not in ("the", "a", "an", "my", "our", "")
-    ]
-    names = dict.fromkeys(("-".join(words), "_".join(words), "".join(words), subject.strip()))
-    return [name for name in names if name and name_problem(name) is None]
+class StoredBelief(NamedTuple):
+    """What a revision states: claims, each with its fact if it is one; `several` if its text makes
+    several claims; `revised` if it replaced an earlier revision."""
+
+    node: Node
+    held: tuple[tuple[Claim, Fact | None], ...]
+    facts: tuple[Fact, ...]
+    summary: str
+    speaker: str
+    several: bool
+    revised: bool
 
 
-def _holds(reader: Reader, revision: Node) -> bool:
-    """Return whether a current revision is valid now and visible under its policy. Recall checks
-    this for its own hits."""
-    said = attributes_of(revision.props, born=revision.born)
-    return said.valid_from <= reader.now < said.valid_until and reader.is_seen(False, revision.id)
-
-
-def _candidates(
-    recaller: Recaller,
-    text: str,
-    claims: tuple[Claim, ...],
-    *,
-    project: str,
-    space: str,
-    kinds: tuple[str, ...],
-) -> list[str]:
-    """Return the addresses of candidate beliefs: similar to the text, or about its subjects in
-    other words."""
-    asked = [
-        Ask(
-            text[:STATEMENT_CHARS_READ],
-            project=project,
-            space=space,
-            kinds=kinds,
-            limit=MATCH_HITS_READ,
-        )
-    ]
-    for claim in claims[:CANDIDATE_QUERIES_ITEMS_MAX]:
-        value = claim.given_up.text if claim.positive else claim.value.text
-        query = " ".join(
-            (
-                claim.subject,
-                split_joined(claim.subject),
-                _joined(claim.subject),
-                value,
-                *cue_words(claim.predicate),
-            )
-        )
-        asked.append(
-            Ask(
-                query,
-                project=project,
-                space=space,
-                kinds=kinds,
-                limit=MATCH_HITS_READ,
-                lanes=("words",),
-            )
-        )
-    found: dict[str, None] = {}
-    for ask in asked:
-        try:
-            hits = recaller.recall(ask).hits
-        except NotFoundError:  # a new project or space is empty
-            return []
-        found.update(dict.fromkeys(hit.kref for hit in hits if hit.type == "revision"))
-    return list(found)
-
-
-def _joined(subject: str) -> str:
-    """Join "max retries" to "maxretries", as it may be indexed."""
-    words = split_joined(subject).split()
-    return "".join(words) if 1 < len(words) <= 4 else ""
-
-
-def _score_node(
-    node: Node, claims: tuple[Claim, ...], *, words: frozenset[str], speaker: str
-) -> list[ScoredProposal]:
-    """Compare each claim of the text with the facts of a belief, or with its text if it has
-    none."""
+def read_belief(node: Node, *, fallback: Language | None = None) -> StoredBelief:
+    """Read the facts of a revision as claims, and its text if it has at most one fact. A text that
+    could be of any language is read in `fallback`."""
     props: dict[str, Any] = node.props
     said_by = str(props.get("speaker_name", "") or "")
     time = props.get("time") if isinstance(props.get("time"), int) else None
     summary = str(props.get("summary", ""))
-    same_speaker = not (speaker and said_by) or speaker.casefold() == said_by.casefold()
     facts = facts_of(node)
     held: list[tuple[Claim, Fact | None]] = [
         (
@@ -381,51 +319,162 @@ def _score_node(
         )
         for fact in facts[:_FACTS_READ]
     ]
-    read = read_statement(summary, speaker=said_by, time_ns=time)
+    read = read_claims(summary, speaker=said_by, time_ns=time, fallback=fallback)
     if not facts:
         held = [(claim, None) for claim in read]
         if all(claim.value.type == "none" for claim in read):
             # a value alone; the name of the item is its subject
-            held.append(
-                (
-                    read_fact(
-                        str(props.get("kref", ""))
-                        .rpartition("/")[2]
-                        .partition("?")[0]
-                        .rpartition(".")[0],
-                        "is",
-                        summary,
-                        time_ns=time,
-                    ),
-                    None,
-                )
-            )
+            name = str(props.get("kref", "")).partition("?")[0].rpartition("/")[2]
+            held.append((read_fact(name.rpartition(".")[0], "is", summary, time_ns=time), None))
     elif len(facts) == 1:
         held += [(claim, facts[0]) for claim in read]
-    several = not facts and len([claim for claim in read if not claim.unasserted]) > 1
-    other = frozenset(terms(summary[:STATEMENT_CHARS_READ])) | {
-        term for fact in facts for part in fact[:2] for term in terms(str(part))
+    return StoredBelief(
+        node,
+        tuple(one for one in held if not one[0].unasserted),
+        tuple(facts),
+        summary,
+        said_by,
+        several=not facts and len([claim for claim in read if not claim.unasserted]) > 1,
+        revised=int(props.get("number", 1) or 1) > 1,
+    )
+
+
+def _score_belief(
+    belief: StoredBelief, said: _Said, *, learnt: frozenset[str], known: frozenset[str]
+) -> list[ScoredProposal]:
+    """Compare each claim of the text with those of a belief; where grammar decides nothing, compare
+    their words."""
+    same_speaker = (
+        not (said.speaker and belief.speaker)
+        or said.speaker.casefold() == belief.speaker.casefold()
+    )
+    other = frozenset(terms(belief.summary[:STATEMENT_CHARS_READ])) | {
+        term for fact in belief.facts for part in fact[:2] for term in terms(str(part))
     }
-    shared = len(words & other) / max(1, len(words | other))
+    shared = len(said.words & other) / max(1, len(said.words | other))
     found = []
-    for number, new in enumerate(claims):
-        for claim, fact in held:
-            if not claim.unasserted:
-                found.append(
-                    _scored_proposal(
-                        node,
-                        new,
-                        claim,
-                        fact=fact,
-                        number=number,
-                        several=several,
-                        same_speaker=same_speaker,
-                        shared=shared,
-                    )
+    decided = False
+    for number, new in enumerate(said.claims):
+        for claim, fact in belief.held:
+            decided = decided or (_is_read(new) and _is_read(claim))
+            if not _comparable(new, claim):
+                continue
+            verdict, score = judge_claims(
+                new,
+                claim,
+                several=belief.several,
+                same_speaker=same_speaker,
+                shared=shared,
+                learnt=claim.predicate in learnt,
+                known=known,
+            )
+            found.append(
+                _scored_proposal(
+                    belief.node, new, claim, fact=fact, number=number, judged=(verdict, score)
                 )
+            )
+    if not decided and not any(one.proposal.score >= REVISE_AT for one in found):
+        found += _by_words(belief, said, same_speaker=same_speaker, shared=shared, learnt=learnt)
     return found
 
 
+def _is_read(claim: Claim) -> bool:
+    """Return whether grammar understands a claim: its predicate is known, and it has a value."""
+    return (
+        claim.value.type != "none"
+        and not claim.predicate.startswith("to ")
+        and not claim.unnamed
+        and bool(claim.key)
+    )
+
+
+def _by_words(
+    belief: StoredBelief, said: _Said, *, same_speaker: bool, shared: float, learnt: frozenset[str]
+) -> list[ScoredProposal]:
+    """Compare the sentences of a text with those of a belief by their words."""
+    held = [plain for plain, why in plain_sentences(belief.summary) if not why][:_SENTENCES_READ]
+    if len(belief.facts) > 1 or not held:
+        return []
+    single = any(claim.predicate in learnt for claim, _ in belief.held)
+    past = any(claim.past for claim in said.claims)  # an event, after which others may follow
+    found = []
+    for number, sentence in enumerate(said.sentences, len(said.claims)):
+        for other in held:
+            differing = difference(sentence, other)
+            if differing is None or differing.besides:
+                continue
+            if not same_speaker and says_i(sentence):
+                continue
+            values = {
+                "by_words": 1.0,
+                "shared_words": shared,
+                "change": float(differing.change),
+                "says_more_besides": float(len(held) > 1),
+            }
+            relation: Relation = "updates"
+            if differing.denied:
+                relation, values["takes_back"] = "contradicts", 1.0
+            elif not differing.new:
+                relation = "restates"
+            else:
+                sure = (differing.change or differing.measured or single) and not past
+                values["unsure_words"] = float(not sure)
+            features = tuple(values.get(name, 0.0) for name in FEATURES)
+            found.append(_proposed(belief, differing, number, relation, features))
+    return found
+
+
+def _proposed(
+    belief: StoredBelief,
+    differing: Difference,
+    number: int,
+    relation: Relation,
+    features: tuple[float, ...],
+) -> ScoredProposal:
+    kref = str(belief.node.props["kref"])
+    fact = belief.facts[0] if belief.facts else None
+    if fact is not None and str(fact.value).casefold() != differing.old.casefold():
+        fact = None
+    stated = Fact(
+        fact.subject if fact else differing.frame,
+        fact.predicate if fact else "is",
+        differing.new or True,
+    )
+    reasons = {
+        "updates": f"{differing.new!r} replaces {differing.old!r}, in the same words.",
+        "contradicts": "The two differ only in a negation.",
+        "restates": "Both say the same.",
+    }
+    return ScoredProposal(
+        Proposal(
+            kref=kref,
+            item=kref.partition("?")[0],
+            predicate=stated.predicate,
+            fact=stated,
+            score=round(score_of(features), 4),
+            relation=relation,
+            reasons=(reasons[relation],),
+            held=fact,
+        ),
+        features,
+        number,
+        unasserted=False,
+    )
+
+
+def _comparable(new: Claim, held: Claim) -> bool:
+    """Return whether two claims have anything in common by which they could be about the same."""
+    return bool(
+        new.predicate == held.predicate
+        or new.key & held.key
+        or new.unnamed
+        or new.given_up.text
+        or not new.key
+        or not held.key
+    )
+
+
+_SENTENCES_READ = CLAIMS_PER_TEXT_ITEMS_MAX
 _FACTS_READ = 4 * CLAIMS_PER_TEXT_ITEMS_MAX
 
 
@@ -436,13 +485,9 @@ def _scored_proposal(
     *,
     fact: Fact | None,
     number: int,
-    several: bool,
-    same_speaker: bool,
-    shared: float,
+    judged: tuple[Agreement, float],
 ) -> ScoredProposal:
-    verdict, score = judge_claims(
-        new, held, several=several, same_speaker=same_speaker, shared=shared
-    )
+    verdict, score = judged
     reasons = verdict.reasons + (
         (f"The text asserts nothing: {new.unasserted}.",) if new.unasserted else ()
     )
@@ -481,16 +526,27 @@ def _rank(one: ScoredProposal) -> tuple[bool, float, str, int]:
     return one.proposal.relation == "beside", -one.proposal.score, one.proposal.kref, one.claim
 
 
-def _verdict(claims: int, found: list[ScoredProposal]) -> MatchVerdict:
+def _verdict(text: str, claims: tuple[Claim, ...], found: list[ScoredProposal]) -> MatchVerdict:
     """Return the strongest verdict of any claim; "same" only if every claim is already believed."""
     retiring = [one.proposal.score for one in found if one.proposal.relation in RETIRING]
     if any(score >= REVISE_AT for score in retiring):
         return "revise"
     if any(score >= CONFLICT_AT for score in retiring):
         return "conflict"
+    if asserts_nothing(text, claims):
+        return "nothing"
     known = {
         one.claim
         for one in found
         if one.proposal.relation in ("restates", "names") and one.proposal.score >= REVISE_AT
     }
-    return "same" if claims and len(known) == claims else "create"
+    total = len(claims) or len(asserted_sentences(text, claims))
+    return "same" if total and len(known) == total else "create"
+
+
+def asserts_nothing(text: str, claims: tuple[Claim, ...]) -> bool:
+    """Return whether a text only asks, supposes, quotes and the like."""
+    if claims:
+        return all(claim.unasserted for claim in claims)
+    reasons = [why for _, why in plain_sentences(text)]
+    return bool(reasons) and all(reasons)

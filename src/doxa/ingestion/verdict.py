@@ -1,10 +1,9 @@
 """What `remember` and `tell` share: which beliefs a plain text is about, and how it replaces them.
 
-    text -> own words -> probe by words -> match -> Verdict -> revise and retire in a transaction
+    text -> own words -> claims -> match -> Verdict -> revise and retire in a transaction
 
-The probe is one search by words, made where it may save the embedding of the text: if it finds no
-belief and no item has the name of a subject, nothing is compared. A text in the first person is
-matched as said by nobody in particular, and as said by the users whose beliefs the probe found.
+A text in the first person is matched as said by nobody in particular, and as said by each user
+whose beliefs share words with it.
 """
 
 from __future__ import annotations
@@ -14,11 +13,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from doxa.base.errors import NotFoundError
-from doxa.base.limits import CANDIDATE_QUERIES_ITEMS_MAX, MATCH_HITS_READ, STATEMENT_CHARS_READ
 from doxa.base.words import terms
 from doxa.belief import (
-    EXCHANGE_KIND,
     Change,
     Draft,
     Fact,
@@ -29,19 +25,27 @@ from doxa.belief import (
     status_of,
 )
 from doxa.belief.conflicts import open_conflict
-from doxa.belief.kref import name_problem, slug
 from doxa.belief.relevant_beliefs import trust_rank
 from doxa.belief.retiring import SPEAKER_NAME, SPEAKER_ROLE, mark_turns, retire_for
 from doxa.belief.types import CheckedDraft, Retracted, check_facts, without
 from doxa.belief.writes import draft_kref, link
-from doxa.ingestion.match import CONFLICT_AT, REVISE_AT, MatchResult, Proposal, match
+from doxa.ingestion.candidates import SearchedPlace, find_candidates
+from doxa.ingestion.match import (
+    CONFLICT_AT,
+    REVISE_AT,
+    MatchResult,
+    Proposal,
+    asserts_nothing,
+    match,
+)
 from doxa.ingestion.own_words import own_words
 from doxa.language.agreement import RETIRING
 from doxa.language.predicates import cue_words
-from doxa.language.statement import Claim, read_fact, read_statement
-from doxa.language.subjects import SPEAKER, split_joined
-from doxa.recall import Ask, Recaller
-from doxa.store import TRUSTS, Node, Reader, Store, Transaction
+from doxa.language.statement import Claim, read_fact
+from doxa.language.subjects import SPEAKER
+from doxa.language.tables.reader import read_claims
+from doxa.recall import Recaller
+from doxa.store import TRUSTS, Node, Store, Transaction
 
 Links = tuple[tuple[str, str], ...]
 Action = Literal["revise", "conflict", "same", "create", "nothing"]
@@ -68,33 +72,29 @@ def consult(store: Store, recaller: Recaller, draft: Draft) -> Verdict:
     if not said.strip():
         return Verdict("nothing", unasserted="it only passes on the words of others")
     with store.read() as reader:
-        claims = read_statement(said, speaker=speaker, time_ns=reader.now)
-        unasserted = _unasserted(claims)
-        if unasserted:
-            return Verdict("nothing", unasserted=unasserted, claims=claims)
-        kinds = _belief_kinds(reader)
+        claims = read_claims(said, speaker=speaker, time_ns=reader.now)
+        if asserts_nothing(said, claims):
+            reasons = [claim.unasserted for claim in claims]
+            return Verdict("nothing", unasserted=(reasons or ["unclear"])[0], claims=claims)
         facts = stated_facts(said, claims, speaker=speaker, time_ns=reader.now)
-        first_person = not speaker and any(SPEAKER in claim.key for claim in claims)
-        others: set[str] | None = set()
-        if not kinds:
-            others = None
-        elif first_person or reader.embedder_name():  # otherwise the search itself costs little
-            others = _probe(reader, recaller, said, claims, draft=draft, kinds=kinds)
-        if others is None:
-            return Verdict("create", facts=facts, claims=claims)
+        others: Iterable[str] = ()
+        if not speaker and any(SPEAKER in claim.key for claim in claims):
+            place = SearchedPlace(draft.project, draft.space, ())
+            others = sorted(_users(find_candidates(reader, recaller, said, claims, place)[0]))
         results = [
-            match(
-                store,
-                recaller,
-                said,
-                project=draft.project,
-                space=draft.space,
-                kinds=kinds,
-                speaker=one,
-            )
-            for one in (speaker, *(sorted(others) if first_person else ()))
+            match(store, recaller, said, project=draft.project, space=draft.space, speaker=one)
+            for one in (speaker, *others)
         ]
     return _merged(results, facts, claims)
+
+
+def _users(nodes: Iterable[Node]) -> set[str]:
+    """The users who stated these beliefs."""
+    return {
+        str(node.props[SPEAKER_NAME])
+        for node in nodes
+        if node.props.get(SPEAKER_ROLE) == _USER and node.props.get(SPEAKER_NAME)
+    }
 
 
 def _merged(
@@ -114,73 +114,6 @@ def _merged(
 
 def _rank(one: Proposal) -> tuple[bool, float, str]:
     return one.relation not in RETIRING, -one.score, one.kref
-
-
-def _unasserted(claims: Iterable[Claim]) -> str:
-    """Return why a text asserts nothing at all, or an empty text."""
-    reasons = [claim.unasserted for claim in claims]
-    return reasons[0] if reasons and all(reasons) else ""
-
-
-def _belief_kinds(reader: Reader) -> tuple[str, ...]:
-    """Return the kinds in use, except that of turns."""
-    rows = reader.rows(
-        "SELECT substr(text, 6) FROM token WHERE text >= 'kind:' AND text < 'kind;' ORDER BY id"
-    )
-    return tuple(row[0] for row in rows if row[0] and row[0] != EXCHANGE_KIND)
-
-
-def _probe(
-    reader: Reader,
-    recaller: Recaller,
-    said: str,
-    claims: tuple[Claim, ...],
-    *,
-    draft: Draft,
-    kinds: tuple[str, ...],
-) -> set[str] | None:
-    """Return the users by whose words the beliefs were stated that share a word with a text or with
-    its predicates; None if there is no such belief."""
-    words = [said[:STATEMENT_CHARS_READ]]
-    for claim in claims[:CANDIDATE_QUERIES_ITEMS_MAX]:
-        words += [split_joined(claim.subject), claim.given_up.text, *cue_words(claim.predicate)]
-    ask = Ask(
-        " ".join(words),
-        project=draft.project,
-        space=draft.space,
-        kinds=kinds,
-        limit=MATCH_HITS_READ,
-        lanes=("words",),
-    )
-    try:
-        krefs = [hit.kref for hit in recaller.recall(ask).hits]
-    except NotFoundError:  # a new project or space is empty
-        return None
-    nodes = reader.nodes_by_kref(krefs or _names(claims, draft, kinds))
-    if not nodes:
-        return None
-    return {
-        str(node.props[SPEAKER_NAME])
-        for node in nodes
-        if node.props.get(SPEAKER_ROLE) == _USER and node.props.get(SPEAKER_NAME)
-    }
-
-
-def _names(claims: tuple[Claim, ...], draft: Draft, kinds: tuple[str, ...]) -> list[str]:
-    """Return the addresses of items that may be named like a subject: names are not searched by
-    words."""
-    place = f"kref://{draft.project}/{draft.space}/" if draft.space else f"kref://{draft.project}/"
-    found = []
-    for claim in claims[:CANDIDATE_QUERIES_ITEMS_MAX]:
-        words = [
-            word
-            for word in slug(split_joined(claim.subject)).split("-")
-            if word not in ("the", "a", "an", "my", "our", "")
-        ]
-        for name in dict.fromkeys(("-".join(words), "_".join(words), "".join(words))):
-            if name and name_problem(name) is None:
-                found += [f"{place}{name}.{kind}" for kind in kinds]
-    return found
 
 
 # What a text states

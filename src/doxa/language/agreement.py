@@ -22,6 +22,7 @@ from doxa.language.stated_values import StatedValue, compare_values, words_of
 from doxa.language.statement import Claim
 from doxa.language.subjects import GROUP, SPEAKER
 
+_SPELT_CHARS_MIN = 6  # one letter makes another word of a shorter one
 Relation = Literal["updates", "contradicts", "restates", "refines", "names", "beside"]
 RETIRING: frozenset[Relation] = frozenset(("updates", "contradicts"))
 
@@ -52,6 +53,10 @@ FEATURES = (
     "past",
     "other_speaker",
     "shared_words",
+    "unknown_predicate",  # nobody said how many such values the subject has at a time
+    "misspelt",  # the subjects differ in a letter of a long word
+    "by_words",  # compared without grammar
+    "unsure_words",  # and no sign of a change
 )
 
 
@@ -65,6 +70,7 @@ SUBJECT_DIFFERS = frozenset(
         "other_subject",
         "owner_open",
         "unnamed",
+        "misspelt",
     )
 )
 
@@ -79,18 +85,28 @@ class Agreement:
 
 
 def agreement(
-    new: Claim, held: Claim, *, several: bool, same_speaker: bool, shared_words: float
+    new: Claim,
+    held: Claim,
+    *,
+    several: bool,
+    same_speaker: bool,
+    shared_words: float,
+    learnt: bool = False,
+    known: frozenset[str] = frozenset(),
 ) -> Agreement:
     """Compare two claims. `several` means that the belief states more than the held claim;
-    `shared_words` is the fraction of words that the two texts share."""
+    `shared_words` is the fraction of words that the two texts share; `learnt` that values of the
+    held predicate have replaced each other before; `known` are words that occur in beliefs, which
+    are no spelling errors."""
     names = (
         shared_category(new.value.words, held.value.words)
         if new.predicate != held.predicate
         else None
     )
     left, right = _difference(new, held, names=names)
+    left, right, misspelt = _respelt(left, right, known)
     near = _predicates(new, held, same_category=names is not None)
-    relation, found = _values(new, held, near=near)
+    relation, found = _values(new, held, near=near, learnt=learnt)
     found |= _subjects(new, held, left=left, right=right)
     found |= {
         "near_predicate": float(near == "near"),
@@ -100,6 +116,7 @@ def agreement(
         "past": float(new.past and not new.change and not new.ends),
         "other_speaker": float(not same_speaker and GROUP in new.key),
         "shared_words": shared_words,
+        "misspelt": float(misspelt),
     }
     # a denial without a scope also denies the value within any scope
     if new.scope != held.scope and (new.scope or relation != "contradicts"):
@@ -151,6 +168,35 @@ def _unjoined(words: frozenset[str], others: frozenset[str]) -> frozenset[str]:
     )
 
 
+def _respelt(
+    left: frozenset[str], right: frozenset[str], known: frozenset[str]
+) -> tuple[frozenset[str], frozenset[str], bool]:
+    """Drop a long word of each side if they differ in one letter: probably a spelling error."""
+    if len(left) != 1 or len(right) != 1 or left <= known:
+        return left, right, False
+    (one,), (other,) = left, right
+    if min(len(one), len(other)) < _SPELT_CHARS_MIN or not (one + other).isalpha():
+        return left, right, False
+    near = within_one_edit(one, other)
+    return (frozenset(), frozenset(), True) if near else (left, right, False)
+
+
+def within_one_edit(one: str, other: str) -> bool:
+    """Return whether two words differ in one letter, or in two that changed places."""
+    if abs(len(one) - len(other)) > 1:
+        return False
+    start = next((i for i, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), None)
+    if start is None:
+        return True
+    first, second = one[start:], other[start:]
+    return (
+        first[1:] == second[1:]
+        or first[1:] == second
+        or first == second[1:]
+        or (first[:2] == second[1::-1] and first[2:] == second[2:])
+    )
+
+
 def _subjects(
     new: Claim, held: Claim, *, left: frozenset[str], right: frozenset[str]
 ) -> dict[str, float]:
@@ -167,6 +213,21 @@ def _subjects(
     }
 
 
+# Predicates of one family that hold together: a concert starts at eight and ends at eleven.
+_APART = frozenset(
+    frozenset(pair.split(" / "))
+    for pair in (
+        "starts / ends",
+        "starts / leaves",
+        "starts / arrives",
+        "when / ends",
+        "ends / leaves",
+        "home / seat",
+        "stored / seat",
+    )
+)
+
+
 def _predicates(
     new: Claim, held: Claim, *, same_category: bool
 ) -> Literal["same", "near", "other"]:
@@ -176,7 +237,7 @@ def _predicates(
     if new.predicate == ANY or (one is not None and one.family == ANY):
         return "near"
     if one is not None and other is not None and one.family and one.family == other.family:
-        return "near"
+        return "other" if frozenset((one.name, other.name)) in _APART else "near"
     if "is" in (new.predicate, held.predicate) and {"kind", "name", "age"} & {
         new.predicate,
         held.predicate,
@@ -185,7 +246,9 @@ def _predicates(
     return "near" if same_category else "other"
 
 
-def _values(new: Claim, held: Claim, *, near: str) -> tuple[Relation, dict[str, float]]:
+def _values(
+    new: Claim, held: Claim, *, near: str, learnt: bool
+) -> tuple[Relation, dict[str, float]]:
     """Return the relation of the two values and the features that it sets."""
     likeness = compare_values(new.value, held.value)
     if not new.positive:
@@ -218,7 +281,13 @@ def _values(new: Claim, held: Claim, *, near: str) -> tuple[Relation, dict[str, 
             "may_replace": 1.0,
             "other_kind_of_value": float(not _same_kind(new.value, held.value)),
         }
-    if near == "other" or not _is_one(new, held, near=near):
+    single = near != "other" and _is_one(new, held, near=near)
+    if near == "same" and not single and _is_unknown(new) and not new.past:
+        return "updates", {
+            "unknown_predicate": float(not learnt),
+            "other_kind_of_value": float(not _same_kind(new.value, held.value)),
+        }
+    if near == "other" or not (single or (learnt and near == "same")):
         return "beside", {
             "may_be_several": 1.0,
             "other_kind_of_value": float(not _same_kind(new.value, held.value)),
@@ -279,6 +348,11 @@ def _is_one(new: Claim, held: Claim, *, near: str) -> bool:
     )
 
 
+def _is_unknown(claim: Claim) -> bool:
+    """Return whether the verb of a claim is not in the table."""
+    return claim.predicate.startswith("to ") and claim.value.type != "none"
+
+
 def _one_slot(one: StatedValue, other: StatedValue) -> bool:
     """Return whether the values differ in one word: "rebuilt every night", "rebuilt every hour"."""
     first, second = words_of(one.text), words_of(other.text)
@@ -314,10 +388,7 @@ def _may_replace(new: Claim, held: Claim) -> bool:
     """Return whether the claim reports a change among values of which there may be several."""
     by_change = BY_NAME.get(new.predicate)
     changing = by_change is not None and by_change.family == ANY
-    alike_verbs = new.predicate == held.predicate and (
-        new.predicate.startswith("to ") or bool(new.value.words & held.value.words)
-    )
-    return new.change and (changing or alike_verbs)
+    return new.change and (changing or new.predicate == held.predicate)
 
 
 def _has_several(new: Claim, held: Claim, *, unknown: bool) -> bool:
