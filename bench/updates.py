@@ -36,7 +36,6 @@ from doxa.ingestion.match import (
     score_proposals,
 )
 from doxa.language.agreement import FEATURES, RETIRING
-from doxa.language.statement import read_statement
 
 WRONG_MAX, MISSED_MAX = 0.01, 0.15
 _SAID_AT = "2026-03-05T12:00:00Z"
@@ -264,23 +263,31 @@ def run(*, seed: int, quick: bool = False) -> tuple[Report, bool]:
 
 
 def _plain_language(report: Report) -> None:
-    """What people say in plain words: what is retired, and what is believed that nobody stated."""
-    played = play(load(PLAIN_LANGUAGE))
-    groups = dict.fromkeys(one.case.category for one in played)
-    rows = []
-    for group in (*groups, "all"):
-        chosen = [one for one in played if group in (one.case.category, "all")]
-        unstated = [one for one in chosen if not one.case.stored]
-        believed = sum(one.stored for one in unstated)
-        rows.append([group, str(len(chosen)), f"{believed} of {len(unstated)}"])
-        rows[-1] += _count(chosen).row
-    report.table("Plain language, fitted", ["category", "cases", "believed unstated", *_HEAD], rows)
-    total = _count(played)
-    unstated = [one for one in played if not one.case.stored]
-    report.put("plain_language.wrong", total.wrong_rate)
-    report.put("plain_language.missed", total.missed_rate)
-    report.put("plain_language.silent", total.silent / max(1, total.due))
-    report.put("plain_language.believed_unstated", sum(one.stored for one in unstated))
+    """What people say in plain words: what is retired, and what is believed that nobody stated. The
+    unseen cases were written by others when the rules were done."""
+    for name, path in PLAIN_LANGUAGE.items():
+        played = play(load(path))
+        rows = []
+        for code in dict.fromkeys(one.case.language for one in played):
+            own = [one for one in played if one.case.language == code]
+            kinds = dict.fromkeys(one.case.kind for one in own)
+            for kind in (*kinds, "all"):
+                chosen = [one for one in own if kind in (one.case.kind, "all")]
+                unstated = [one for one in chosen if not one.case.stored]
+                believed = sum(one.stored for one in unstated)
+                count = _count(chosen)
+                rows.append([code, kind, str(len(chosen)), f"{believed} of {len(unstated)}"])
+                rows[-1] += count.row
+                if kind == "all":
+                    key = f"plain_language.{name.replace(' ', '_')}.{code}"
+                    silent = count.silent / max(1, count.due)
+                    harmed = sum(bool(one.retired - one.case.retired) for one in chosen)
+                    report.put(f"{key}.missed", count.missed_rate)
+                    report.put(f"{key}.silent", silent)
+                    report.put(f"{key}.harmed", harmed / len(chosen))
+                    report.put(f"{key}.believed_unstated", believed / max(1, len(unstated)))
+        head = ["language", "kind", "cases", "believed unstated", *_HEAD]
+        report.table(f"Plain language, {name}", head, rows)
 
 
 def play(cases: Iterable[UpdateCase]) -> list[Played]:
@@ -301,17 +308,11 @@ def _play(memory: doxa.Memory, case: UpdateCase, *, project: str) -> Played:
             played.weighed += [(one, _is_due(case, one, lines)) for one in _surest(found)]
         verdict = match(memory.store, memory.recaller, line.text, limit=100, **given)
         played.verdicts.append(verdict.verdict)
-        played.stored = played.stored or _states(line)
+        played.stored = played.stored or verdict.verdict not in ("same", "nothing")
         _carry_out(memory, verdict, lines, played)
         if verdict.verdict not in ("same", "nothing"):
             _hold(memory, line, lines, project=project)
     return played
-
-
-def _states(line: Line) -> bool:
-    """Whether a text states something that a memory would believe from now on."""
-    claims = read_statement(line.text, speaker=line.speaker, time_ns=parse_time(_SAID_AT))
-    return any(not (claim.unasserted or claim.past) and claim.value.text for claim in claims)
 
 
 def _hold(memory: doxa.Memory, line: Line, lines: dict[str, Line], *, project: str) -> None:

@@ -27,7 +27,11 @@ from typing import Literal
 
 _FOLDER = Path(__file__).parents[1] / "tests" / "cases"
 CASES = _FOLDER / "updates.txt"
-PLAIN_LANGUAGE = _FOLDER / "plain_language.txt"
+PLAIN_LANGUAGE = {
+    "fitted": _FOLDER / "plain_language.txt",
+    "fitted, other languages": _FOLDER / "plain_language_languages.txt",
+    "unseen": _FOLDER / "plain_language_unseen.txt",
+}
 LANGUAGES = ("en", "de", "es", "fr", "zh")
 _STORED_NOTHING = "stored: nothing"
 RULE = "----"
@@ -64,6 +68,12 @@ class UpdateCase:
         """The code that the category starts with, or en."""
         first = self.category.partition(" ")[0]
         return first if first in LANGUAGES else "en"
+
+    @property
+    def kind(self) -> str:
+        """The first word of the category after the language: update, unasserted, addition …"""
+        words = self.category.split()
+        return words[1 if words[0] in LANGUAGES and len(words) > 1 else 0]
 
     @property
     def half(self) -> Half:
