@@ -24,6 +24,7 @@ from bench import (
     peers,
     persistence,
     qa,
+    questions,
     realmem,
     results,
     sensitivity,
@@ -184,6 +185,8 @@ def _run(options: argparse.Namespace, embedder: Embedder | None) -> Report:
         return realmem.run(options.data, embedder, seed=options.seed)
     if options.command == "vehicle":
         return vehicle.run(options.data, embedder, seed=options.seed)
+    if options.command == "questions":
+        return questions.run(options.data or questions.CASES, embedder, seed=options.seed)
     if options.command == "ablation":
         return ablation.run(options.data, embedder, seed=options.seed)
     if options.command == "sensitivity":
@@ -233,6 +236,7 @@ def _parser() -> argparse.ArgumentParser:
         "statebench",
         "realmem",
         "vehicle",
+        "questions",
         "speed",
         "embedding",
         "ablation",
@@ -243,7 +247,7 @@ def _parser() -> argparse.ArgumentParser:
         command.add_argument(
             "--data",
             type=Path,
-            required=name not in ("speed", "embedding"),
+            required=name not in ("questions", "speed", "embedding"),
             help="the data set's file or folder",
         )
         command.add_argument("--seed", type=int, default=SEED)

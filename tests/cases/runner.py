@@ -9,8 +9,9 @@
 A case is its lines of input, a line `----`, and the expected result; a blank line ends it. The name
 of the file selects the function under test: kref, dates, rules, redaction, match, cypher. `python
 -m tests.cases` runs all cases and prints differences; `--rewrite` replaces the expected results by
-the actual ones, to be reviewed as a diff. updates.txt is an exception: its labels were assigned by
-a reader, the code must reach given rates on them, and they are never rewritten.
+the actual ones, to be reviewed as a diff. updates.txt and questions.txt are
+exceptions: their labels were assigned by a reader, the code must reach given rates on them, and
+they are never rewritten.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ from doxa.store import Identity, Store
 
 FOLDER = Path(__file__).parent
 RULE = "----"
-JUDGED = frozenset(("updates",))
+JUDGED = frozenset(("updates", "questions"))
 NOW = parse_time("2023-05-11T15:30:00Z")  # a Thursday
 
 
