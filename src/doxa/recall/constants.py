@@ -163,6 +163,10 @@ SIDE: Annotated[
     float,
     Constant("value in the lane of entities of the side asked for", "share", FITTED, True),
 ] = 0.6
+PLACE: Annotated[
+    float,
+    Constant("value in the lane of entities of a named project or thread", "share", JUDGED),
+] = 0.9
 RECENCY_DAYS: Annotated[
     float, Constant("half-life in the lane of recency", "days", JUDGED, True)
 ] = 14.0

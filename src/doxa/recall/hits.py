@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple, cast
 
+import numpy as np
+
 from doxa.base.clock import TIME_MAX, format_time
 from doxa.base.quoting import quoted
 from doxa.base.words import terms
@@ -188,6 +190,8 @@ def _why(reader: Reader, node: Node, item: Ranked) -> str:
         parts.append("about what the question names")
     elif lane["entities"] == 1:
         parts.append(f"said by {quoted(str(speaker))}, whom the question names")
+    elif lane["entities"] == np.float32(constants.PLACE):
+        parts.append("said where the question asks for")
     elif lane["entities"] > 0:
         parts.append(f"said by {quoted(str(speaker))}, whose words are asked for")
     if lane["time"] > constants.WHY_TIME_MIN:
