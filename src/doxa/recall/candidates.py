@@ -34,11 +34,12 @@ Rows = NDArray[np.int64]
 
 
 class PreparedQuery(NamedTuple):
-    """A question as the lanes take it: its index terms and quoted phrases, its vector (None: no
-    meaning), the tokens of the speakers and the times that it names, and the lanes in use."""
+    """A question as the lanes take it: its index terms with their words, its quoted phrases, its
+    vector (None: no meaning), the tokens of the speakers and places and the times that it names,
+    and the lanes in use."""
 
     question: Question
-    terms: list[str]
+    terms: dict[str, str]
     phrases: list[tuple[str, ...]]
     vector: Floats | None
     speakers: frozenset[int]

@@ -218,7 +218,7 @@ class Recaller:
     ) -> PreparedQuery:
         question = read_question(text)
         vector = self._vector(reader, question.text, ask, warnings=warnings)
-        terms = asked_terms(question.text) if "words" in ask.lanes else []
+        terms = asked_terms(question.text) if "words" in ask.lanes else {}
         times = named_times(question.text, reader.now) if "time" in ask.lanes else ()
         phrases = phrases_of(question.text) if terms else []
         return PreparedQuery(
