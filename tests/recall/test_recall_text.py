@@ -288,7 +288,7 @@ def test_neighbours_lend_coverage_by_hand(tmp_path: Path) -> None:
 def test_one_edit_is_forgiven(memory: Memory, query: str) -> None:
     hits = memory.recall(query, lanes=("words",)).hits
     assert [hit.text for hit in hits] == ["The database is PostgreSQL 16"]
-    assert f"{query}~postgresql" in hits[0].why
+    assert f"{query}~PostgreSQL" in hits[0].why
     assert hits[0].score < memory.recall("postgresql", lanes=("words",)).hits[0].score
 
 
