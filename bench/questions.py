@@ -27,7 +27,7 @@ import doxa
 from bench.metrics import mean
 from bench.report import Report, begin, percent
 from bench.systems import LANES
-from doxa.language.turns import Turn
+from doxa.language.turns import Turn, TurnRole
 from doxa.models import Embedder
 
 CASES = Path(__file__).parents[1] / "tests" / "cases" / "questions.txt"
@@ -37,6 +37,7 @@ _SAID = re.compile(r"(?:\[([^\]/]+)(?:/([^\]]+))?\] )?([^:.?!]{1,30}): (.+)")
 _FIRST_NS = 1_767_225_600 * 10**9  # 2026-01-01
 _HOUR_NS = 3_600 * 10**9
 _LIMIT = 10
+_ROLES: dict[str, TurnRole] = {"user": "user", "assistant": "assistant"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +153,7 @@ def _fill(memory: doxa.Memory, cases: list[QuestionCase]) -> None:
                 line.thread or f"chat-{number}",
                 "",
                 line.speaker,
-                line.speaker if line.speaker in ("user", "assistant") else "person",
+                _ROLES.get(line.speaker, "person"),
                 line.text,
                 _FIRST_NS + hour * _HOUR_NS,
                 f"line-{hour}",
