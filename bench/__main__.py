@@ -26,6 +26,7 @@ from bench import (
     persistence,
     precision,
     qa,
+    questions,
     realmem,
     results,
     sensitivity,
@@ -201,6 +202,8 @@ def _run(options: argparse.Namespace, embedder: Embedder | None) -> Report:
         return realmem.run(options.data, embedder, seed=options.seed)
     if options.command == "vehicle":
         return vehicle.run(options.data, embedder, seed=options.seed)
+    if options.command == "questions":
+        return questions.run(options.data or questions.CASES, embedder, seed=options.seed)
     if options.command == "ablation":
         return ablation.run(options.data, embedder, seed=options.seed)
     if options.command == "sensitivity":
@@ -254,6 +257,7 @@ def _parser() -> argparse.ArgumentParser:
         "vehicle",
         "precision",
         "answerability",
+        "questions",
         "speed",
         "embedding",
         "ablation",
@@ -265,7 +269,7 @@ def _parser() -> argparse.ArgumentParser:
         command.add_argument(
             "--data",
             type=Path,
-            required=name not in ("speed", "embedding", "precision", "talk"),
+            required=name not in ("speed", "embedding", "precision", "talk", "questions"),
             help="the data set's file or folder",
         )
         command.add_argument("--seed", type=int, default=SEED)

@@ -83,10 +83,10 @@ def test_a_name_that_an_open_memory_has_read_is_no_speaker_any_more(tmp_path: Pa
         memory.ingest([{"speaker": "Ferry", "text": "zqx"}], thread="zqxthread")
         memory.ingest([{"speaker": "Ana", "text": "the ferry is slow"}], thread="other")
         assert (
-            "ferri" not in reader.recall("slow ferry", lanes=("words", "entities")).hits[0].why
+            "ferry" not in reader.recall("slow ferry", lanes=("words", "entities")).hits[0].why
         )  # a speaker's name is not a word of the question
         erase(memory, THREAD)
-        assert "ferri" in reader.recall("slow ferry", lanes=("words",)).hits[0].why
+        assert "ferry" in reader.recall("slow ferry", lanes=("words",)).hits[0].why
 
 
 @pytest.mark.parametrize("target", ["kref://zqxproject", "kref://zqxproject/zqxspace"])

@@ -9,8 +9,8 @@
 A case is its lines of input, a line `----`, and the expected result; a blank line ends it. The name
 of the file selects the function under test: kref, dates, rules, redaction, match, cypher. `python
 -m tests.cases` runs all cases and prints differences; `--rewrite` replaces the expected results by
-the actual ones, to be reviewed as a diff. updates.txt and remember.txt are exceptions: their labels
-were assigned by a reader, the code must reach given rates on them, and they are never rewritten.
+the actual ones, to be reviewed as a diff. Those in `JUDGED` are exceptions: their labels were
+assigned by a reader, the code must reach given rates on them, and they are never rewritten.
 """
 
 from __future__ import annotations
@@ -38,7 +38,21 @@ from doxa.store import Identity, Store
 
 FOLDER = Path(__file__).parent
 RULE = "----"
-JUDGED = frozenset(("updates", "remember", "plain_language", "plain_language_languages"))
+JUDGED = frozenset(
+    (
+        "updates",
+        "remember",
+        "questions",
+        "questions_unseen",
+        "plain_language",
+        "plain_language_languages",
+        "plain_language_unseen",
+        "precision",
+        "precision_unseen",
+        "updates_in_talk",
+        "updates_in_talk_unseen",
+    )
+)
 NOW = parse_time("2023-05-11T15:30:00Z")  # a Thursday
 
 

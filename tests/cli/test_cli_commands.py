@@ -196,7 +196,7 @@ def test_what_comes_with_a_belief_is_given_entry_by_entry(run: Run) -> None:
         ["checkout"],
     )
     assert "implications: Quiet weekends; Late news" in run("get", "kref://default/day.fact")
-    assert "shares weekend in its implications" in run("recall", "weekends", "--words-only")
+    assert "shares weekends in its implications" in run("recall", "weekends", "--words-only")
     run("revise", "kref://default/day.fact", "We deploy on Thursdays", "--entity", "shop")
     held = run("get", "kref://default/day.fact", json_value=True)
     assert (held["entities"], held["decisions"]) == (["shop"], ["None in December"])

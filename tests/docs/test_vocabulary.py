@@ -56,6 +56,7 @@ PATTERNS = {name: re.compile(pattern, re.IGNORECASE) for name, pattern in INSTEA
 ALLOWED: dict[str, int] = {
     "bench": 3,  # the prompt of a judge, whose wording results depend on; offices in test sentences
     "docs/decisions/0018-the-fields-words.md": 11,  # its table names the former words
+    "recall": 4,  # the list of common English words
     "language": 1,  # `beside` is a relation that doxa.match returns, here in a table of relations
 }
 

@@ -421,9 +421,16 @@ def the_texts_of_sixty_candidates_are_searched_for_dates() -> None:
 
 @example("SIDE")
 def the_side_that_is_asked_for_counts_six_tenths() -> None:
-    index: Any = Columns(2, {"speaker": np.array([7, 8])}, None)
+    index: Any = Columns(2, {"speaker": np.array([7, 8]), "thread": np.array([3, 3])}, None)
     found = entities.spoken_by(index, np.arange(2), named=frozenset({8}), side=frozenset({7, 8}))
     assert found.tolist() == pytest.approx([0.6, 1])
+
+
+@example("PLACE")
+def what_was_said_in_the_thread_that_is_named_counts_nine_tenths() -> None:
+    index: Any = Columns(2, {"speaker": np.array([7, 8]), "thread": np.array([3, 4])}, None)
+    found = entities.spoken_by(index, np.arange(2), named=frozenset({4}), side=frozenset())
+    assert found.tolist() == pytest.approx([0, 0.9])
 
 
 def reached(statement: str, *, seed: str) -> list[float]:

@@ -36,12 +36,13 @@ Rows = NDArray[np.int64]
 
 class PreparedQuery(NamedTuple):
     """A question as the lanes take it: the request that it quotes (empty: none), its index terms
-    and quoted phrases, its vector (None: no meaning), the tokens of the speakers and the times that
-    it names, the lanes in use, and the noise of its language (None: not known)."""
+    with their words, its quoted phrases, its vector (None: no meaning), the tokens of the speakers
+    and places and the times that it names, the lanes in use, and the noise of its language (None:
+    not known)."""
 
     question: Question
     request: str
-    terms: list[str]
+    terms: dict[str, str]
     phrases: list[tuple[str, ...]]
     vector: Floats | None
     speakers: frozenset[int]

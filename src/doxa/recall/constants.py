@@ -184,6 +184,10 @@ SIDE: Annotated[
     float,
     Constant("value in the lane of entities of the side asked for", "share", FITTED, True),
 ] = 0.6
+PLACE: Annotated[
+    float,
+    Constant("value in the lane of entities of a named project or thread", "share", JUDGED),
+] = 0.9
 RECENCY_DAYS: Annotated[
     float, Constant("half-life in the lane of recency", "days", JUDGED, True)
 ] = 14.0
@@ -419,6 +423,10 @@ CUT_CHARS_MIN: Annotated[
     int, Constant("least length of a text cut to fit a budget", "characters", JUDGED)
 ] = 40
 WHY_TERMS_MAX: Annotated[int, Constant("shared terms that `why` names", "terms", JUDGED)] = 6
+WHY_WEIGHT_MIN: Annotated[
+    float,
+    Constant("idf of a term that `why` names, of the largest idf of those shared", "share", JUDGED),
+] = 0.25
 WHY_TIME_MIN: Annotated[
     float, Constant("value of the lane of time from which `why` names it", "share", JUDGED)
 ] = 0.5

@@ -38,8 +38,8 @@ from doxa.recall.filters import (
 from doxa.recall.fusion import LANES
 from doxa.recall.hits import Ranked, read_hits
 from doxa.recall.lanes.calibration import Calibrations
-from doxa.recall.lanes.entities import extract_speakers
 from doxa.recall.lanes.meaning import with_request
+from doxa.recall.lanes.names import extract_names
 from doxa.recall.lanes.noise import Noise, Noises
 from doxa.recall.lanes.phrases import phrases_of
 from doxa.recall.lanes.time import named_times
@@ -163,8 +163,11 @@ class Recaller:
             )
         with self._lock:
             projects = [self._indexes.get(reader, scope) for scope in scopes]
-            plain, speakers = extract_speakers(reader, projects, ask.text)
-            expansions = [extract_speakers(reader, projects, text)[0] for text in expansions]
+            places = "entities" in ask.lanes and ask.mode != "max"
+            plain, speakers = extract_names(reader, projects, ask.text, places=places)
+            expansions = [
+                extract_names(reader, projects, text, places=places)[0] for text in expansions
+            ]
         query = self._prepare(reader, ask, plain, speakers, warnings)
         others = [self._prepare(reader, ask, text, speakers, warnings) for text in expansions]
         with self._lock:
@@ -250,7 +253,7 @@ class Recaller:
         if request and vector is not None:
             asked, _ = self._vector(reader, request, ask, warnings=warnings)
             vector = vector if asked is None else with_request(vector, asked)
-        terms = asked_terms(question.text) if "words" in ask.lanes else []
+        terms = asked_terms(question.text) if "words" in ask.lanes else {}
         times = named_times(question.text, reader.now) if "time" in ask.lanes else ()
         phrases = phrases_of(question.text) if terms else []
         return PreparedQuery(

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from typing import Any, NamedTuple, cast
 
+import numpy as np
+
+from doxa.base.bm25 import inverse_document_frequency
 from doxa.base.clock import TIME_MAX, format_time
 from doxa.base.quoting import quoted
-from doxa.base.words import terms
+from doxa.base.words import stem, terms
 from doxa.recall import constants
 from doxa.recall.budget import tokens_of
 from doxa.recall.lanes.meaning import field_texts
@@ -27,6 +31,8 @@ from doxa.store import (
     text_of,
 )
 
+_CHARS_READ = 20_000  # of a text, for the words as it writes them
+_WORD = re.compile(r"[^\W_]+")
 _ALWAYS_SHOWN = frozenset(("words", "meaning"))
 _RELATED = """
 SELECT f.value,
@@ -205,11 +211,13 @@ def _why(reader: Reader, node: Node, item: Ranked) -> str:
         parts.append("about what the question names")
     elif lane["entities"] == 1:
         parts.append(f"said by {quoted(str(speaker))}, whom the question names")
+    elif lane["entities"] == np.float32(constants.PLACE):
+        parts.append("said where the question asks for")
     elif lane["entities"] > 0:
         parts.append(f"said by {quoted(str(speaker))}, whose words are asked for")
     if lane["time"] > constants.WHY_TIME_MIN:
         parts.append("of the time that the question names")
-    if lane["graph"] > 0:
+    if lane["graph"] >= constants.LANE_VALUE_MIN:
         parts.append("linked with better hits")
     if lane["policy"] < 1:
         parts.append(f"faded to {lane['policy']:.0%} by its policy")
@@ -221,19 +229,37 @@ def _why(reader: Reader, node: Node, item: Ranked) -> str:
 
 
 def _why_words(node: Node, item: Ranked, rule: SearchRule | None, coverage: float) -> str:
-    """The terms that a memory shares with the question, by where it contains them."""
-    own = [posting for posting in item.postings if posting.holds(item.row)]
-    if not own:
+    """The words that a memory shares with the question, as it writes them, by where it contains
+    them; those of little weight are left out."""
+    held = [posting for posting in item.postings if posting.holds(item.row)]
+    if not held:
         part = f"the adjacent turn shares words ({coverage:.0%} of the question)"
-        return part if coverage > 0 else ""
+        return part if coverage >= constants.LANE_VALUE_MIN else ""
+    weight = {one.term: inverse_document_frequency(item.project.count, one.held) for one in held}
+    least = constants.WHY_WEIGHT_MIN * max(weight.values())
+    own = [posting for posting in held if weight[posting.term] >= least]
     fields = _field_of_terms(node, item, rule)
+    written = _written_words(node, rule)
     words: dict[str, list[str]] = {}
     for posting in own[: constants.WHY_TERMS_MAX]:
+        word = written.get(posting.term, posting.term)
         words.setdefault(fields.get(posting.term, ""), []).append(
-            posting.asked if posting.asked == posting.term else f"{posting.asked}~{posting.term}"
+            word if posting.asked == posting.term else f"{posting.asked}~{word}"
         )
     shared = " and ".join(", ".join(words[place]) + place for place in sorted(words))
     return f"shares {shared} ({coverage:.0%} of the question)"
+
+
+def _written_words(node: Node, rule: SearchRule | None) -> dict[str, str]:
+    """By index term, the first word of a memory that it is the stem of."""
+    texts = (
+        [text_of(rule, node.props), *(text for _, text in entries_of(rule, node.props))]
+        if rule
+        else []
+    )
+    texts.append(str(node.props.get("text", "")))
+    words = [word for text in texts for word in _WORD.findall(text[:_CHARS_READ])]
+    return {stem(word.casefold()): word for word in reversed(words)}
 
 
 def _field_of_terms(node: Node, item: Ranked, rule: SearchRule | None) -> dict[str, str]:

@@ -4,6 +4,8 @@
                mention") are in no memory: they are removed from the question
     statement  a sentence that asks nothing ("I threw my old shoes away today"): the memories
                related to it are wanted, not those that share its words
+    request    a wish for advice now ("can you suggest a hotel", "what should I read"): what the
+               user likes and is bound by is wanted, which shares few words with it
     side       in a chat with an assistant, whose words are asked for: "what did I say" the user's,
                "what did you suggest" the assistant's
 
@@ -51,9 +53,32 @@ _OWN = re.compile(r"\b(?:I|me|my|mine|myself|we|us|our|ours)\b", re.IGNORECASE)
 _GAP = re.compile(r"\s+([.,;:?!])")
 _NAME = re.compile(r"(?<=[^\s.!?:] )[A-Z][\w'’-]+")
 _WORDS = re.compile(r"\w+")
+# What the assistant said before. A past form or a perfect is needed: "what would you suggest" asks
+# for advice now.
+_ADVICE = r"(?:suggestions?|advice|recommendations?|tips?|proposals?)"
 _ASSISTANT = re.compile(
-    r"\b(?:did|have|had)\s+you\b|\byou\s+(?:\w+ly\s+)?(?:recommend|suggest|said|told|gave|explain|advis|propos|mention)\w*"
-    r"|\byour\s+(?:suggestion|advice|recommendation|explanation|answer|proposal|reply)",
+    r"\bdid\s+you\b|\b(?:have|had)\s+you\s+(?:\w+ly\s+|ever\s+)?(?!any\b|got\b|an?\b|some\b|no\b)\w"
+    r"|\byou\s+(?:had\s+|have\s+|\w+ly\s+)?(?:recommended|suggested|said|told|gave|given|explained|advised|proposed|mentioned|promised|offered)\b"
+    r"|\byou['’](?:ve|d)\s+(?:\w+ly\s+)?(?:recommended|suggested|said|told|given|explained|advised|proposed|mentioned|promised)\b"
+    rf"|\b(?:was|were)\s+your\s+(?:\w+\s+)?(?:{_ADVICE}|explanation|answer|reply)\b"
+    rf"|\byour\s+(?:earlier|previous|last|first|former|original|old)\s+(?:{_ADVICE}|explanation|answer|reply)\b"
+    rf"|\b(?:tried|followed|used|about|from|to|per|after)\s+your\s+(?:{_ADVICE}|explanation|answer|proposal|reply)\b",
+    re.IGNORECASE,
+)
+_REQUEST = re.compile(
+    r"\b(?:can|could|would|will|might|do|what|which)\s+you\s+(?:\w+\s+)?(?:suggest|recommend|advise|propose)\b"
+    r"|\b(?:can|could|would|will)\s+you\s+(?:\w+\s+)?(?:help\s+(?:me|us)|think\s+of|come\s+up\s+with)\b"
+    r"|(?:^|[.!?,]\s*)(?:please\s+)?(?:suggest|recommend|propose|advise|help\s+(?:me|us))\b"
+    rf"|\b(?:any|some|an|your|more|good)\s+(?:\w+\s+)?(?:ideas?|thoughts|{_ADVICE})\b"
+    rf"|\b(?:what|which)(?:['’]s|\s+is|\s+are)\s+your\s+{_ADVICE}"
+    r"|\b(?:what|which|where|how|who|when)\b[^.?!]{0,40}\bshould\s+(?:I|we)\b|(?:^|[.!?,]\s*)should\s+(?:I|we)\b"
+    r"|\b(?:can|could|would)\s+you\s+(?:\w+\s+)?(?:find|pick|choose|plan|write|draft|make|create|put\s+together)\s+(?:me|us|a|an|some|something)\b",
+    re.IGNORECASE,
+)
+_ASKED_FOR = re.compile(
+    r"(?:\b(?:can|could|would|will|might|do)\s+you\s+(?:\w+ly\s+|please\s+)?)?(?:have\s+)?\b(?:suggest|recommend|advise|propose"
+    r"|help\s+(?:me|us)(?:\s+to)?(?:\s+(?:choose|find|pick|plan|decide))?"
+    rf")\b|,?\s*\b(?:do\s+you\s+have\s+|have\s+you\s+|got\s+)?any\s+(?:good\s+)?(?:ideas?|thoughts|{_ADVICE})(?:\s+(?:for|on|about))?\b",
     re.IGNORECASE,
 )
 _USER = re.compile(
@@ -66,12 +91,13 @@ _USER = re.compile(
 class Question(NamedTuple):
     """`text` is the question without talk about the conversation; `statement` is true where it asks
     nothing; `side` is empty where neither side is meant; `names` are the index terms of the names
-    that it writes with capitals."""
+    that it writes with capitals; `request` is true where it asks for advice now."""
 
     text: str
     statement: bool
     side: Literal["user", "assistant", ""]
     names: frozenset[str]
+    request: bool = False
 
 
 def read_question(asked: str) -> Question:
@@ -84,10 +110,13 @@ def read_question(asked: str) -> Question:
     )
     if statement:
         return Question(text, True, "", _names(text))
+    said = _ASSISTANT.search(text) is not None
+    request = not said and _REQUEST.search(text) is not None
     side: Literal["user", "assistant", ""] = (
-        "assistant" if _ASSISTANT.search(text) else "user" if _USER.search(text) else ""
+        "assistant" if said else "user" if request or _USER.search(text) else ""
     )
-    return Question(_without_talk(text), False, side, _names(text))
+    rest = _without(_ASKED_FOR, text, least=1) if request else _without_talk(text)
+    return Question(rest, False, side, _names(text), request)
 
 
 def _names(text: str) -> frozenset[str]:
@@ -97,7 +126,12 @@ def _names(text: str) -> frozenset[str]:
 
 
 def _without_talk(text: str) -> str:
-    if not _TALKED.search(text):
+    return _without(_TALKED, text, least=constants.QUESTION_TERMS_MIN)
+
+
+def _without(pattern: re.Pattern[str], text: str, *, least: int) -> str:
+    """Remove what matches, unless fewer than `least` terms would remain."""
+    if not pattern.search(text):
         return text
-    rest = _GAP.sub(r"\1", " ".join(_TALKED.sub(" ", text).split())).strip(" ,.;:")
-    return rest if len(terms(rest)) >= constants.QUESTION_TERMS_MIN else text
+    rest = _GAP.sub(r"\1", " ".join(pattern.sub(" ", text).split())).strip(" ,.;:")
+    return rest if len(terms(rest)) >= least else text

@@ -460,7 +460,7 @@ def _month(number: int) -> str:
 
 def _translated(text: str, tables: _Tables) -> str:
     """Replace the words that the table knows."""
-    return tables.known.sub(lambda match: tables.words[match[0].casefold()], text)
+    return tables.known.sub(lambda match: _word_of(tables, match[0]), text)
 
 
 def _chinese_number(text: str) -> int:
@@ -485,7 +485,7 @@ def _english_subject(text: str, tables: _Tables) -> str:
 
 def _subject(text: str, tables: _Tables) -> str:
     language, found = tables.language, []
-    words = tables.phrases.sub(lambda match: tables.words[match[0].casefold()], text).split()
+    words = tables.phrases.sub(lambda match: _word_of(tables, match[0]), text).split()
     tests = {
         name: frozenset(getattr(language, name).split("|"))
         for name in ("articles", "of", "me", "we", "my", "our", "others")

@@ -8,7 +8,10 @@ idf mass, words that occur nowhere included: it is the share of the question tha
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import re
+import unicodedata
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from typing import NamedTuple
 
 import apsw
@@ -17,8 +20,9 @@ from numpy.typing import NDArray
 
 from doxa.base.bm25 import inverse_document_frequency, term_frequency, term_score
 from doxa.base.limits import FUZZY_TERM_CHARS_MIN, QUERY_CHARS_READ, QUERY_TERMS_MAX
-from doxa.base.words import is_character, terms
+from doxa.base.words import is_character, stem, terms
 from doxa.recall import constants
+from doxa.recall.lanes.common_words import is_common
 from doxa.recall.lanes.neighbours import borrowed_share
 from doxa.recall.project_index import Believed, ProjectIndex
 from doxa.store import Reader
@@ -31,6 +35,9 @@ _ABOVE_ZERO = 1e-9
 _RUNS = 64  # runs of rows for each row that is wanted
 _TRIED, _MANY = 1_000, 16_000  # where there are many rows, so many are scored first for a bound
 _LOOKUPS = 16  # a term held by more than so many times the wanted rows is looked up row by row
+_CORRECTIONS_MAX = 16  # words of one question that are corrected
+_CORRECTED_CHARS_MAX = 32  # the edits of a word grow with its length, and so does stemming each
+_WORD = re.compile(r"[^\W_]+")
 _LETTERS = (  # Latin and its accents, Greek, Cyrillic
     "abcdefghijklmnopqrstuvwxyz0123456789",
     "àáâãäåæçèéêëìíîïðñòóôõöøùúûüýþÿßčďěłńœřšťůźžő",
@@ -62,16 +69,25 @@ class Posting(NamedTuple):
         return place < len(self.docs) and int(self.docs[place]) == row
 
 
-def asked_terms(text: str) -> list[str]:
-    """Return the distinct index terms of a question, in order."""
-    return list(dict.fromkeys(terms(text[:QUERY_CHARS_READ])))[:QUERY_TERMS_MAX]
+def asked_terms(text: str) -> dict[str, str]:
+    """Return the distinct index terms of a question, in order, each with the word that it is the
+    stem of."""
+    text = text[:QUERY_CHARS_READ]
+    asked = list(dict.fromkeys(terms(text)))[:QUERY_TERMS_MAX]
+    words = _WORD.findall(unicodedata.normalize("NFKC", text).casefold())
+    word_of = {stem(word): word for word in reversed(words)}
+    return {term: word_of.get(term, term) for term in asked}
 
 
-def read_postings(reader: Reader, scope: int, asked: list[str], *, eligible: Mask) -> list[Posting]:
-    """Return the postings of each term of the question. One that no eligible row holds is tried at
-    edit distance 1, and keeps its spelling if that fails too."""
+def read_postings(
+    reader: Reader, scope: int, asked: Mapping[str, str], *, eligible: Mask
+) -> list[Posting]:
+    """Return the postings of each term of the question, of which `asked` gives the word. A term
+    that no eligible row holds is tried with its word at edit distance 1, and keeps its spelling if
+    that fails too."""
     found = {
-        term: _eligible(parts, eligible) for term, parts in _records(reader, scope, asked).items()
+        term: _eligible(parts, eligible)
+        for term, parts in _records(reader, scope, list(asked)).items()
     }
     found |= {
         term: _sum_by_row(_eligible(_prefix_records(reader, scope, term), eligible))
@@ -79,7 +95,7 @@ def read_postings(reader: Reader, scope: int, asked: list[str], *, eligible: Mas
         if is_character(term)
     }
     none = _eligible([], eligible)
-    missing = [term for term in asked if not len(found.get(term, none)[0])]
+    missing = {term: word for term, word in asked.items() if not len(found.get(term, none)[0])}
     corrected = _corrections(reader, scope, missing, eligible=eligible)
     postings = []
     for term in asked:
@@ -134,42 +150,54 @@ def _eligible(parts: list[bytes], eligible: Mask) -> Occurrences:
 
 
 def _corrections(
-    reader: Reader, scope: int, missing: list[str], *, eligible: Mask
+    reader: Reader, scope: int, missing: Mapping[str, str], *, eligible: Mask
 ) -> dict[str, tuple[str, Occurrences]]:
-    """For each term, the term one edit away that most eligible rows hold, where there is one. All
-    are read in one statement."""
-    edits = {term: set(_edits(term)) for term in missing if _is_correctable(term)}
+    """For each term, the best stem of a word one edit away from its own, where there is one that
+    eligible rows hold. All are read in one statement."""
+    words = [item for item in missing.items() if _is_correctable(item[1])][:_CORRECTIONS_MAX]
+    edits = {term: _stems_near(word) - {term} for term, word in words}
     near = {
         word: _eligible(parts, eligible)
         for word, parts in _records(reader, scope, sorted(set().union(*edits.values()))).items()
     }
     found = {}
-    for term, words in edits.items():
-        known = words & near.keys()
-        best = min(known, key=lambda word: (-len(near[word][0]), word), default="")
-        if best and len(near[best][0]):
+    for term, stems in edits.items():
+        # the first letter is seldom wrong
+        known = [word for word in stems & near.keys() if len(near[word][0])]
+        best = min(
+            known, key=lambda word: (word[0] != term[0], -len(near[word][0]), word), default=""
+        )
+        if best:
             found[term] = best, near[best]
     return found
 
 
-def _is_correctable(term: str) -> bool:
-    """Return whether a term is corrected. Short terms are not: too many others are near them."""
+def _is_correctable(word: str) -> bool:
+    """Return whether a word that nothing holds may be a misspelling. Short words are not: too many
+    others are near them. A common word is rather what was meant."""
     return (
-        len(term) >= FUZZY_TERM_CHARS_MIN
-        and not term.isdigit()
-        and any(letter in part for part in _LETTERS for letter in term)
+        FUZZY_TERM_CHARS_MIN <= len(word) <= _CORRECTED_CHARS_MAX
+        and not word.isdigit()
+        and any(letter in part for part in _LETTERS for letter in word)
+        and not is_common(word)
     )
 
 
-def _edits(term: str) -> Iterable[str]:
-    """All terms with one letter inserted, deleted or replaced, or two transposed. The letters are
-    those of the term's script, Latin with its accents."""
+@lru_cache(maxsize=256)
+def _stems_near(word: str) -> frozenset[str]:
+    """The stems of all words one edit away: an edit of a stem would miss `runing` for `running`."""
+    return frozenset(stem(edit) for edit in _edits(word) if len(edit) >= FUZZY_TERM_CHARS_MIN)
+
+
+def _edits(word: str) -> Iterable[str]:
+    """All strings with one letter inserted, deleted or replaced, or two transposed. The letters are
+    those of the word's script, Latin with its accents."""
     latin, accents, *scripts = _LETTERS
     letters = next(
-        (script for script in scripts if any(letter in script for letter in term)), latin + accents
+        (script for script in scripts if any(letter in script for letter in word)), latin + accents
     )
-    for i in range(len(term) + 1):
-        head, tail = term[:i], term[i:]
+    for i in range(len(word) + 1):
+        head, tail = word[:i], word[i:]
         if tail:
             yield head + tail[1:]
         if len(tail) > 1:
