@@ -195,3 +195,9 @@ def test_a_long_text_takes_calls_in_proportion(piece: str) -> None:
         read_claims(text)
         small = calls_of(lambda text=text: read_claims(text * 40 + "1"))  # type: ignore[misc]
         assert calls_of(lambda text=text: read_claims(text * 160 + "2")) < 8 * small + 4_000  # type: ignore[misc]
+
+
+@pytest.mark.parametrize("colour", ["weiß", "Weiß", "WEIẞ", "schwarz"])
+def test_words_are_found_in_any_case(colour: str) -> None:
+    (claim,) = read_claims(f"Die Haustür ist jetzt {colour}.")
+    assert claim.value.text

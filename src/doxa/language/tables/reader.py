@@ -483,6 +483,11 @@ def _english_subject(text: str, tables: _Tables) -> str:
     return _chinese_subject(text, tables) if not tables.language.spaced else _subject(text, tables)
 
 
+def _word_of(tables: _Tables, found: str) -> str:
+    """The English word of one that the table holds, in any case: `casefold` writes ß as ss."""
+    return tables.words.get(found.lower(), tables.words.get(found.casefold(), found))
+
+
 def _subject(text: str, tables: _Tables) -> str:
     language, found = tables.language, []
     words = tables.phrases.sub(lambda match: _word_of(tables, match[0]), text).split()
