@@ -273,7 +273,7 @@ def test_their_words_are_named_apart_from_its_own(tmp_path: Path) -> None:
             memory.recall("Is the checkout in production when we deploy?", lanes=WORDS).hits[0].why
         )
         assert why.startswith(
-            "shares deploy and checkout in its events and product in its implications ("
+            "shares deploy and checkout in its events and production in its implications ("
         )
 
 

@@ -40,6 +40,7 @@ CANDIDATES = "candidates"
 STATING_ROLES = frozenset(("user", "person"))
 _SAID_LAST = "said_last"
 _TRUST = "candidate"
+_HOME = "home"  # "moved to" names a town or a tool: `corrects` distinguishes them
 
 
 def read_turn(turn: Turn) -> Extraction:
@@ -82,7 +83,7 @@ class HeldCandidate(NamedTuple):
         if corrects(self.fact, earlier.fact):
             return True
         held = earlier.claims
-        if len(held) != 1 or held[0].unasserted:
+        if len(held) != 1 or held[0].unasserted or held[0].predicate == _HOME:
             return False
         return any(
             (not claim.given_up.text or claim.given_up.words == held[0].value.words)
