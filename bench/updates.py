@@ -14,6 +14,7 @@ import argparse
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from functools import cache
 from itertools import pairwise
 from pathlib import Path
 
@@ -22,6 +23,7 @@ from numpy.typing import NDArray
 
 import doxa
 from bench import updates_scale
+from bench.embedders import local_embedder
 from bench.persistence_parts import fresh
 from bench.report import Report, begin, percent, write_json
 from bench.updates_cases import HALVES, PLAIN_LANGUAGE, Line, UpdateCase, load, shown_fact
@@ -36,6 +38,8 @@ from doxa.ingestion.match import (
     score_proposals,
 )
 from doxa.language.agreement import FEATURES, RETIRING
+from doxa.models import Embedder
+from doxa.models.cache import CachedEmbedder
 
 WRONG_MAX, MISSED_MAX = 0.01, 0.15
 _SAID_AT = "2026-03-05T12:00:00Z"
@@ -279,7 +283,7 @@ def _plain_language(report: Report) -> None:
                 rows.append([code, kind, str(len(chosen)), f"{believed} of {len(unstated)}"])
                 rows[-1] += count.row
                 if kind == "all":
-                    key = f"plain_language.{name.replace(' ', '_')}.{code}"
+                    key = f"plain_language.{name.replace(',', '').replace(' ', '_')}.{code}"
                     silent = count.silent / max(1, count.due)
                     harmed = sum(bool(one.retired - one.case.retired) for one in chosen)
                     report.put(f"{key}.missed", count.missed_rate)
@@ -292,8 +296,15 @@ def _plain_language(report: Report) -> None:
 
 def play(cases: Iterable[UpdateCase]) -> list[Played]:
     """Every case in a project of its own."""
-    with fresh(clock=FakeClock(parse_time(_SAID_AT))) as memory:
+    with fresh(clock=FakeClock(parse_time(_SAID_AT)), embedder=_embedder()) as memory:
         return [_play(memory, case, project=f"case{number}") for number, case in enumerate(cases)]
+
+
+@cache
+def _embedder() -> Embedder | None:
+    """The local model, which finds beliefs that share no word with a sentence; None without it."""
+    inner = local_embedder()
+    return CachedEmbedder(inner, bytes_max=2**28) if inner else None
 
 
 def _play(memory: doxa.Memory, case: UpdateCase, *, project: str) -> Played:
@@ -302,6 +313,7 @@ def _play(memory: doxa.Memory, case: UpdateCase, *, project: str) -> Played:
     for line in case.held:
         _hold(memory, line, lines, project=project)
     for line in case.said:
+        memory.embed()
         given = {"project": project, "speaker": line.speaker}
         if len(case.said) == 1:
             _, found = score_proposals(memory.store, memory.recaller, line.text, **given)
