@@ -164,7 +164,7 @@ def test_a_statement_of_several_things_has_an_item_of_its_own(memory: doxa.Memor
 
 def test_what_was_said_earlier_and_ingested_later_goes_to_history(memory: doxa.Memory) -> None:
     """It is superseded by what contradicts it and was said since, at another address."""
-    home, work = ["Ana", "live in", "Bonn"], ["Ana", "work at", "Initech"]
+    home, work = ["Ana", "lives in", "Bonn"], ["Ana", "works at", "Initech"]
     memory.constrain({"exclusions": [[home, work]]})
     for text, time in (("I work at Initech.", "2024-06-01"), ("I live in Bonn.", "2023-01-01")):
         memory.ingest([{"text": text, "speaker": "Ana", "time": f"{time}T00:00:00Z"}], session=time)
@@ -186,7 +186,7 @@ def test_what_was_said_earlier_and_ingested_later_goes_to_history(memory: doxa.M
 def test_a_turn_that_contradicts_what_is_trusted_more_opens_a_conflict(
     memory: doxa.Memory, project: str
 ) -> None:
-    memory.remember("Ana in Rome", name="h", facts=[("Ana", "live in", "Rome")], project=project)
+    memory.remember("Ana in Rome", name="h", facts=[("Ana", "lives in", "Rome")], project=project)
     memory.ingest([{"text": "I live in Oslo.", "speaker": "Ana"}], project=project)
     (conflict,) = memory.conflicts(project=project)
     assert conflict.challenger.summary == "I live in Oslo."

@@ -10,7 +10,7 @@ import pytest
 from bench.questions import CASES, load, play, run
 
 # The share of questions whose wanted text comes first, without a model of meaning.
-FIRST = {"vocative": 0.85, "speaker": 0.85, "scope": 0.75, "de question": 0.75, "zh question": 0.9}
+FIRST = {"vocative": 0.85, "speaker": 0.85, "scope": 0.75, "de question": 0.7, "zh question": 0.9}
 
 
 def test_the_cases_name_what_is_held_and_every_name_is_used_once() -> None:
@@ -45,6 +45,6 @@ def test_the_report_has_a_row_for_each_category(tmp_path: Path) -> None:
         "fr question: b\nLe chat dort.\n> Qui dort ?\n----\nLe chat dort.\n"
     )
     report = run(path, None, seed=1)
-    assert report.figures["fr_question.doxa.hit_at_1"] == 1
-    assert report.figures["speaker.doxa.hit_at_1"] == 1
+    assert report.figures["fitted.fr_question.doxa.hit_at_1"] == 1
+    assert report.figures["fitted.speaker.doxa.hit_at_1"] == 1
     assert CASES.exists()

@@ -400,7 +400,9 @@ def test_what_recall_reads_goes_when_its_text_fades(world: World) -> None:
         "CREATE DECAY PROFILE b FOR (n:Exchange) APPLY { NO DECAY DECAY THRESHOLD 0.2\n n.text"
         " DECAY HALF LIFE 86400 }"
     )
-    world.memory.ingest([{"speaker": "Ann", "text": "The harbour is closed today"}], thread="t")
+    world.memory.ingest(
+        [{"speaker": "Ann", "text": "The harbour is closed today"}], thread="t", extract=False
+    )
     assert [hit.text for hit in world.memory.recall("harbour").hits] == [
         "The harbour is closed today"
     ]

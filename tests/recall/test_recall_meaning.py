@@ -247,12 +247,10 @@ def test_the_tail_of_a_long_text_is_found_by_meaning(
 @pytest.mark.parametrize("dimensions", [1, 7, 63, 65, 100, 300, 1_000])
 def test_a_model_may_have_any_number_of_dimensions(tmp_path: Path, dimensions: int) -> None:
     with opened(tmp_path / "m.db", embedder=HashEmbedder(dimensions=dimensions)) as memory:
-        for text in (
-            "The ferry leaves from Bergen",
-            "The tea is green",
-            "The library opens at nine",
+        for number, text in enumerate(
+            ("The ferry leaves from Bergen", "The tea is green", "The library opens at nine")
         ):
-            memory.remember(text)
+            memory.remember(text, name=f"n{number}")
         assert memory.embed() == 3
         answer = memory.recall("The ferry leaves from Bergen", lanes=("meaning",))
         assert answer.mode == "vector"
