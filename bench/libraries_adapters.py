@@ -60,9 +60,18 @@ class _Given:
         raise AssertionError("one of the two tables is given")
 
     def embed(self, texts: Sequence[str]) -> Floats:
-        """As Embedder.embed."""
-        assert self._texts is not None
-        return self._texts.of_texts(texts)
+        """As Embedder.embed. Of a text that is not given, such as those by which doxa measures the
+        noise of a model, no vector can be had."""
+        from doxa.base.errors import ModelError  # other interpreters have no doxa
+
+        if self._texts is None:
+            raise ModelError("No texts are given.", next_step="Give only questions.")
+        try:
+            return self._texts.of_texts(texts)
+        except KeyError as error:
+            raise ModelError(
+                "This text has no given vector.", next_step="Give only texts of the tables."
+            ) from error
 
     def embed_queries(self, texts: Sequence[str]) -> Floats:
         """The vectors of questions. With a model, its work is done and thrown away, so that the

@@ -123,8 +123,8 @@ def test_every_command_gives_one_json_value(run: Run, tmp_path: Path) -> None:
     ] == ["The shop runs on MySQL"]
     found = [hit["kref"] for hit in value("recall", "shop", "--history", "--words-only")["hits"]]
     assert found == [
-        f"{DB}?r=1",
         f"{DB}?r=2",
+        f"{DB}?r=1",
         "kref://default/backup.fact?r=1",
     ]  # both revisions, and what depends on the item
     assert value("impact", DB)["steps"][0]["kref"] == "kref://default/backup.fact?r=1"

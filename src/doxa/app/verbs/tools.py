@@ -49,9 +49,8 @@ TOOLS = (
     Tool(
         "memory_remember",
         ("remember",),
-        "Store one belief: a self-contained sentence. It replaces the belief that it surely"
-        " corrects; a warning names what it may contradict. What says the same is not stored"
-        " twice.",
+        "Store one belief: a self-contained sentence. It replaces what it surely corrects; a"
+        " warning names what it may contradict.",
         (
             ToolArgument("text"),
             ToolArgument("name"),
