@@ -558,7 +558,7 @@ def test_a_process_with_the_old_model_goes_on_while_another_makes_the_new_vector
                 answer = memory.recall(f"turn {number} of the ferry")
                 assert answer.mode == "hybrid" or held(memory)[0] == NEW.name
                 if number % 5 == 0 and number <= 50:
-                    memory.remember(f"The lighthouse is {number}")
+                    memory.remember(f"The lighthouse is {number}", name=f"light{number}")
                     try:
                         memory.embed()
                     except ConstraintError:
