@@ -7,11 +7,13 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from itertools import islice
-from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, Literal, Unpack
+from typing import TYPE_CHECKING, Any, Literal, ParamSpec, TypeVar, Unpack
 
 from doxa.app.memory import Memory, open_memory
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from doxa.app.config import Config
     from doxa.app.session import History, Session
     from doxa.app.verbs.options import (
@@ -50,7 +52,6 @@ if TYPE_CHECKING:
     from doxa.recall import Hit, Recall
     from doxa.store import Identity, LogProof, Receipt
     from doxa.transfer.jsonl import Imported
-    from pathlib import Path
 
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
