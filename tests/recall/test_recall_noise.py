@@ -21,7 +21,7 @@ Floats = NDArray[np.float32]
 
 
 class CountingEmbedder(HashEmbedder):
-    """Keeps the texts of every call, and fails on the texts of the noise if it is told to."""
+    """Keeps the texts of every call, and fails on the texts of the noise if `fails` is set."""
 
     def __init__(self, *, fails: bool = False) -> None:
         super().__init__()

@@ -413,7 +413,8 @@ class Erasure:
                 self._due.append(identity)
 
     def tag(self, tx: Transaction) -> None:
-        """Tag them after the erasure. What is left of a set is no ground, then or later."""
+        """Tag them after the erasure. An incomplete set no longer counts as a
+        ground, now or later."""
         for link in self._incomplete:
             edge = tx.edge(link)
             if edge is not None:

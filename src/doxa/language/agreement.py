@@ -97,7 +97,7 @@ def agreement(
     """Compare two claims. `several` means that the belief states more than the held claim;
     `shared_words` is the fraction of words that the two texts share; `learnt` that values of the
     held predicate have replaced each other before; `known` are words that occur in beliefs, which
-    are no spelling errors."""
+    are not spelling errors."""
     names = (
         shared_category(new.value.words, held.value.words)
         if new.predicate != held.predicate

@@ -15,7 +15,7 @@ from __future__ import annotations
 import re
 
 from doxa.base.words import stem
-from doxa.language.common_words import COMMON_WORDS
+from doxa.language.not_names import NOT_NAMES
 from doxa.language.predicates import ANY, BY_NAME, SPELLINGS, is_state
 from doxa.language.stated_values import StatedValue
 from doxa.language.statement import Claim
@@ -121,7 +121,7 @@ def _is_referring(claim: Claim) -> bool:
     if _DEFINITE.match(subject) or _KEY.search(subject):
         return True
     names = [word for word in subject.split() if word[:1].isupper()]
-    return bool(names) and names[-1].partition("'")[0].casefold() not in COMMON_WORDS
+    return bool(names) and names[-1].partition("'")[0].casefold() not in NOT_NAMES
 
 
 def _is_someone(claim: Claim) -> bool:
@@ -215,7 +215,7 @@ def _is_attribute(claim: Claim, *, named: bool) -> bool:
 
 
 def _head_of(subject: str) -> str:
-    """Return the head noun of a subject, as a stem: "the colour of the door" gives color."""
+    """Return the head noun of a subject, as a stem: "the colour of the gate" gives color."""
     words = re.split(r" (?:of|for|in|at|on) ", subject.casefold())[0].split()
     return SPELLINGS.get(stem(words[-1]), stem(words[-1])) if words else ""
 

@@ -1,5 +1,5 @@
-"""Compare two sentences by their words, without grammar: do they say the same of the same thing but
-for one value?
+"""Compare two sentences by their words, without grammar: do they say the same of the same thing
+except for one value?
 
     "Der Drucker steht im Flur."          both:   Drucker steht im
     "Der Drucker steht jetzt im Keller."  differ: Flur, Keller; a change

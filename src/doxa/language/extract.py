@@ -33,7 +33,7 @@ from doxa.base.calendar_names import (
 from doxa.base.dates import DateMention, find_dates
 from doxa.language.candidates import Candidate as Candidate
 from doxa.language.candidates import candidates_of
-from doxa.language.common_words import COMMON_WORDS
+from doxa.language.not_names import NOT_NAMES
 from doxa.language.turns import Turn
 
 EntityKind = Literal["name", "title", "technical", "handle", "host"]
@@ -142,7 +142,7 @@ def _is_title(text: str) -> bool:
     return (
         1 <= len(words) <= 12
         and all(word[0].isupper() or word[0].isdigit() for word in words)
-        and words[0].lower() not in COMMON_WORDS
+        and words[0].lower() not in NOT_NAMES
     )
 
 
@@ -199,7 +199,7 @@ def _close(
     if (
         len(name) < 2
         or not name[0].isalpha()
-        or ("'" in name and name.partition("'")[0].lower() in COMMON_WORDS)
+        or ("'" in name and name.partition("'")[0].lower() in NOT_NAMES)
     ):
         return
     entity = Entity(name, "technical" if technical else "name", start, end)
@@ -211,7 +211,7 @@ def _close(
 def _is_common(word: str) -> bool:
     base = word.partition("'")[0]
     single = len(base) == 1 and word != base + "#"
-    return base.lower() in COMMON_WORDS or base in _CALENDAR or single
+    return base.lower() in NOT_NAMES or base in _CALENDAR or single
 
 
 def _opens_sentence(text: str, start: int) -> bool:

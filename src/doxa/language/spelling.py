@@ -12,7 +12,7 @@ from functools import lru_cache
 
 from doxa.base.words import STOP_WORDS
 from doxa.language.clause_forms import SETTERS
-from doxa.language.common_words import COMMON_WORDS
+from doxa.language.not_names import NOT_NAMES
 from doxa.language.predicates import NOUNS, PREDICATES
 from doxa.language.subjects import PROPERTY_WORDS
 
@@ -68,7 +68,7 @@ def corrected(clause: str) -> str:
 
 @lru_cache(maxsize=8_192)
 def _meant(word: str) -> str:
-    if word in _KNOWN or word in _REAL or word in STOP_WORDS or word in COMMON_WORDS:
+    if word in _KNOWN or word in _REAL or word in STOP_WORDS or word in NOT_NAMES:
         return word
     found = {
         swapped

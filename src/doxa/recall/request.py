@@ -1,6 +1,6 @@
 """The request with which a narrated question ends. Pure.
 
-    Ana got into the car after dark with Tom. She told the car: "My usual light, please."
+    Ana got into the car after dark with Tom. She said to the car: "My usual light, please."
 
 What precedes the quoted speech is a scene. It shares words and meaning with much that was said, and
 asks for nothing; what is wanted is what the last speaker's words are about.

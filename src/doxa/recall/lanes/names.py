@@ -15,7 +15,7 @@ import apsw
 
 from doxa.base.limits import QUERY_CHARS_READ
 from doxa.base.words import STOP_WORDS, terms
-from doxa.recall.lanes.common_words import is_common
+from doxa.recall.lanes.frequent_words import is_frequent
 from doxa.recall.lanes.phrases import QUOTED
 from doxa.recall.project_index import ProjectIndex
 from doxa.recall.question import read_question
@@ -272,7 +272,7 @@ def _place_phrases(text: str) -> list[str]:
 
 
 def _is_ordinary(word: str) -> bool:
-    return is_common(word) and not word[0].isupper()
+    return is_frequent(word) and not word[0].isupper()
 
 
 def _spellings(phrase: str) -> set[str]:

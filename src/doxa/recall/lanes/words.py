@@ -22,7 +22,7 @@ from doxa.base.bm25 import inverse_document_frequency, term_frequency, term_scor
 from doxa.base.limits import FUZZY_TERM_CHARS_MIN, QUERY_CHARS_READ, QUERY_TERMS_MAX
 from doxa.base.words import is_character, stem, terms
 from doxa.recall import constants
-from doxa.recall.lanes.common_words import is_common
+from doxa.recall.lanes.frequent_words import is_frequent
 from doxa.recall.lanes.neighbours import borrowed_share
 from doxa.recall.project_index import Believed, ProjectIndex
 from doxa.store import Reader
@@ -174,12 +174,12 @@ def _corrections(
 
 def _is_correctable(word: str) -> bool:
     """Return whether a word that nothing holds may be a misspelling. Short words are not: too many
-    others are near them. A common word is rather what was meant."""
+    others are near them. A frequent word is taken as it is written."""
     return (
         FUZZY_TERM_CHARS_MIN <= len(word) <= _CORRECTED_CHARS_MAX
         and not word.isdigit()
         and any(letter in part for part in _LETTERS for letter in word)
-        and not is_common(word)
+        and not is_frequent(word)
     )
 
 

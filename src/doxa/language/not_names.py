@@ -1,9 +1,14 @@
-"""Words that are not names by themselves, wherever they stand in a sentence."""
+"""Words that are not names by themselves, even with a capital at the start of a sentence.
+
+Whole English words of conversations and logs, chosen by hand; spelling.py does not correct them
+either. recall/lanes/frequent_words.py lists words by their frequency, as stems, in four languages
+and with names among them, so it cannot decide what is a name.
+"""
 
 from __future__ import annotations
 
 # Mostly openers of sentences in conversations; cut from both ends of a longer run of words.
-COMMON_WORDS = frozenset(
+NOT_NAMES = frozenset(
     "a about absolutely actually after again agreed ah aha all almost also although always am"
     " amazing an and another any anyone anything anyway apparently appreciate are as at aw awesome"
     " aww basically be beautiful because been before being best better big both bro btw but by bye"

@@ -1,5 +1,8 @@
-"""Common words of English, German, French and Spanish, as stems: what is spelt like one of them is
-not taken for a misspelling of another word.
+"""Frequent words of English, German, French and Spanish, as stems: a word of a question that is
+one of them is not taken for a misspelling of another, nor by itself for the name of a project.
+
+They include frequent names ("Alice", "Berlin"), which are correctly spelt too. What is not a name
+is listed in language/not_names.py.
 
 The English ones are the first 8,000 words of the vocabulary of BERT (uncased, Apache-2.0), which
 lists them by frequency. Words of fewer than three letters are left out.
@@ -545,7 +548,7 @@ def _stems() -> frozenset[str]:
     return frozenset((_ENGLISH + _OTHERS).split())
 
 
-def is_common(word: str) -> bool:
-    """Return whether any form of a word is among the common ones."""
+def is_frequent(word: str) -> bool:
+    """Return whether any form of a word is among the frequent ones."""
     word = word.casefold()
     return word in STOP_WORDS or stem(word) in _stems()
