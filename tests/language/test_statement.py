@@ -13,7 +13,7 @@ from doxa.language.statement import Claim, read_statement
 from tests.effort import assert_ends
 
 NOW = parse_time("2026-03-05T12:00:00Z")  # a Thursday
-UNSTATED = [case for case in load(PLAIN_LANGUAGE) if not case.stored]
+UNSTATED = [case for case in load(PLAIN_LANGUAGE["fitted"]) if not case.stored]
 
 
 def asserted(text: str) -> list[Claim]:

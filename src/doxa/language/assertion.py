@@ -54,6 +54,12 @@ _COMMAND = re.compile(
     re.IGNORECASE,
 )
 _MAKE_THAT = re.compile(r"(?:make|call) (?:that|it) \S*\d", re.IGNORECASE)
+# a value set for now on: "Set the timeout to 60 seconds now", "use port 81 from now on"
+_SETTING = re.compile(
+    r"(?:please )?(?:set|change|make|use) (?!sure\b|me\b|us\b|you\b)[^,?]*[\d@][^,?]*"
+    r" (?:now|from now on|instead|going forward)[.! ]*$",
+    re.IGNORECASE,
+)
 _HYPOTHETICAL = re.compile(
     r"\b(?:if|unless|whether|in case|provided(?: that)?(?= [A-Za-z]+ )|suppos(?:e|ing)|imagin(?:e"
     r"|ing)|assuming|assume|hypothetically|what if|as if|as though|would|could have|should have"
@@ -243,7 +249,7 @@ _TOLD = (
 
 def why_unasserted(sentence: str) -> str:
     """Return why a sentence asserts nothing, in one word; empty if it asserts something."""
-    if _COMMAND.search(sentence) and not _MAKE_THAT.match(sentence):
+    if _COMMAND.search(sentence) and not (_MAKE_THAT.match(sentence) or _SETTING.match(sentence)):
         return "command"
     for reason, pattern in _TOLD:
         if pattern.search(sentence):

@@ -31,6 +31,7 @@ _IS_BEFORE = (
     r"in|on|at|with|from|back|now|moved|left|joined|quit|switched|based|working|living|called"
     r"|allergic|not|no longer|been|got|gone|started|a|an|the|due|up|down|still|currently|already"
     r"|over|under|running|using|set|married|engaged|born|going|staying|changed|relocated|hosted"
+    r"|for (?:\d+|two|three|four|five|six|seven|eight|nine|ten)"
     r"|written|located|open|closed|available|done|fixed|ready|dead|really|actually|also|only|just"
 )
 _NOUNS_IN_ING = (

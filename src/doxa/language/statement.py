@@ -82,6 +82,11 @@ _NEW_THING = re.compile(
 _NOW = re.compile(r"(?P<what>[\w'.-]+(?: [\w'.-]+){0,4}?) now (?P<value>[\dA-Z$€£].*)")
 _SPEAKING = re.compile(r"(?:I|[Ww]e|[Yy]ou)\b|.*\b(?:I|me|us)$")
 _ENDED_UP = re.compile(r"\bended up (\w+ing)\b")
+_CLIPPED_SETTING = re.compile(
+    rf"(?:{SETTERS}) (?:the|our|my|[a-z]+) .*?(?:to|until) \S", re.IGNORECASE
+)
+_LIKE_COMMANDS = ("set ", "cut ", "put ")  # the past tense is the base form
+_GOT = re.compile(r"\bgot(?= (?:married|divorced|engaged|separated|widowed|pregnant)$)")
 _PAST = {stem(verb): verb for verb in SETTERS.split("|") if " " not in verb}
 _NEW_OWNED = re.compile(
     r"(?P<of>\b(?:my|our|his|her|its|their)|'s|\bthe(?= new \w+ of )) new ", re.I
@@ -107,8 +112,8 @@ _RATE = re.compile(
     r"(?:/|\b(?:a|an|per|each|every)) ?(hour|day|week|month|year|night|person|head|kg|km)\b"
 )
 _CORRECTED = re.compile(
-    r"(?P<value>.+?),? (?:instead of|rather than|in place of|and not|and no longer|but not|up from"
-    r"|down from|no longer) (?P<old>.+)|(?P<value2>.+?), (?:not|was|formerly"
+    r"(?P<value>.+?),? (?:instead of|rather than|in place of|and not|and no longer|but not|no more"
+    r"|up from|down from|no longer) (?P<old>.+)|(?P<value2>.+?), (?:not|was|formerly"
     r"|previously) (?P<old2>.+)|(?P<value3>.+?) \((?:was|not|formerly|previously|before:?"
     r"|instead of|up from|down from) (?P<old3>[^()]+)\)|not (?P<old4>.+?),? but (?P<value4>.+)"
 )
@@ -244,7 +249,7 @@ def _claim(
 ) -> Claim | None:
     said = _in_form(clause.strip(" .,:!?"))
     clause, change = without_times(said)
-    parts = _parse(clause)
+    parts = _parse(clause, change=change)
     if parts is None:
         return None
     found = _complete(
@@ -253,11 +258,11 @@ def _claim(
     return replace(found, besides=says_besides(said))
 
 
-def _parse(clause: str) -> ClauseParts | None:
+def _parse(clause: str, *, change: bool) -> ClauseParts | None:
     """Parse a clause; if the table does not know its verb, once more with its spelling
     corrected."""
     parts = parse_clause(clause)
-    if (parts is None or not parts.value) and (elided := _with_subject(clause)):
+    if (parts is None or not parts.value) and (elided := _with_subject(clause, change=change)):
         return parse_clause(elided)
     if parts is None or not parts.known or not parts.value:
         respelt = corrected(clause)
@@ -265,12 +270,14 @@ def _parse(clause: str) -> ClauseParts | None:
     return replace(parts, subject=corrected(parts.subject)) if parts.subject else parts
 
 
-def _with_subject(clause: str) -> str:
-    """Return a clause without a subject as one in the first person: "Moved to Ulm"; empty for any
-    other clause."""
+def _with_subject(clause: str, *, change: bool) -> str:
+    """Return a clause without a subject as one in the first person: "Moved to Ulm", "Moved the
+    office to Ulm"; empty for any other clause."""
     bare = f"{clause[:1].lower()}{clause[1:]}"
     match = match_verb(f" {bare}", 1)
     name = match.lastgroup if match else None
+    if _CLIPPED_SETTING.match(bare) and (not bare.startswith(_LIKE_COMMANDS) or change):
+        return f"we {bare}"
     if not name or not re.fullmatch(r"v\d+", name):
         return ""
     verb = VERBS[int(name[1:])][1]
@@ -279,6 +286,8 @@ def _with_subject(clause: str) -> str:
 
 def _in_form(clause: str) -> str:
     """Give a fragment the form of a clause: "New port for the API: 9090", "API port now 9090"."""
+    if " got " in clause:
+        clause = _GOT.sub("am now", clause) if clause[:2] == "I " else _GOT.sub("is now", clause)
     if "ended up " in clause:
         clause = _ENDED_UP.sub(lambda match: _PAST.get(stem(match[1]), match[0]), clause)
     found = _NEW_THING.fullmatch(clause)
