@@ -109,6 +109,8 @@ def agreement(
     near = _predicates(new, held, same_category=names is not None)
     if _gives_up_exactly(new, held, left=left, right=right):
         left, right, near = frozenset(), frozenset(), "same"
+    if same_speaker and not left and _elides_owner(new, held, right=right):
+        right = frozenset()
     relation, found = _values(new, held, near=near, learnt=learnt)
     found |= _subjects(new, held, left=left, right=right)
     found |= {
@@ -151,6 +153,17 @@ def _gives_up_exactly(
         return not right
     exact = compare_values(held.value, new.given_up) == "same"
     return exact and not left and _is_name(new.given_up.text)
+
+
+def _elides_owner(new: Claim, held: Claim, *, right: frozenset[str]) -> bool:
+    """Return whether a short note leaves out "my" or "our": "New phone number: 555-0178"."""
+    owner = re.match(r"(?:my|our) (?P<what>[a-z][a-z ]*)$", held.subject, re.IGNORECASE)
+    return (
+        new.change
+        and owner is not None
+        and len(right) == 1
+        and new.subject.casefold() == owner["what"].casefold()
+    )
 
 
 def _difference(

@@ -60,6 +60,7 @@ _SETTING = re.compile(
     r" (?:now|from now on|instead|going forward)[.! ]*$",
     re.IGNORECASE,
 )
+_MAKE_VALUE = re.compile(r"make (?:the|our|my) [a-z][\w' -]* [$€£]?\d\S*(?: [\w%]+)?[.! ]*$")
 _HYPOTHETICAL = re.compile(
     r"\b(?:if|unless|whether|in case|provided(?: that)?(?= [A-Za-z]+ )|suppos(?:e|ing)|imagin(?:e"
     r"|ing)|assuming|assume|hypothetically|what if|as if|as though|would|could have|should have"
@@ -247,9 +248,13 @@ _TOLD = (
 )
 
 
-def why_unasserted(sentence: str) -> str:
-    """Return why a sentence asserts nothing, in one word; empty if it asserts something."""
-    if _COMMAND.search(sentence) and not (_MAKE_THAT.match(sentence) or _SETTING.match(sentence)):
+def why_unasserted(sentence: str, *, corrects: bool = False) -> str:
+    """Return why a sentence asserts nothing, in one word; empty if it asserts something. A
+    correction may set a value: "Actually make the budget $900"."""
+    setting = _MAKE_THAT.match(sentence) or _SETTING.match(sentence)
+    if corrects:
+        setting = setting or _MAKE_VALUE.match(sentence)
+    if _COMMAND.search(sentence) and not setting:
         return "command"
     for reason, pattern in _TOLD:
         if pattern.search(sentence):

@@ -77,7 +77,11 @@ _TAIL = re.compile(
     r"|as (?=an? |of |the )|after (?=all)|due to the|thanks to|where|when)\b.*$",
 )
 _NEW_THING = re.compile(
-    r"(?:[Tt]he |[Oo]ur |[Mm]y )?[Nn]ew (?P<what>[\w' -]{2,60}?)(?::| is| =| ->) (?P<value>\S.*)"
+    r"(?P<article>[Tt]he |[Oo]ur |[Mm]y )?[Nn]ew (?P<what>[\w' -]{2,60}?)"
+    r"(?::| is| =| ->) (?P<value>\S.*)"
+)
+_MAKE = re.compile(
+    r"[Mm]ake (?P<what>(?:the|our|my) [a-z][\w' -]{1,60}?) (?P<value>[$€£]?\d[^ ]*(?: [\w%]+)?)"
 )
 _NOW = re.compile(r"(?P<what>[\w'.-]+(?: [\w'.-]+){0,4}?) now (?P<value>[\dA-Z$€£].*)")
 _SPEAKING = re.compile(r"(?:I|[Ww]e|[Yy]ou)\b|.*\b(?:I|me|us)$")
@@ -201,7 +205,8 @@ def _split_clauses(sentence: str) -> Iterator[str]:
     Acme" yields two clauses about Ana."""
     before = ""
     for part in re.split(
-        r",? (?:and|but|while)(?: also)? (?=\S+ )|[,:] (?=(?:the|my|our|his|her|its|their|he|she"
+        r",? (?:and|but|while)(?: also)? (?=\S+ )"
+        r"|[,:] (?=(?:the|my|our|his|her|its|their|he|she"
         r"|it|they|I|we) )",
         sentence,
     ):
@@ -292,7 +297,11 @@ def _in_form(clause: str) -> str:
         clause = _ENDED_UP.sub(lambda match: _PAST.get(stem(match[1]), match[0]), clause)
     found = _NEW_THING.fullmatch(clause)
     if found:
-        return f"the {found['what']} is now {found['value']}"
+        article = "the " if found["article"] else ""
+        return f"{article}{found['what']} is now {found['value']}"
+    found = _MAKE.fullmatch(clause)
+    if found:
+        return f"{found['what']} is now {found['value']}"
     found = _NOW.fullmatch(clause)
     if found and find_verb(clause) is None:
         return f"{found['what']} is now {found['value']}"
