@@ -171,3 +171,30 @@ def test_updates_are_read_as_people_make_them(
         predicate,
         value,
     )
+
+
+@pytest.mark.parametrize(
+    ("text", "subject", "value"),
+    [
+        ("moved the archive to eu-north-1", "the archive", "eu-north-1"),
+        ("Set the retry delay to 5 seconds now", "the retry delay", "5 seconds"),
+        ("Actually make the travel budget $900", "the travel budget", "$900"),
+        ("new locker number: 17", "locker number", "17"),
+        ("The door's back open", "The door", "back open"),
+    ],
+)
+def test_a_short_note_states_a_value(text: str, subject: str, value: str) -> None:
+    (claim,) = asserted(text)
+    assert (claim.subject, claim.value.text) == (subject, value)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Set the retry delay to 5 seconds",
+        "Make the travel budget $900",
+        "Please make sure it is 5 now",
+    ],
+)
+def test_a_request_states_nothing(text: str) -> None:
+    assert not asserted(text)

@@ -38,6 +38,7 @@ from doxa.language.agreement import (
     Relation,
     agreement,
 )
+from doxa.language.coverage import changed_quantity
 from doxa.language.differences import Difference, difference, says_i
 from doxa.language.languages import Language
 from doxa.language.statement import Claim, read_fact
@@ -373,8 +374,12 @@ def _score_belief(
                     belief.node, new, claim, fact=fact, number=number, judged=(verdict, score)
                 )
             )
-    if not decided and not any(one.proposal.score >= REVISE_AT for one in found):
-        found += _by_words(belief, said, same_speaker=same_speaker, shared=shared, learnt=learnt)
+    if not any(one.proposal.score >= REVISE_AT for one in found):
+        if not decided:
+            found += _by_words(
+                belief, said, same_speaker=same_speaker, shared=shared, learnt=learnt
+            )
+        found += _by_quantity(belief, said, same_speaker=same_speaker, shared=shared)
     return found
 
 
@@ -422,6 +427,23 @@ def _by_words(
             features = tuple(values.get(name, 0.0) for name in FEATURES)
             found.append(_proposed(belief, differing, number, relation, features))
     return found
+
+
+def _by_quantity(
+    belief: StoredBelief, said: _Said, *, same_speaker: bool, shared: float
+) -> list[ScoredProposal]:
+    """Compare the only quantity of a belief with that of a sentence that names all the rest."""
+    held = [plain for plain, why in plain_sentences(belief.summary) if not why]
+    if len(belief.facts) > 1 or len(held) != 1:
+        return []
+    values = {"by_words": 1.0, "shared_words": shared, "change": 1.0}
+    features = tuple(values.get(name, 0.0) for name in FEATURES)
+    return [
+        _proposed(belief, differing, number, "updates", features)
+        for number, sentence in enumerate(said.sentences, len(said.claims))
+        if (same_speaker or not says_i(sentence))
+        and (differing := changed_quantity(sentence, held[0])) is not None
+    ]
 
 
 def _proposed(

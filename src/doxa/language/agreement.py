@@ -17,6 +17,7 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
+from doxa.base.words import stem
 from doxa.language.predicates import ANY, BY_NAME, same_state, shared_category
 from doxa.language.stated_values import StatedValue, compare_values, words_of
 from doxa.language.statement import Claim
@@ -106,6 +107,10 @@ def agreement(
     left, right = _difference(new, held, names=names)
     left, right, misspelt = _respelt(left, right, known)
     near = _predicates(new, held, same_category=names is not None)
+    if _gives_up_exactly(new, held, left=left, right=right):
+        left, right, near = frozenset(), frozenset(), "same"
+    if same_speaker and not left and _elides_owner(new, held, right=right):
+        right = frozenset()
     relation, found = _values(new, held, near=near, learnt=learnt)
     found |= _subjects(new, held, left=left, right=right)
     found |= {
@@ -123,6 +128,42 @@ def agreement(
         found["other_scope" if new.scope and held.scope else "scope_open"] = 1.0
     reasons = _reasons(new, held, relation, near=near, left=left, right=right, several=several)
     return Agreement(relation, tuple(float(found.get(name, 0.0)) for name in FEATURES), reasons)
+
+
+# One may still love or know what one has replaced, but not use it.
+_OF_NAMES = frozenset(("is", "kind", "uses", "has", "where", "hosting"))
+
+
+def _gives_up_exactly(
+    new: Claim, held: Claim, *, left: frozenset[str], right: frozenset[str]
+) -> bool:
+    """Return whether a change names the held value as the old one: "I replaced my Pixel 6 with an
+    iPhone 15", "I changed my major from physics to economics". The name of a value identifies the
+    belief whatever its predicate; any other word must also occur in the held value."""
+    if not (new.change and new.positive and held.positive and new.given_up.words):
+        return False
+    if new.predicate not in (ANY, "where") or not (held.property or held.predicate in _OF_NAMES):
+        return False
+    if right & {SPEAKER, GROUP} or re.search(
+        r"'s\b| of |\b(?:his|her|their|its|your) ", held.subject
+    ):
+        return False
+    stated = held.value.words | {stem(word) for word in held.value.words}
+    if left and left <= stated and new.given_up.words <= held.value.words:
+        return not right
+    exact = compare_values(held.value, new.given_up) == "same"
+    return exact and not left and _is_name(new.given_up.text)
+
+
+def _elides_owner(new: Claim, held: Claim, *, right: frozenset[str]) -> bool:
+    """Return whether a short note leaves out "my" or "our": "New phone number: 555-0178"."""
+    owner = re.match(r"(?:my|our) (?P<what>[a-z][a-z ]*)$", held.subject, re.IGNORECASE)
+    return (
+        new.change
+        and owner is not None
+        and len(right) == 1
+        and new.subject.casefold() == owner["what"].casefold()
+    )
 
 
 def _difference(

@@ -54,6 +54,13 @@ _COMMAND = re.compile(
     re.IGNORECASE,
 )
 _MAKE_THAT = re.compile(r"(?:make|call) (?:that|it) \S*\d", re.IGNORECASE)
+# a value set for now on: "Set the timeout to 60 seconds now", "use port 81 from now on"
+_SETTING = re.compile(
+    r"(?:please )?(?:set|change|make|use) (?!sure\b|me\b|us\b|you\b)[^,?]*[\d@][^,?]*"
+    r" (?:now|from now on|instead|going forward)[.! ]*$",
+    re.IGNORECASE,
+)
+_MAKE_VALUE = re.compile(r"make (?:the|our|my) [a-z][\w' -]* [$€£]?\d\S*(?: [\w%]+)?[.! ]*$")
 _HYPOTHETICAL = re.compile(
     r"\b(?:if|unless|whether|in case|provided(?: that)?(?= [A-Za-z]+ )|suppos(?:e|ing)|imagin(?:e"
     r"|ing)|assuming|assume|hypothetically|what if|as if|as though|would|could have|should have"
@@ -241,9 +248,13 @@ _TOLD = (
 )
 
 
-def why_unasserted(sentence: str) -> str:
-    """Return why a sentence asserts nothing, in one word; empty if it asserts something."""
-    if _COMMAND.search(sentence) and not _MAKE_THAT.match(sentence):
+def why_unasserted(sentence: str, *, corrects: bool = False) -> str:
+    """Return why a sentence asserts nothing, in one word; empty if it asserts something. A
+    correction may set a value: "Actually make the budget $900"."""
+    setting = _MAKE_THAT.match(sentence) or _SETTING.match(sentence)
+    if corrects:
+        setting = setting or _MAKE_VALUE.match(sentence)
+    if _COMMAND.search(sentence) and not setting:
         return "command"
     for reason, pattern in _TOLD:
         if pattern.search(sentence):

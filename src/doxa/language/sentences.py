@@ -31,6 +31,7 @@ _IS_BEFORE = (
     r"in|on|at|with|from|back|now|moved|left|joined|quit|switched|based|working|living|called"
     r"|allergic|not|no longer|been|got|gone|started|a|an|the|due|up|down|still|currently|already"
     r"|over|under|running|using|set|married|engaged|born|going|staying|changed|relocated|hosted"
+    r"|for (?:\d+|two|three|four|five|six|seven|eight|nine|ten)"
     r"|written|located|open|closed|available|done|fixed|ready|dead|really|actually|also|only|just"
 )
 _NOUNS_IN_ING = (
@@ -168,6 +169,7 @@ _FRONT = re.compile(
 )
 _INSIDE_NEW = re.compile(rf",?\s*\b(?:{_NEW})\b(?!-)", re.IGNORECASE)
 _INSIDE_WHEN = re.compile(rf",?\s*\b(?:{_WHEN})\b(?=[\s,.!]|$)", re.IGNORECASE)
+_CORRECTS = re.compile(r"(?:actually|correction|no|sorry)\b[,:]? (?=make )", re.IGNORECASE)
 _BESIDES = re.compile(
     r"\b(?:also|too|as well|additionally|in addition|besides|another|a second|a third|one more"
     r"|sometimes|occasionally|part-time|temporarily)\b",
@@ -295,10 +297,13 @@ def _sentence(text: str, *, start: int, end: int) -> Sentence | None:
     plain, quotes = _plain(text.lstrip().lstrip("> -*•#"))
     if not re.search(r"\w", plain):
         return None
+    corrects = _CORRECTS.match(plain) is not None
     plain, label, reason = _stripped(plain)
     if quoting or re.fullmatch(r"\W*Q\dQ\W*", plain):
         reason = "quoted"
-    return Sentence(plain, quotes, reason or why_unasserted(plain), start, end, label)
+    return Sentence(
+        plain, quotes, reason or why_unasserted(plain, corrects=corrects), start, end, label
+    )
 
 
 def _stripped(sentence: str) -> tuple[str, str, str]:

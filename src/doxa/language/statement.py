@@ -77,11 +77,20 @@ _TAIL = re.compile(
     r"|as (?=an? |of |the )|after (?=all)|due to the|thanks to|where|when)\b.*$",
 )
 _NEW_THING = re.compile(
-    r"(?:[Tt]he |[Oo]ur |[Mm]y )?[Nn]ew (?P<what>[\w' -]{2,60}?)(?::| is| =| ->) (?P<value>\S.*)"
+    r"(?P<article>[Tt]he |[Oo]ur |[Mm]y )?[Nn]ew (?P<what>[\w' -]{2,60}?)"
+    r"(?::| is| =| ->) (?P<value>\S.*)"
+)
+_MAKE = re.compile(
+    r"[Mm]ake (?P<what>(?:the|our|my) [a-z][\w' -]{1,60}?) (?P<value>[$€£]?\d[^ ]*(?: [\w%]+)?)"
 )
 _NOW = re.compile(r"(?P<what>[\w'.-]+(?: [\w'.-]+){0,4}?) now (?P<value>[\dA-Z$€£].*)")
 _SPEAKING = re.compile(r"(?:I|[Ww]e|[Yy]ou)\b|.*\b(?:I|me|us)$")
 _ENDED_UP = re.compile(r"\bended up (\w+ing)\b")
+_CLIPPED_SETTING = re.compile(
+    rf"(?:{SETTERS}) (?:the|our|my|[a-z]+) .*?(?:to|until) \S", re.IGNORECASE
+)
+_LIKE_COMMANDS = ("set ", "cut ", "put ")  # the past tense is the base form
+_GOT = re.compile(r"\bgot(?= (?:married|divorced|engaged|separated|widowed|pregnant)$)")
 _PAST = {stem(verb): verb for verb in SETTERS.split("|") if " " not in verb}
 _NEW_OWNED = re.compile(
     r"(?P<of>\b(?:my|our|his|her|its|their)|'s|\bthe(?= new \w+ of )) new ", re.I
@@ -107,8 +116,8 @@ _RATE = re.compile(
     r"(?:/|\b(?:a|an|per|each|every)) ?(hour|day|week|month|year|night|person|head|kg|km)\b"
 )
 _CORRECTED = re.compile(
-    r"(?P<value>.+?),? (?:instead of|rather than|in place of|and not|and no longer|but not|up from"
-    r"|down from|no longer) (?P<old>.+)|(?P<value2>.+?), (?:not|was|formerly"
+    r"(?P<value>.+?),? (?:instead of|rather than|in place of|and not|and no longer|but not|no more"
+    r"|up from|down from|no longer) (?P<old>.+)|(?P<value2>.+?), (?:not|was|formerly"
     r"|previously) (?P<old2>.+)|(?P<value3>.+?) \((?:was|not|formerly|previously|before:?"
     r"|instead of|up from|down from) (?P<old3>[^()]+)\)|not (?P<old4>.+?),? but (?P<value4>.+)"
 )
@@ -196,7 +205,8 @@ def _split_clauses(sentence: str) -> Iterator[str]:
     Acme" yields two clauses about Ana."""
     before = ""
     for part in re.split(
-        r",? (?:and|but|while)(?: also)? (?=\S+ )|[,:] (?=(?:the|my|our|his|her|its|their|he|she"
+        r",? (?:and|but|while)(?: also)? (?=\S+ )"
+        r"|[,:] (?=(?:the|my|our|his|her|its|their|he|she"
         r"|it|they|I|we) )",
         sentence,
     ):
@@ -244,7 +254,7 @@ def _claim(
 ) -> Claim | None:
     said = _in_form(clause.strip(" .,:!?"))
     clause, change = without_times(said)
-    parts = _parse(clause)
+    parts = _parse(clause, change=change)
     if parts is None:
         return None
     found = _complete(
@@ -253,11 +263,11 @@ def _claim(
     return replace(found, besides=says_besides(said))
 
 
-def _parse(clause: str) -> ClauseParts | None:
+def _parse(clause: str, *, change: bool) -> ClauseParts | None:
     """Parse a clause; if the table does not know its verb, once more with its spelling
     corrected."""
     parts = parse_clause(clause)
-    if (parts is None or not parts.value) and (elided := _with_subject(clause)):
+    if (parts is None or not parts.value) and (elided := _with_subject(clause, change=change)):
         return parse_clause(elided)
     if parts is None or not parts.known or not parts.value:
         respelt = corrected(clause)
@@ -265,12 +275,14 @@ def _parse(clause: str) -> ClauseParts | None:
     return replace(parts, subject=corrected(parts.subject)) if parts.subject else parts
 
 
-def _with_subject(clause: str) -> str:
-    """Return a clause without a subject as one in the first person: "Moved to Ulm"; empty for any
-    other clause."""
+def _with_subject(clause: str, *, change: bool) -> str:
+    """Return a clause without a subject as one in the first person: "Moved to Ulm", "Moved the
+    office to Ulm"; empty for any other clause."""
     bare = f"{clause[:1].lower()}{clause[1:]}"
     match = match_verb(f" {bare}", 1)
     name = match.lastgroup if match else None
+    if _CLIPPED_SETTING.match(bare) and (not bare.startswith(_LIKE_COMMANDS) or change):
+        return f"we {bare}"
     if not name or not re.fullmatch(r"v\d+", name):
         return ""
     verb = VERBS[int(name[1:])][1]
@@ -279,11 +291,17 @@ def _with_subject(clause: str) -> str:
 
 def _in_form(clause: str) -> str:
     """Give a fragment the form of a clause: "New port for the API: 9090", "API port now 9090"."""
+    if " got " in clause:
+        clause = _GOT.sub("am now", clause) if clause[:2] == "I " else _GOT.sub("is now", clause)
     if "ended up " in clause:
         clause = _ENDED_UP.sub(lambda match: _PAST.get(stem(match[1]), match[0]), clause)
     found = _NEW_THING.fullmatch(clause)
     if found:
-        return f"the {found['what']} is now {found['value']}"
+        article = "the " if found["article"] else ""
+        return f"{article}{found['what']} is now {found['value']}"
+    found = _MAKE.fullmatch(clause)
+    if found:
+        return f"{found['what']} is now {found['value']}"
     found = _NOW.fullmatch(clause)
     if found and find_verb(clause) is None:
         return f"{found['what']} is now {found['value']}"

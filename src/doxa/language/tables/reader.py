@@ -106,6 +106,10 @@ class Marks(NamedTuple):
     denied: bool
 
 
+# "server's": the s is not the French word
+_ENGLISH_CLITIC = re.compile(r"(?<=\w\w)['’](?:s|m|re|ve|ll|d)\b(?!['’])", re.IGNORECASE)
+
+
 @lru_cache(maxsize=16_384)
 def language_of(text: str) -> Language | None:
     """Return the table language of a text; None for English and any other language."""
@@ -115,6 +119,7 @@ def language_of(text: str) -> Language | None:
         if _OTHER_CJK.search(plain):
             return None
         return CHINESE if 4 * cjk >= sum(map(str.isalpha, plain)) else None
+    plain = _ENGLISH_CLITIC.sub("", plain)
     words = [word.casefold() for word in _WORD.findall(plain)[:200]]
     best, most = (
         None,
