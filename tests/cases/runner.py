@@ -46,7 +46,7 @@ JUDGED = frozenset(
         "questions_unseen",
         "plain_language",
         "plain_language_languages",
-        "plain_language_unseen_ordinary",
+        "plain_language_ordinary",
         "plain_language_unseen_indirect",
         "precision",
         "precision_unseen",

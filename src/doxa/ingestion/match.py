@@ -48,32 +48,32 @@ from doxa.store import Node, Store
 
 MatchVerdict = Literal["revise", "conflict", "create", "same", "nothing"]
 
-BIAS = 2.79
+BIAS = 2.65
 WEIGHTS: dict[str, float] = {
-    "part_or_relative": -6.7,
+    "part_or_relative": -6.77,
     "part_of_name": -3.5,
     "says_less_of_subject": -4.0,
-    "other_subject": -8.22,
+    "other_subject": -8.11,
     "owner_open": -2.0,
     "unnamed": -4.0,
     "near_predicate": -0.87,
     "other_predicate": -5.01,
-    "other_kind_of_value": -3.01,
+    "other_kind_of_value": -3.0,
     "unspecific": -2.5,
-    "may_be_several": -6.13,
+    "may_be_several": -6.01,
     "may_replace": -4.5,
-    "gives_up_held": 2.03,
+    "gives_up_held": 2.02,
     "gives_up_another": -4.0,
-    "takes_back": 1.03,
+    "takes_back": 1.08,
     "takes_back_another": -3.03,
     "scope_open": -2.01,
     "other_scope": -5.0,
     "says_more_besides": -4.0,
-    "change": 1.2,
+    "change": 1.26,
     "past": -5.0,
     "other_speaker": -3.0,
-    "shared_words": 1.0,
-    "unknown_predicate": -3.5,
+    "shared_words": 1.04,
+    "unknown_predicate": -4.02,
     "misspelt": -3.0,
     "by_words": -0.5,
     "unsure_words": -3.2,
@@ -411,7 +411,7 @@ def _by_words(
             if not same_speaker and says_i(sentence):
                 continue
             values = {
-                "by_words": 1.0,
+                "by_words": -0.5,
                 "shared_words": shared,
                 "change": float(differing.change),
                 "says_more_besides": float(len(held) > 1),
@@ -436,7 +436,7 @@ def _by_quantity(
     held = [plain for plain, why in plain_sentences(belief.summary) if not why]
     if len(belief.facts) > 1 or len(held) != 1:
         return []
-    values = {"by_words": 1.0, "shared_words": shared, "change": 1.0}
+    values = {"by_words": -0.5, "shared_words": shared, "change": 1.26}
     features = tuple(values.get(name, 0.0) for name in FEATURES)
     return [
         _proposed(belief, differing, number, "updates", features)

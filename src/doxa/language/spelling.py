@@ -11,7 +11,7 @@ import re
 from functools import lru_cache
 
 from doxa.base.words import STOP_WORDS
-from doxa.language.clause_forms import SETTERS
+from doxa.language.clause_parser import SETTERS
 from doxa.language.not_names import NOT_NAMES
 from doxa.language.predicates import NOUNS, PREDICATES
 from doxa.language.subjects import PROPERTY_WORDS

@@ -24,7 +24,7 @@ from itertools import islice
 
 from doxa.base.limits import CLAIMS_PER_TEXT_ITEMS_MAX, STATEMENT_CHARS_READ
 from doxa.base.words import stem
-from doxa.language.clause_forms import SETTERS, ClauseParts, by_unknown_verb, by_verb, parse_clause
+from doxa.language.clause_parser import SETTERS, ClauseParts, by_unknown_verb, by_verb, parse_clause
 from doxa.language.phrases import cut_relative, why_incomplete
 from doxa.language.predicates import ANY, BY_NAME, PRODUCTS, SPELLINGS, VERBS
 from doxa.language.sentences import says_besides, sentences, without_times
