@@ -6,7 +6,13 @@ from collections.abc import Iterable, Mapping
 
 from doxa.base.errors import ConflictError
 from doxa.base.ids import NodeId
-from doxa.belief.graph import RETIRED_REVISION, SUPERSEDES, current_of, item_of, last_of
+from doxa.belief.graph import (
+    RETIRED_REVISION,
+    SUPERSEDES,
+    current_of,
+    item_of,
+    last_of,
+)
 from doxa.belief.relevant_beliefs import trust_rank
 from doxa.belief.writes import set_current
 from doxa.store import TRUSTS, Node, Transaction
@@ -82,8 +88,9 @@ def may_replace(trust: object, stated: Mapping[str, object], old: Node) -> bool:
 
 
 def keep_ranks(tx: Transaction, dirty: Iterable[NodeId]) -> None:
-    """Raise ConflictError if a revision that this transaction wrote retires what it may not: a
-    check of what the operations maintain themselves."""
+    """Raise ConflictError if a revision that this transaction wrote retires a belief at another
+    address that it may not: a check of what the operations maintain themselves. Within an item
+    only `state` writes revisions, and it knows whether the one before was still believed."""
     if tx.op in _DECISIONS:
         return
     for made in tx.nodes([identity for identity in dirty if tx.is_made(identity)]):
@@ -92,11 +99,16 @@ def keep_ranks(tx: Transaction, dirty: Iterable[NodeId]) -> None:
                 _check_rank(tx, made, edge.dst)
 
 
+def _item_address(revision: Node) -> str:
+    return str(revision.props["kref"]).partition("?")[0]
+
+
 def _check_rank(tx: Transaction, made: Node, retired: NodeId) -> None:
     old = tx.node(retired)
     if (
         old is None
         or "Revision" not in old.labels
+        or _item_address(old) == _item_address(made)
         or may_replace(made.props.get("trust"), made.props, old)
     ):
         return

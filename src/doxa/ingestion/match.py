@@ -79,7 +79,7 @@ WEIGHTS: dict[str, float] = {
     "unsure_words": -3.2,
 }
 REVISE_AT = 0.8
-CONFLICT_AT = 0.2
+CONFLICT_AT = 0.15
 _UNASSERTED_MAX = 0.04  # a question, supposition or quotation retires nothing
 _MISSPELT_MAX = 0.6  # two names may differ in a letter
 _MISSPELT = FEATURES.index("misspelt")
@@ -411,7 +411,7 @@ def _by_words(
             if not same_speaker and says_i(sentence):
                 continue
             values = {
-                "by_words": -0.5,
+                "by_words": 1.0,
                 "shared_words": shared,
                 "change": float(differing.change),
                 "says_more_besides": float(len(held) > 1),
@@ -436,7 +436,7 @@ def _by_quantity(
     held = [plain for plain, why in plain_sentences(belief.summary) if not why]
     if len(belief.facts) > 1 or len(held) != 1:
         return []
-    values = {"by_words": -0.5, "shared_words": shared, "change": 1.26}
+    values = {"by_words": 1.0, "shared_words": shared, "change": 1.0}
     features = tuple(values.get(name, 0.0) for name in FEATURES)
     return [
         _proposed(belief, differing, number, "updates", features)
