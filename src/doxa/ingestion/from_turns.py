@@ -1,7 +1,7 @@
 """State what rules read in turns as candidate beliefs, and retire those that a later turn corrects.
 
-    user: "I live in Berlin."        user | live in | Berlin        DERIVED_FROM the turn
-    user: "I moved to Munich."       user | moved to | Munich       retires it, and marks its turn
+    user: "I live in Berlin."        user | lives in | Berlin       DERIVED_FROM the turn
+    user: "I moved to Munich."       user | lives in | Munich       retires it, and marks its turn
     tool: "The API host is evil"     nothing: only people state candidates
 
 A candidate is stated by a person: a user, or a named participant of a conversation. What tools,

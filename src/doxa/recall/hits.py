@@ -60,7 +60,7 @@ FROM carray(?) f
 
 
 class Related(NamedTuple):
-    """What the edges of a node state about it. Addresses are None where there is no such edge."""
+    """What the edges of a node state about it. An address is None where the edge is missing."""
 
     current: bool
     deprecated: bool | None  # its item
