@@ -5,9 +5,13 @@ from __future__ import annotations
 
 import json
 import os
+import signal
+import sqlite3
 import subprocess
 import sys
+import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -622,3 +626,31 @@ def test_what_others_wrote_does_not_steer_the_terminal(run: Run, tmp_path: Path)
     told = run("recall", "ferry", "--words-only")
     assert not {"\x1b", "\x07", "\u202e"} & set(told)
     assert "leaves" in told
+
+
+def test_ctrl_c_during_an_import_says_what_is_kept(tmp_path: Path) -> None:
+    """A real process gets a real signal after its first batch is committed."""
+    history, db = tmp_path / "talk.jsonl", tmp_path / "m.db"
+    history.write_text(
+        "".join(
+            f'{{"thread":"t","session":"s","speaker":"Ana","id":"m{n}","text":"turn {n}"}}\n'
+            for n in range(200_000)
+        )
+    )
+    process = subprocess.Popen(
+        [sys.executable, "-m", "doxa.cli", "import", str(history), "--db", str(db)],
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        while process.poll() is None:
+            with suppress(sqlite3.Error), sqlite3.connect(f"file:{db}?mode=ro", uri=True) as file:
+                if file.execute("SELECT count(*) FROM receipt WHERE op = 'ingest'").fetchone()[0]:
+                    break
+            time.sleep(0.02)
+        process.send_signal(signal.SIGINT)
+        _, said = process.communicate(timeout=60)
+    finally:
+        process.kill()
+    assert process.returncode == 130, said
+    assert "interrupted" in said and "turns are stored, in " in said and "Traceback" not in said

@@ -125,7 +125,7 @@ class Session(BeliefVerbs):
         )
         result = job.run(turns, progress=progress)
         self._memory.wake()
-        return replace(result, skipped=report.skipped, places=tuple(report.places))
+        return replace(result, skipped=report.skipped, places=(*report.places, *result.places))
 
     def extract(
         self,

@@ -167,6 +167,7 @@ def _ingest(memory: Memory, verb: Verb, values: Given, as_json: bool) -> None:
             "redacted": done.redacted,
             "threads": len(done.threads),
             "skipped": done.skipped,
+            "cut": done.cut,
             "places": done.places,
         }
     if values["embed"]:
