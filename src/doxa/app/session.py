@@ -22,6 +22,7 @@ from doxa.belief import (
     Conflict,
     Exchange,
     Kref,
+    Listing,
     Member,
     Place,
     Revision,
@@ -217,16 +218,30 @@ class Session(BeliefVerbs):
     ) -> Revision | Exchange | Place | Bundle | Conflict:
         """Return what an address means now, or at its pin.
 
-        A bundle comes with its members. What a persistence policy hides is not found unless
-        `reveal` is set.
+        A bundle comes with its members, a project, space or thread with the first page of what is
+        in it. What a persistence policy hides is not found unless `reveal` is set.
         """
         target = parse_target(kref)
         arguments.flags(reveal=reveal)
         with self._store.read() as snapshot:
             found = read_at(snapshot, target, reveal=reveal)
+            if isinstance(found, Place) and found.type != "Artifact":
+                found = replace(found, contents=self.contents(target.item()))
             if target.at is None and not reveal:
                 self._store.returned(snapshot, [str(found.kref)], self.context)
             return found
+
+    def contents(self, kref: str | Kref = "", *, limit: int = 100, after: str = "") -> Listing:
+        """List what is directly in a project, space or thread; without an address, the projects.
+
+        What a persistence policy hides is left out. `next` of a page is the `after` of the
+        following one.
+        """
+        from doxa.belief.reading.contents import list_contents
+
+        arguments.whole(limit, "limit")
+        with self._store.read() as snapshot:
+            return list_contents(snapshot, kref, limit=limit, after=after)
 
     def as_of(
         self, kref: str | Kref, time: Time, *, tag: str = "current"

@@ -111,6 +111,26 @@ def recall_text(answer: Any) -> str:
     return "\n".join([*lines, *(f"note: {w}" for w in answer.warnings)])
 
 
+def listing_text(found: Any) -> str:
+    """A listing, or a place with what is in it."""
+    from doxa.base.quoting import one_line
+
+    lines = []
+    for one in found.entries:
+        line = one.kref if one.status in ("", "current") else f"{one.kref} ({one.status})"
+        # what others wrote must not steer the terminal
+        lines.append(f"{line}\n    {one_line(one.text)}" if one.text else line)
+    if found.next:
+        lines.append(f"{found.count} in all; go on with --after {found.next}")
+    return "\n".join(lines) or f"{found.kref or 'this memory'} is empty"
+
+
+def element_text(found: Any) -> str:
+    """What is at an address; of a project, space or thread what is in it."""
+    contents = getattr(found, "contents", None)
+    return fields_text(found) if contents is None else listing_text(contents)
+
+
 def fields_text(value: Any) -> str:
     import msgspec
 
