@@ -42,9 +42,14 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, models: str) -> Run:
     monkeypatch.setenv("DOXA_DB", str(tmp_path / "m.db"))
     monkeypatch.setenv("DOXA_MODELS", models)
 
-    def call(*arguments: object, exit: int = 0, json_value: bool = False) -> Any:
+    def call(
+        *arguments: object,
+        exit: int = 0,
+        json_value: bool = False,
+        input: str | bytes | None = None,
+    ) -> Any:
         result = CliRunner().invoke(
-            app, [*map(str, arguments), *(["--json"] if json_value else [])]
+            app, [*map(str, arguments), *(["--json"] if json_value else [])], input=input
         )
         assert result.exit_code == exit, (result.output, result.exception)
         assert "\x1b[" not in result.output
@@ -654,3 +659,29 @@ def test_ctrl_c_during_an_import_says_what_is_kept(tmp_path: Path) -> None:
         process.kill()
     assert process.returncode == 130, said
     assert "interrupted" in said and "turns are stored, in " in said and "Traceback" not in said
+
+
+def test_a_text_comes_from_standard_input(run: Run) -> None:
+    run("remember", "-", "--name", "ferry", input="The ferry leaves at noon.\n")
+    assert "The ferry leaves at noon." in run("get", "kref://default/ferry.fact")
+    assert "not UTF-8" in run("remember", "-", input=b"\xff\xfe", exit=2)
+
+
+def test_list_and_version_and_completion(run: Run) -> None:
+    run("remember", "The ferry leaves at noon.", "--name", "ferry", "--space", "harbour")
+    assert run("list").strip() == "kref://default"
+    assert run("get", "kref://default/harbour").endswith(
+        "\n\nkref://default/harbour/ferry.fact\n    The ferry leaves at noon.\n"
+    )
+    from doxa import __version__
+
+    assert run("--version").strip() == f"doxa {__version__}"
+    completed = subprocess.run(
+        [sys.executable, "-c", "import sys; sys.argv = ['doxa']; import doxa.cli; doxa.cli.main()"],
+        env=os.environ
+        | {"_DOXA_COMPLETE": "complete_bash", "COMP_WORDS": "doxa reca", "COMP_CWORD": "1"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert completed.stdout.split() == ["recall"]

@@ -13,7 +13,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, Unpack
 
 from doxa.app.beliefs import BeliefVerbs
-from doxa.app.checks import ALL_PROJECTS, checked, one_project, searched_project
+from doxa.app.checks import (
+    ALL_PROJECTS,
+    checked,
+    one_project,
+    resolved_time,
+    searched_project,
+)
 from doxa.app.file import MemoryFile
 from doxa.base.clock import parse_time
 from doxa.base.errors import InputError, NotFoundError
@@ -123,6 +129,7 @@ class Session(BeliefVerbs):
             project=one_project(given["project"], self.project),
             space=given["space"],
             extracting=given["extract"],
+            imported=isinstance(source, (str, Path)),
         )
         result = job.run(turns, progress=progress)
         self._memory.wake()
@@ -162,7 +169,7 @@ class Session(BeliefVerbs):
         """
         from doxa.recall import LANES, Ask, Recall
 
-        given = checked("recall", options)
+        given = checked("recall", options, now_ns=self._store.clock.now_ns())
         named = given.pop("project")
         lanes = given.pop("lanes")
         ask = Ask(
@@ -240,6 +247,9 @@ class Session(BeliefVerbs):
         from doxa.belief.reading.contents import list_contents
 
         arguments.whole(limit, "limit")
+        if limit < 1:
+            raise InputError("limit is at least 1.", next_step="Give 1 or more.", field="limit")
+        arguments.text(after, "after")
         with self._store.read() as snapshot:
             return list_contents(snapshot, kref, limit=limit, after=after)
 
@@ -250,10 +260,9 @@ class Session(BeliefVerbs):
 
         A bundle comes with its members of that time.
         """
+        when = parse_time(resolved_time(time, self._store.clock.now_ns()), field="time")
         with self._store.read() as snapshot:
-            return read_as_of(
-                snapshot, parse_target(kref), time=parse_time(time, field="time"), tag=tag
-            )
+            return read_as_of(snapshot, parse_target(kref), time=when, tag=tag)
 
     def history(self, kref: str | Kref, *, reveal: bool = False) -> History:
         """List every revision of an item, oldest first, and every move of its tags.

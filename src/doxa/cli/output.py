@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 TIMES = frozenset(
@@ -112,7 +113,7 @@ def recall_text(answer: Any) -> str:
 
 
 def listing_text(found: Any) -> str:
-    """A listing, or a place with what is in it."""
+    """Return a listing, two lines for each thing that says something."""
     from doxa.base.quoting import one_line
 
     lines = []
@@ -126,9 +127,11 @@ def listing_text(found: Any) -> str:
 
 
 def element_text(found: Any) -> str:
-    """What is at an address; of a project, space or thread what is in it."""
+    """Return what is at an address; of a project, space or thread also what is in it."""
     contents = getattr(found, "contents", None)
-    return fields_text(found) if contents is None else listing_text(contents)
+    if contents is None:
+        return fields_text(found)
+    return f"{fields_text(replace(found, contents=None))}\n\n{listing_text(contents)}"
 
 
 def fields_text(value: Any) -> str:

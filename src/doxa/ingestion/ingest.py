@@ -38,6 +38,7 @@ from doxa.redaction.redact import redact, refuse_secret
 from doxa.store import AccessRecord, Identity, Node, Store, Transaction
 
 CONVERSATIONS = "conversations"
+IMPORTED = "Imported"
 _CUT = " [… cut at the size limit]"
 
 
@@ -74,7 +75,8 @@ class PreparedTurn(NamedTuple):
 
 class Ingest:
     """Ingests turns into one project under one identity. With `extracting` False it only stores the
-    exchanges."""
+    exchanges. Those of a history that a product kept are `imported`: they get the label Imported
+    too, by which persistence policies distinguish an archive from the episodes of today."""
 
     def __init__(
         self,
@@ -84,6 +86,7 @@ class Ingest:
         project: str,
         space: str = CONVERSATIONS,
         extracting: bool = True,
+        imported: bool = False,
     ) -> None:
         self._store = store
         self._identity = identity
@@ -92,6 +95,7 @@ class Ingest:
         )
         self._candidates = Candidates(Ledger(store, identity), place_of(project, CANDIDATES))
         self._extracting = extracting
+        self._labels = ("Exchange", IMPORTED) if imported else ("Exchange",)
         self._threads: dict[str, tuple[Kref, NodeId]] = {}
         self._last: dict[tuple[str, str], NodeId] = {}
         self._counts = {"added": 0, "known": 0, "redacted": 0, "cut": 0}
@@ -186,7 +190,7 @@ class Ingest:
             return
         previous = self._previous(tx, key, thread=thread)
         made = tx.create_node(
-            ("Exchange",), self._properties(prepared, kref=kref, thread=thread_kref, now=tx.now)
+            self._labels, self._properties(prepared, kref=kref, thread=thread_kref, now=tx.now)
         )
         tx.create_edge("HAS_EXCHANGE", thread, dst=made)
         if previous is not None:

@@ -135,7 +135,7 @@ LOOK = (
         "A bundle comes with its members of that time.",
         parameters(
             kref=KREF,
-            time=argument("A time (ISO 8601).", "time"),
+            time=argument('A time: ISO 8601, or such as "last week".', "time"),
             tag=Parameter("The tag.", "current", absent={"mcp": why.FEW}),
         ),
         "Revision | Exchange | Place | Bundle | Conflict",
