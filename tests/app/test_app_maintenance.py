@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 import doxa
-from doxa.base.clock import FakeClock
+from doxa.base.clock import FakeClock, parse_time
 from doxa.base.errors import ConstraintError
 from doxa.store import transaction
 from doxa.store.visibility import window_writer
@@ -202,7 +202,7 @@ def test_the_standard_policies_come_with_a_new_file_only_if_asked_for(tmp_path: 
             info["decayBindings"],
             info["promotionProfiles"],
             info["promotionPolicies"],
-        ) == (6, 10, 6, 5)
+        ) == (7, 11, 6, 5)
         assert memory.check() == []
         memory.verify()
 
@@ -309,6 +309,106 @@ def test_the_standard_policies_are_not_installed_over_others(tmp_path: Path) -> 
     from doxa.app.policies import install
 
     with doxa.open(tmp_path / "m.db", role="operator", embedder=None, background=False) as memory:
-        assert install(memory.store, memory.identity) == 27
+        assert install(memory.store, memory.identity) == 29
         with pytest.raises(ConstraintError):
             install(memory.store, memory.identity)
+
+
+def test_an_imported_history_is_still_found_after_the_policies_are_installed(
+    tmp_path: Path,
+) -> None:
+    """An archive is not an episode of today: it is never hidden, and what is hidden is counted."""
+    clock = FakeClock()
+    history = tmp_path / "talk.jsonl"
+    history.write_text(
+        "".join(
+            f'{{"thread":"t","session":"s","speaker":"Ana","id":"m{n}","text":"Note {n} is on'
+            f' {word}."}}\n'
+            for n, word in enumerate(("walnuts", "harbours", "violins"))
+        )
+    )
+    with doxa.open(
+        tmp_path / "m.db",
+        role="operator",
+        embedder=None,
+        background=False,
+        decay_enabled=True,
+        clock=clock,
+    ) as memory:
+        memory.ingest(history, extract=False)
+        memory.ingest([{"speaker": "Ana", "text": "The soup was pumpkin today."}], extract=False)
+        for days in (40, 700):
+            clock.advance(days=days)
+            for word in ("walnuts", "harbours", "violins"):
+                assert next(hit.text for hit in memory.recall(word, limit=1).hits).endswith(
+                    f"{word}."
+                )
+            (faded,) = [one for one in memory.doctor() if one.name == "faded"]
+            assert faded.ok and "hide 1 turns" in faded.detail and "as-of" in faded.next_step
+        assert next(hit.text for hit in memory.recall("pumpkin soup", as_of="now").hits).startswith(
+            "The soup"
+        )
+
+
+def test_relative_times_are_read_by_the_clock_of_the_memory(tmp_path: Path) -> None:
+    clock = FakeClock(parse_time("2026-03-02T09:00:00Z"))
+    with doxa.open(
+        tmp_path / "m.db", role="operator", embedder=None, background=False, clock=clock
+    ) as memory:
+        memory.remember("The gate is closed on Mondays", name="gate")
+        clock.set(parse_time("2026-03-11T09:00:00Z"))
+        memory.revise("kref://default/gate.fact", "The gate is closed on Fridays")
+        assert len(memory.recall("gate closed", since="last week").hits) == 1
+        assert memory.recall("gate closed", until="last month").hits == ()
+        then = memory.recall("gate closed", as_of="2 days ago").hits
+        assert [hit.text for hit in then] == ["The gate is closed on Mondays"]
+        found = memory.as_of("kref://default/gate.fact", "yesterday")
+        assert isinstance(found, doxa.Revision) and found.number == 1
+        made = memory.remember("The pool is open", name="pool", valid_from="last month")
+        pool = memory.get(made.kref)
+        assert isinstance(pool, doxa.Revision)
+        assert pool.valid_from == parse_time("2026-02-01")
+        with pytest.raises(doxa.InputError, match="since is not a time"):
+            memory.recall("gate", since="soon")
+
+
+def test_a_place_lists_what_is_in_it(tmp_path: Path) -> None:
+    with doxa.open(tmp_path / "m.db", role="operator", embedder=None, background=False) as memory:
+        for number in range(5):
+            memory.remember(f"Person {number} is here", name=f"p{number}", space="people")
+        memory.remember("The shop runs on MySQL", name="db")
+        memory.deprecate("kref://default/db.fact")
+        memory.ingest([{"speaker": "Ana", "text": f"turn {n}"} for n in range(3)], thread="t")
+        assert [one.kref for one in memory.contents().entries] == ["kref://default"]
+        project = memory.get("kref://default")
+        assert isinstance(project, doxa.Place) and project.contents is not None
+        assert [(one.kref, one.type, one.status) for one in project.contents.entries] == [
+            ("kref://default/conversations", "Space", ""),
+            ("kref://default/people", "Space", ""),
+            ("kref://default/db.fact", "Item", "retired"),
+        ]
+        first = memory.contents("kref://default/people", limit=3)
+        second = memory.contents("kref://default/people", limit=3, after=first.next)
+        assert (first.count, len(first.entries), len(second.entries)) == (5, 3, 2)
+        assert (first.next, second.next) == ("kref://default/people/p2.fact", "")
+        assert [one.text for one in (*first.entries, *second.entries)] == [
+            f"Person {number} is here" for number in range(5)
+        ]
+        thread = memory.contents("kref://default/conversations/t.thread")
+        assert [one.text for one in thread.entries] == ["turn 0", "turn 1", "turn 2"]
+        with pytest.raises(doxa.InputError, match="not a project, space or thread"):
+            memory.contents("kref://default/people/p0.fact")
+        with pytest.raises(doxa.InputError, match="is not in"):
+            memory.contents("kref://default/people", after="kref://default/db.fact")
+        with pytest.raises(doxa.InputError, match="limit"):
+            memory.contents(limit=0)
+
+
+def test_a_revision_of_a_retired_belief_says_so(tmp_path: Path) -> None:
+    with doxa.open(tmp_path / "m.db", role="operator", embedder=None, background=False) as memory:
+        kref = memory.remember("The shop runs on MySQL", name="db").change
+        assert kref is not None
+        memory.deprecate("kref://default/db.fact")
+        change = memory.revise("kref://default/db.fact", "The shop runs on PostgreSQL")
+        assert "it was retired" in change.reason
+        assert memory.revise("kref://default/db.fact", "The shop runs on SQLite").reason == ""

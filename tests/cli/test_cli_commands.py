@@ -5,9 +5,13 @@ from __future__ import annotations
 
 import json
 import os
+import signal
+import sqlite3
 import subprocess
 import sys
+import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -38,9 +42,14 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, models: str) -> Run:
     monkeypatch.setenv("DOXA_DB", str(tmp_path / "m.db"))
     monkeypatch.setenv("DOXA_MODELS", models)
 
-    def call(*arguments: object, exit: int = 0, json_value: bool = False) -> Any:
+    def call(
+        *arguments: object,
+        exit: int = 0,
+        json_value: bool = False,
+        input: str | bytes | None = None,
+    ) -> Any:
         result = CliRunner().invoke(
-            app, [*map(str, arguments), *(["--json"] if json_value else [])]
+            app, [*map(str, arguments), *(["--json"] if json_value else [])], input=input
         )
         assert result.exit_code == exit, (result.output, result.exception)
         assert "\x1b[" not in result.output
@@ -622,3 +631,57 @@ def test_what_others_wrote_does_not_steer_the_terminal(run: Run, tmp_path: Path)
     told = run("recall", "ferry", "--words-only")
     assert not {"\x1b", "\x07", "\u202e"} & set(told)
     assert "leaves" in told
+
+
+def test_ctrl_c_during_an_import_says_what_is_kept(tmp_path: Path) -> None:
+    """A real process gets a real signal after its first batch is committed."""
+    history, db = tmp_path / "talk.jsonl", tmp_path / "m.db"
+    history.write_text(
+        "".join(
+            f'{{"thread":"t","session":"s","speaker":"Ana","id":"m{n}","text":"turn {n}"}}\n'
+            for n in range(200_000)
+        )
+    )
+    process = subprocess.Popen(
+        [sys.executable, "-m", "doxa.cli", "import", str(history), "--db", str(db)],
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        while process.poll() is None:
+            with suppress(sqlite3.Error), sqlite3.connect(f"file:{db}?mode=ro", uri=True) as file:
+                if file.execute("SELECT count(*) FROM receipt WHERE op = 'ingest'").fetchone()[0]:
+                    break
+            time.sleep(0.02)
+        process.send_signal(signal.SIGINT)
+        _, said = process.communicate(timeout=60)
+    finally:
+        process.kill()
+    assert process.returncode == 130, said
+    assert "interrupted" in said and "turns are stored, in " in said and "Traceback" not in said
+
+
+def test_a_text_comes_from_standard_input(run: Run) -> None:
+    run("remember", "-", "--name", "ferry", input="The ferry leaves at noon.\n")
+    assert "The ferry leaves at noon." in run("get", "kref://default/ferry.fact")
+    assert "not UTF-8" in run("remember", "-", input=b"\xff\xfe", exit=2)
+
+
+def test_list_and_version_and_completion(run: Run) -> None:
+    run("remember", "The ferry leaves at noon.", "--name", "ferry", "--space", "harbour")
+    assert run("list").strip() == "kref://default"
+    assert run("get", "kref://default/harbour").endswith(
+        "\n\nkref://default/harbour/ferry.fact\n    The ferry leaves at noon.\n"
+    )
+    from doxa import __version__
+
+    assert run("--version").strip() == f"doxa {__version__}"
+    completed = subprocess.run(
+        [sys.executable, "-c", "import sys; sys.argv = ['doxa']; import doxa.cli; doxa.cli.main()"],
+        env=os.environ
+        | {"_DOXA_COMPLETE": "complete_bash", "COMP_WORDS": "doxa reca", "COMP_CWORD": "1"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert completed.stdout.split() == ["recall"]

@@ -125,15 +125,15 @@ def test_the_standard_policies_are_installed_once(run: Run, tmp_path: Path) -> N
         memory.remember("Deploy on Thursdays", name="deploys")
     assert (
         run("policy", "bootstrap")
-        == "27 standard policies are in force; `doxa policy list` shows them\n"
+        == "29 standard policies are in force; `doxa policy list` shows them\n"
     )
     assert "has persistence policies already" in run("policy", "bootstrap", exit=4)
     assert {name: len(found) for name, found in run("policy", "list", json_value=True).items()} == {
-        "decayProfiles": 16,
+        "decayProfiles": 18,
         "promotionProfiles": 6,
         "promotionPolicies": 5,
     }
-    assert "6 decay profiles, 10 bindings, 6 promotion profiles, 5 promotion policies" in run(
+    assert "7 decay profiles, 11 bindings, 6 promotion profiles, 5 promotion policies" in run(
         "policy", "status"
     )
 
@@ -448,7 +448,7 @@ def test_decay_is_switched_by_the_environment(
 ) -> None:
     monkeypatch.setenv("DOXA_DECAY", "on")
     run("init")
-    assert "6 decay profiles" in run(
+    assert "7 decay profiles" in run(
         "policy", "status"
     )  # a new file began with the standard policies
     run("policy", "apply", "-", input=NOTE)

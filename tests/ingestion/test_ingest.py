@@ -294,3 +294,48 @@ def test_what_was_skipped_is_told(tmp_path: Path) -> None:
             "line 12" in place for place in made.places
         )
         assert memory.ingest(folder).known == 4
+
+
+def test_a_cut_message_is_reported_with_its_size(tmp_path: Path) -> None:
+    with opened(tmp_path / "m.db") as memory:
+        size = 2 * TEXT_BYTES_MAX
+        made = memory.ingest([{"speaker": "Ana", "text": "x" * size}, {"text": "short"}])
+        assert (made.added, made.cut) == (2, 1)
+        (place,) = made.places
+        assert f"{size:,} bytes" in place and f"{TEXT_BYTES_MAX:,}" in place
+        assert memory.get(place.split(": ")[0]).text.startswith("xxx")  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("ending", [KeyboardInterrupt, InputError])
+def test_what_ends_an_ingestion_says_what_is_kept(
+    tmp_path: Path, ending: type[BaseException]
+) -> None:
+    count = 2 * INGEST_BATCH_TURNS + 7
+
+    def until_it_dies() -> Iterator[dict[str, Any]]:
+        yield from turns(count)
+        raise ending("gone", next_step="Look.") if ending is InputError else ending()
+
+    with opened(tmp_path / "m.db") as memory:
+        with pytest.raises(ending) as caught:
+            memory.ingest(until_it_dies())
+        changes = [row.tx for row in memory.log() if row.op == "ingest"]
+        assert len(changes) == 2
+        kept = f"{2 * INGEST_BATCH_TURNS:,} turns are stored, in 2 changes"
+        if isinstance(caught.value, InputError):
+            assert kept in caught.value.next_step
+            assert sorted(caught.value.fields["changes"]) == sorted(changes)  # type: ignore[call-overload]
+        else:
+            assert kept in " ".join(caught.value.__notes__)
+        assert memory.ingest(turns(count)).added == 7
+
+
+def test_an_interrupt_before_anything_was_stored_says_so(tmp_path: Path) -> None:
+    def dies() -> Iterator[dict[str, Any]]:
+        yield from turns(3)
+        raise KeyboardInterrupt
+
+    with opened(tmp_path / "m.db") as memory:
+        with pytest.raises(KeyboardInterrupt) as caught:
+            memory.ingest(dies())
+        assert caught.value.__notes__ == ["Nothing was stored."]

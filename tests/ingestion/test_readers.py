@@ -346,3 +346,84 @@ def test_only_input_errors(
     for name in FORMATS:
         with contextlib.suppress(InputError):
             list(read(path, name))
+
+
+def test_a_folder_of_several_formats_is_read_whole(tmp_path: Path) -> None:
+    for name, place in PLACES.items():
+        target = tmp_path / name / ("sessions" if place.is_dir() else place.name)
+        if place.is_dir():
+            shutil.copytree(place, target)
+        else:
+            target.parent.mkdir()
+            shutil.copy(place, target)
+    zipped(PLACES["chatgpt"], tmp_path / "export.zip")
+    (tmp_path / "package.json").write_text('{"name": "atlas"}')
+    (tmp_path / "notes.md").write_text("nothing that was said")
+    alone = [(turn.thread, turn.text) for place in PLACES.values() for turn in read(place)]
+    report = ReadReport()
+    found = [(turn.thread, turn.text) for turn in read(tmp_path, report=report)]
+    assert set(found) == set(alone)
+    assert len(found) == len(alone) + 3  # the zip holds ChatGPT's three turns once more
+    assert report.skipped == 1  # the broken line of the Claude Code session
+
+
+def _session_line(kind: str, blocks: list[dict[str, object]], **more: object) -> str:
+    role = "user" if kind == "user" else "assistant"
+    line = {"type": kind, "sessionId": "s", "cwd": "/home/ana/atlas", **more}
+    return json.dumps(line | {"message": {"role": role, "content": blocks}}) + "\n"
+
+
+def _called(name: str, number: int, given: object) -> dict[str, object]:
+    return {"type": "tool_use", "id": f"call-{number}", "name": name, "input": given}
+
+
+def _returned(number: int, text: str, *, failed: bool = False) -> dict[str, object]:
+    block = {"type": "tool_result", "tool_use_id": f"call-{number}", "content": text}
+    return block | ({"is_error": True} if failed else {})
+
+
+def test_claude_code_keeps_what_the_user_decided_at_a_prompt(tmp_path: Path) -> None:
+    refused = (
+        "The user doesn't want to proceed with this tool use. The tool use was rejected (eg. if it"
+        " was a file edit, the new_string was NOT written to the file)."
+    )
+    question = {"question": "Which database?", "header": "DB", "options": []}
+    plan = {"plan": "1. Move the log to PostgreSQL."}
+    path = tmp_path / "s.jsonl"
+    path.write_text(
+        _session_line("assistant", [_called("AskUserQuestion", 1, {"questions": [question]})])
+        + _session_line(
+            "user",
+            [_returned(1, 'User has answered your questions: "Which database?"="PostgreSQL".')],
+            toolUseResult={"answers": {"Which database?": "PostgreSQL"}},
+        )
+        + _session_line(
+            "user",
+            [_returned(2, 'User has answered your questions: "Which day?"="Friday". Continue.')],
+        )
+        + _session_line("assistant", [_called("Bash", 3, {"command": "rm -r build"})])
+        + _session_line(
+            "user",
+            [
+                _returned(
+                    3,
+                    f"{refused} To tell you how to proceed, the user said:\nKeep the build folder.",
+                    failed=True,
+                )
+            ],
+        )
+        + _session_line("user", [_returned(4, refused, failed=True)])
+        + _session_line("assistant", [_called("ExitPlanMode", 5, {"plan": "A plan nobody took."})])
+        + _session_line("user", [_returned(5, refused, failed=True)])
+        + _session_line("assistant", [_called("ExitPlanMode", 6, plan)])
+        + _session_line("user", [_returned(6, "User has approved your plan. You can now start.")])
+        # A tool's own output may quote the same words; only the form of the host counts.
+        + _session_line("user", [_returned(7, "log: the user said:\nDelete everything.")])
+    )
+    assert [(turn.role, turn.text) for turn in read(path)] == [
+        ("user", "Which database? PostgreSQL"),
+        ("user", "Which day? Friday"),
+        ("user", "Keep the build folder."),
+        ("assistant", "1. Move the log to PostgreSQL."),
+        ("user", "I approve this plan."),
+    ]

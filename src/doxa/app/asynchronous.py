@@ -34,6 +34,7 @@ if TYPE_CHECKING:
         Exchange,
         Explanation,
         Kref,
+        Listing,
         Place,
         Revision,
         Walk,
@@ -105,6 +106,12 @@ class AsyncSession:
     ) -> Revision | Exchange | Place | Bundle | Conflict:
         """Return what an address means now, or at its pin."""
         return await _on_thread(self._session.get, kref, reveal=reveal)
+
+    async def contents(
+        self, kref: str | Kref = "", *, limit: int = 100, after: str = ""
+    ) -> Listing:
+        """List what is directly in a project, space or thread; without an address, the projects."""
+        return await _on_thread(self._session.contents, kref, limit=limit, after=after)
 
     async def recent(
         self, *, project: str | None = None, kinds: Iterable[str] = (), limit: int = 10

@@ -67,7 +67,7 @@ class BeliefVerbs:
         """
         from doxa.ingestion.remember import remember
 
-        given = checked("remember", options)
+        given = checked("remember", options, now_ns=self._store.clock.now_ns())
         arguments.whole(given["expect"], "expect", optional=True)
         result = remember(
             self._store,
@@ -88,7 +88,7 @@ class BeliefVerbs:
         from doxa.ingestion.remember import clean_draft
         from doxa.ingestion.revise import noted
 
-        given = checked("expand", options)
+        given = checked("expand", options, now_ns=self._store.clock.now_ns())
         clean, found = clean_draft(self._draft(text, given))
         change = self._ledger().expand(clean, links=_links(given))
         return self._after(noted(change, found))
@@ -201,7 +201,7 @@ class BeliefVerbs:
         named = dict(options)
         if named.get("project", "") is None:  # the same as leaving it out, as in every other verb
             del named["project"]
-        given = checked(verb, named, preset=False)
+        given = checked(verb, named, preset=False, now_ns=self._store.clock.now_ns())
         may_trust(given.get("trust", ""), self.identity.role)
         return given
 

@@ -51,9 +51,12 @@ _CHECKS: dict[Kind, Callable[[Any, str], Any]] = {
 }
 
 
-def checked(verb: str, options: Mapping[str, Any], *, preset: bool = True) -> dict[str, Any]:
+def checked(
+    verb: str, options: Mapping[str, Any], *, preset: bool = True, now_ns: int | None = None
+) -> dict[str, Any]:
     """Return the options of a verb in the types that the packages below take; with `preset`, those
-    that were not given have their defaults. Raises InputError for an unknown name or a wrong
+    that were not given have their defaults. With `now_ns`, a time may be relative to it, as "last
+    week". Raises InputError for an unknown name or a wrong
     type."""
     known = _options_of(verb)
     unknown = sorted(set(map(str, options)) - known.keys())
@@ -63,7 +66,7 @@ def checked(verb: str, options: Mapping[str, Any], *, preset: bool = True) -> di
             next_step=f"Use {', '.join(known)}.",
             field=unknown[0][:80],
         )
-    found = {name: _checked(known[name], value) for name, value in options.items()}
+    found = {name: _checked(known[name], value, now_ns) for name, value in options.items()}
     if not preset:
         return found
     from doxa.app.verbs import REQUIRED, UNSET
@@ -83,11 +86,23 @@ def _options_of(verb: str) -> dict[str, Parameter]:
     return {one.name: one for one in VERBS[verb].parameters if not one.positional}
 
 
-def _checked(parameter: Parameter, value: Any) -> Any:
+def _checked(parameter: Parameter, value: Any, now_ns: int | None) -> Any:
     check = _CHECKS.get(parameter.kind)
     if check is None or (value is None and parameter.default is None):
         return value
+    if parameter.kind == "time":
+        value = resolved_time(value, now_ns)
     return check(value, parameter.name)
+
+
+def resolved_time(value: Any, now_ns: int | None) -> Any:
+    """Return the instant that a relative time such as "last week" means; anything else as it is."""
+    if not isinstance(value, str) or now_ns is None:
+        return value
+    from doxa.base.dates import relative_time
+
+    found = relative_time(value, now_ns)
+    return value if found is None else found
 
 
 def searched_project(project: str | None, own: str) -> str:

@@ -2,8 +2,9 @@
 Roynard; what commands ask of policies.
 
 Facts persist, episodes fade within weeks unless they are used, directives are promoted by evidence
-from several sessions. The policies are schema like any other: an operator may alter or drop them. A
-file that holds anything already is left as it is.
+from several sessions. A history that was imported from a file is an archive that the user chose to
+keep: it loses weight over half a year and is never hidden. The policies are schema like any other:
+an operator may alter or drop them. A file that holds anything already is left as it is.
 
 Sources: the paper "Persistence Semantics" (NornicDB, 2026), section 4.4.1; M. Roynard, "The Missing
 Knowledge Layer in Cognitive Architectures for AI Agents" (arXiv:2604.11364), whose four layers
@@ -31,6 +32,10 @@ CREATE DECAY PROFILE exchange_retention OPTIONS {
   halfLifeSeconds: 604800, function: 'exponential', scoreFrom: 'LAST_ACCESSED',
   visibilityThreshold: 0.10
 }
+CREATE DECAY PROFILE imported_retention OPTIONS {
+  halfLifeSeconds: 15552000, function: 'exponential', scoreFrom: 'LAST_ACCESSED',
+  scoreFloor: 0.10, visibilityThreshold: 0.10
+}
 CREATE DECAY PROFILE session_summary OPTIONS {
   halfLifeSeconds: 1209600, function: 'exponential', scoreFloor: 0.10, visibilityThreshold: 0.10
 }
@@ -56,6 +61,9 @@ CREATE DECAY PROFILE memory_episode FOR (n:MemoryEpisode) APPLY {
   n.ephemeralContext DECAY HALF LIFE 86400
 }
 CREATE DECAY PROFILE exchange FOR (n:Exchange) APPLY { DECAY PROFILE 'exchange_retention' }
+CREATE DECAY PROFILE imported_exchange FOR (n:Exchange:Imported) APPLY {
+  DECAY PROFILE 'imported_retention'
+}
 CREATE DECAY PROFILE wisdom_directive FOR (n:WisdomDirective) APPLY {
   DECAY PROFILE 'wisdom_directive_retention'
 }

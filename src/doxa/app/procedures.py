@@ -350,6 +350,11 @@ def _receipts(found: Any) -> Rows:
         yield one.tx, format_time(one.time), one.actor, one.role, one.op, one.hash.hex()
 
 
+def _listing(found: Any) -> Rows:
+    for one in found.entries:
+        yield one.kref, one.type, one.text, one.status
+
+
 _ROWS: dict[str, Callable[[Any], Rows]] = {
     "Change": _change,
     "Remembered": _remembered,
@@ -358,6 +363,7 @@ _ROWS: dict[str, Callable[[Any], Rows]] = {
     "list[Conflict]": _conflicts,
     "Explanation": _explanation,
     "History": _history,
+    "Listing": _listing,
     "Forgotten": _forgotten,
     "Ingested": _ingested,
     "list[Receipt]": _receipts,

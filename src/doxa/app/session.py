@@ -13,7 +13,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, Unpack
 
 from doxa.app.beliefs import BeliefVerbs
-from doxa.app.checks import ALL_PROJECTS, checked, one_project, searched_project
+from doxa.app.checks import (
+    ALL_PROJECTS,
+    checked,
+    one_project,
+    resolved_time,
+    searched_project,
+)
 from doxa.app.file import MemoryFile
 from doxa.base.clock import parse_time
 from doxa.base.errors import InputError, NotFoundError
@@ -22,6 +28,7 @@ from doxa.belief import (
     Conflict,
     Exchange,
     Kref,
+    Listing,
     Member,
     Place,
     Revision,
@@ -122,10 +129,11 @@ class Session(BeliefVerbs):
             project=one_project(given["project"], self.project),
             space=given["space"],
             extracting=given["extract"],
+            imported=isinstance(source, (str, Path)),
         )
         result = job.run(turns, progress=progress)
         self._memory.wake()
-        return replace(result, skipped=report.skipped, places=tuple(report.places))
+        return replace(result, skipped=report.skipped, places=(*report.places, *result.places))
 
     def extract(
         self,
@@ -161,7 +169,7 @@ class Session(BeliefVerbs):
         """
         from doxa.recall import LANES, Ask, Recall
 
-        given = checked("recall", options)
+        given = checked("recall", options, now_ns=self._store.clock.now_ns())
         named = given.pop("project")
         lanes = given.pop("lanes")
         ask = Ask(
@@ -217,16 +225,33 @@ class Session(BeliefVerbs):
     ) -> Revision | Exchange | Place | Bundle | Conflict:
         """Return what an address means now, or at its pin.
 
-        A bundle comes with its members. What a persistence policy hides is not found unless
-        `reveal` is set.
+        A bundle comes with its members, a project, space or thread with the first page of what is
+        in it. What a persistence policy hides is not found unless `reveal` is set.
         """
         target = parse_target(kref)
         arguments.flags(reveal=reveal)
         with self._store.read() as snapshot:
             found = read_at(snapshot, target, reveal=reveal)
+            if isinstance(found, Place) and found.type != "Artifact":
+                found = replace(found, contents=self.contents(target.item()))
             if target.at is None and not reveal:
                 self._store.returned(snapshot, [str(found.kref)], self.context)
             return found
+
+    def contents(self, kref: str | Kref = "", *, limit: int = 100, after: str = "") -> Listing:
+        """List what is directly in a project, space or thread; without an address, the projects.
+
+        What a persistence policy hides is left out. `next` of a page is the `after` of the
+        following one.
+        """
+        from doxa.belief.reading.contents import list_contents
+
+        arguments.whole(limit, "limit")
+        if limit < 1:
+            raise InputError("limit is at least 1.", next_step="Give 1 or more.", field="limit")
+        arguments.text(after, "after")
+        with self._store.read() as snapshot:
+            return list_contents(snapshot, kref, limit=limit, after=after)
 
     def as_of(
         self, kref: str | Kref, time: Time, *, tag: str = "current"
@@ -235,10 +260,9 @@ class Session(BeliefVerbs):
 
         A bundle comes with its members of that time.
         """
+        when = parse_time(resolved_time(time, self._store.clock.now_ns()), field="time")
         with self._store.read() as snapshot:
-            return read_as_of(
-                snapshot, parse_target(kref), time=parse_time(time, field="time"), tag=tag
-            )
+            return read_as_of(snapshot, parse_target(kref), time=when, tag=tag)
 
     def history(self, kref: str | Kref, *, reveal: bool = False) -> History:
         """List every revision of an item, oldest first, and every move of its tags.

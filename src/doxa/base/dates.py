@@ -183,6 +183,25 @@ def find_dates(text: str, time_ns: int | None) -> tuple[DateMention, ...]:
     return tuple(sorted(taken, key=lambda one: one.start))
 
 
+_AGO = re.compile(r"(\d{1,6}) (second|minute|hour)s? ago", re.IGNORECASE)
+_SECONDS = {"second": 1, "minute": 60, "hour": 3_600}
+
+
+def relative_time(text: str, now_ns: int) -> int | None:
+    """Return the first instant of a time that is named from now, in ns UTC: "yesterday", "last
+    week", "2 hours ago", "in March". None for anything else, and for a text that says more."""
+    stripped = " ".join(text.split())
+    if stripped.lower() == "now":
+        return now_ns
+    if match := _AGO.fullmatch(stripped):
+        return now_ns - int(match[1]) * _SECONDS[match[2].lower()] * 10**9
+    mentions = find_dates(stripped, now_ns)
+    if len(mentions) != 1:
+        return None
+    around = stripped[: mentions[0].start] + stripped[mentions[0].end :]
+    return None if around.strip().lower() not in ("", "in", "on", "the") else mentions[0].start_ns
+
+
 def _today(time_ns: int | None) -> date | None:
     ordinal = None if time_ns is None else time_ns // _DAY_NS + _EPOCH
     if (

@@ -114,6 +114,7 @@ def state(
         tx.tx,
         tx.now,
         previous=str(former.props["kref"]) if former else "",
+        reason="it was retired; this revision makes it current again" if retired else "",
         gained=without(draft.facts, old),
         lost=without(old, draft.facts),
         losses=(

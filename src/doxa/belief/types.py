@@ -494,11 +494,35 @@ class Exchange:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A project, space, thread or artifact: what has an address but is not a belief."""
+    """A project, space, thread or artifact: what has an address but is not a belief.
+    `contents` is the first page of what is below it."""
 
     kref: str
     type: str
     properties: Mapping[str, Value]
+    contents: Listing | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One line of a listing: an address, its label (Project, Space, Thread, Item or Exchange), what
+    is believed or was said there, and an item's status: current, retired or bundle."""
+
+    kref: str
+    type: str
+    text: str = ""
+    status: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """What is directly below an address: how many things, one page of them, and the address after
+    which the next page begins ("" after the last)."""
+
+    kref: str
+    count: int
+    entries: tuple[Entry, ...]
+    next: str = ""
 
 
 @dataclass(frozen=True, slots=True)

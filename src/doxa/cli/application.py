@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from typing import Any
+from typing import Annotated, Any
 
 import typer
 from typer.core import TyperGroup
@@ -17,6 +17,22 @@ from doxa.cli.output import json_text
 _USAGE_ERROR: type[Exception] = next(
     kind for kind in typer.BadParameter.__mro__ if kind.__name__ == "ClickException"
 )
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        from doxa import __version__
+
+        typer.echo(f"doxa {__version__}")
+        raise typer.Exit
+
+
+Version = Annotated[
+    bool,
+    typer.Option(
+        "--version", callback=_print_version, is_eager=True, help="Print the version and exit."
+    ),
+]
 
 
 class _Application(TyperGroup):
@@ -80,7 +96,6 @@ app = typer.Typer(
     cls=_Application,
     name="doxa",
     no_args_is_help=True,
-    add_completion=False,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
     help="One memory for AI agents that a person can trust.",
@@ -89,7 +104,11 @@ app = typer.Typer(
 
 @app.callback()
 def root(
-    ctx: typer.Context, db: Db = None, project: ProjectOfAll = None, as_json: Json = False
+    ctx: typer.Context,
+    db: Db = None,
+    project: ProjectOfAll = None,
+    as_json: Json = False,
+    version: Version = False,
 ) -> None:
     """One memory for AI agents that a person can trust."""
     given = {"db": db, "project": project, "as_json": as_json or None}

@@ -42,7 +42,7 @@ COMMAND_MODULES = {
 }
 _JSON: tuple[Kind, ...] = ("sentences", "mapping")
 _NOTES: dict[Kind, str] = {
-    "time": "ISO 8601",
+    "time": "ISO 8601, or such as 'last week'",
     "facts": "'subject|predicate|value'",
     "fact": "'subject|predicate|value'",
 }

@@ -27,9 +27,11 @@ from doxa.cli.context import (
 from doxa.cli.output import (
     conflicts_text,
     doctor_text,
+    element_text,
     fields_text,
     forgotten_text,
     history_text,
+    listing_text,
     log_text,
     match_text,
     recall_text,
@@ -86,8 +88,26 @@ def _converted(verb: Verb, parameter: Parameter, value: Any) -> Any:
         return None if verb.writes or verb.name == "rules" else "*"
     if parameter.kind == "time" and value == "" and parameter.default is UNSET:
         return None  # an empty time removes a bound
+    if value == "-" and parameter.positional and parameter.name == "text":
+        return _standard_input()
     convert = _CONVERT.get(parameter.kind)
     return value if convert is None else convert(value)
+
+
+def _standard_input() -> str:
+    """Read a text from standard input, up to one byte more than the store accepts."""
+    from doxa.base.errors import InputError
+    from doxa.base.limits import TEXT_BYTES_MAX
+
+    data = sys.stdin.buffer.read(TEXT_BYTES_MAX + 1)
+    try:
+        return data.decode().strip()
+    except UnicodeDecodeError as error:
+        raise InputError(
+            f"Standard input is not UTF-8 text at byte {error.start}.",
+            next_step="Convert it to UTF-8.",
+            field="text",
+        ) from None
 
 
 def fact_of(text: str) -> tuple[str, str, str]:
@@ -167,6 +187,7 @@ def _ingest(memory: Memory, verb: Verb, values: Given, as_json: bool) -> None:
             "redacted": done.redacted,
             "threads": len(done.threads),
             "skipped": done.skipped,
+            "cut": done.cut,
             "places": done.places,
         }
     if values["embed"]:
@@ -373,4 +394,6 @@ _TEXTS: dict[str, Callable[[Any], str]] = {
     "list[Conflict]": conflicts_text,
     "Explanation": lambda found: str(found.page()),
     "History": history_text,
+    "Listing": listing_text,
+    "Revision | Exchange | Place | Bundle | Conflict": element_text,
 }

@@ -32,6 +32,7 @@ EXIT_CODES = {
     "confirmation": 4,
 }
 _STORE_EXIT = 5
+_INTERRUPTED_EXIT = 130  # what shells report for SIGINT
 _REFUSED_QUERIES = frozenset(
     ("ConstraintValidationFailed", "ConstraintVerificationFailed", "SchemaError", "TransientError")
 )
@@ -107,6 +108,10 @@ def errors_reported(as_json: bool) -> Iterator[None]:
         yield
     except DoxaError as error:
         raise SystemExit(fail(error, as_json)) from None
+    except KeyboardInterrupt as interrupt:
+        notes = " ".join(getattr(interrupt, "__notes__", ()))
+        sys.stderr.write(f"\ndoxa: interrupted. {notes}".rstrip() + "\n")
+        raise SystemExit(_INTERRUPTED_EXIT) from None
     except BrokenPipeError:
         raise SystemExit(0) from None
     except (

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 TIMES = frozenset(
@@ -109,6 +110,28 @@ def recall_text(answer: Any) -> str:
         + (f", {answer.pending} not embedded yet" if answer.pending else "")
     )
     return "\n".join([*lines, *(f"note: {w}" for w in answer.warnings)])
+
+
+def listing_text(found: Any) -> str:
+    """Return a listing, two lines for each thing that says something."""
+    from doxa.base.quoting import one_line
+
+    lines = []
+    for one in found.entries:
+        line = one.kref if one.status in ("", "current") else f"{one.kref} ({one.status})"
+        # what others wrote must not steer the terminal
+        lines.append(f"{line}\n    {one_line(one.text)}" if one.text else line)
+    if found.next:
+        lines.append(f"{found.count} in all; go on with --after {found.next}")
+    return "\n".join(lines) or f"{found.kref or 'this memory'} is empty"
+
+
+def element_text(found: Any) -> str:
+    """Return what is at an address; of a project, space or thread also what is in it."""
+    contents = getattr(found, "contents", None)
+    if contents is None:
+        return fields_text(found)
+    return f"{fields_text(replace(found, contents=None))}\n\n{listing_text(contents)}"
 
 
 def fields_text(value: Any) -> str:

@@ -18,8 +18,9 @@ from itertools import islice
 from typing import Any, NamedTuple
 
 from doxa.base.clock import format_time
+from doxa.base.errors import DoxaError
 from doxa.base.ids import NodeId
-from doxa.base.limits import INGEST_BATCH_TURNS, TEXT_BYTES_MAX
+from doxa.base.limits import INGEST_BATCH_TURNS, SKIPPED_ITEMS_MAX, TEXT_BYTES_MAX
 from doxa.belief import (
     EXCHANGE_KIND,
     Kref,
@@ -37,6 +38,7 @@ from doxa.redaction.redact import redact, refuse_secret
 from doxa.store import AccessRecord, Identity, Node, Store, Transaction
 
 CONVERSATIONS = "conversations"
+IMPORTED = "Imported"
 _CUT = " [… cut at the size limit]"
 
 
@@ -44,7 +46,8 @@ _CUT = " [… cut at the size limit]"
 class Ingested:
     """The result of an ingestion: numbers of new exchanges, known exchanges, candidate beliefs
     created or revised, and redacted secrets; the threads and changes; how many parts of the source
-    were skipped, and the places and reasons of the first ones."""
+    were skipped, how many messages were cut at the size limit, and the places and reasons of the
+    first ones of both."""
 
     added: int
     known: int
@@ -54,6 +57,7 @@ class Ingested:
     changes: tuple[int, ...]
     skipped: int = 0
     places: tuple[str, ...] = ()
+    cut: int = 0
 
 
 class PreparedTurn(NamedTuple):
@@ -66,11 +70,13 @@ class PreparedTurn(NamedTuple):
     candidates: tuple[Candidate, ...] = ()
     redacted: int = 0
     retired: bool = False
+    cut_from: int = 0
 
 
 class Ingest:
     """Ingests turns into one project under one identity. With `extracting` False it only stores the
-    exchanges."""
+    exchanges. Those of a history that a product kept are `imported`: they get the label Imported
+    too, by which persistence policies distinguish an archive from the episodes of today."""
 
     def __init__(
         self,
@@ -80,6 +86,7 @@ class Ingest:
         project: str,
         space: str = CONVERSATIONS,
         extracting: bool = True,
+        imported: bool = False,
     ) -> None:
         self._store = store
         self._identity = identity
@@ -88,9 +95,11 @@ class Ingest:
         )
         self._candidates = Candidates(Ledger(store, identity), place_of(project, CANDIDATES))
         self._extracting = extracting
+        self._labels = ("Exchange", IMPORTED) if imported else ("Exchange",)
         self._threads: dict[str, tuple[Kref, NodeId]] = {}
         self._last: dict[tuple[str, str], NodeId] = {}
-        self._counts = {"added": 0, "known": 0, "redacted": 0}
+        self._counts = {"added": 0, "known": 0, "redacted": 0, "cut": 0}
+        self._cut_places: list[str] = []
 
     def run(
         self, turns: Iterable[Turn], *, progress: Callable[[int], None] | None = None
@@ -107,17 +116,11 @@ class Ingest:
     ) -> Ingested:
         """Ingest turns that are already prepared, such as those of an export."""
         changes: list[int] = []
-        # Turns are prepared outside the transaction, so that other writers do not wait for it.
-        for batch in _batches(turns):
-            with self._store.write(self._identity, op="ingest") as tx:
-                self._candidates.begin()
-                for prepared in batch:
-                    self._counts["redacted"] += prepared.redacted
-                    self._take(tx, prepared)
-            if tx.receipt_made:
-                changes.append(tx.tx)
-            if progress:
-                progress(len(batch))
+        try:
+            self._run_batches(turns, changes, progress)
+        except (DoxaError, KeyboardInterrupt) as error:
+            _say_what_is_kept(error, changes, self._counts["added"])
+            raise
         counts = self._counts
         return Ingested(
             counts["added"],
@@ -126,15 +129,44 @@ class Ingest:
             counts["redacted"],
             threads=tuple(str(kref) for kref, _ in self._threads.values()),
             changes=tuple(changes),
+            places=tuple(self._cut_places),
+            cut=counts["cut"],
         )
+
+    def _run_batches(
+        self,
+        turns: Iterable[PreparedTurn],
+        changes: list[int],
+        progress: Callable[[int], None] | None,
+    ) -> None:
+        """Ingest turns batch by batch. The counts are those of the batches that are committed."""
+        # Turns are prepared outside the transaction, so that other writers do not wait for it.
+        for batch in _batches(turns):
+            counts = dict(self._counts)
+            try:
+                with self._store.write(self._identity, op="ingest") as tx:
+                    self._candidates.begin()
+                    for prepared in batch:
+                        self._counts["redacted"] += prepared.redacted
+                        self._take(tx, prepared)
+            except BaseException:
+                self._counts = counts
+                raise
+            if tx.receipt_made:
+                changes.append(tx.tx)
+            if progress:
+                progress(len(batch))
 
     def _prepare(self, identity: str, turn: Turn) -> PreparedTurn:
         clean, redacted = cleaned(turn)
+        cut_from = _size(turn.text) if clean.text.endswith(_CUT) else 0
         if not self._extracting:
-            return PreparedTurn(identity, clean, redacted=redacted)
+            return PreparedTurn(identity, clean, redacted=redacted, cut_from=cut_from)
         found = read_turn(clean)
         names, dates = noted_in(found)
-        return PreparedTurn(identity, clean, names, dates, found.candidates, redacted)
+        return PreparedTurn(
+            identity, clean, names, dates, found.candidates, redacted, cut_from=cut_from
+        )
 
     def _take(self, tx: Transaction, prepared: PreparedTurn) -> None:
         turn = prepared.turn
@@ -158,15 +190,25 @@ class Ingest:
             return
         previous = self._previous(tx, key, thread=thread)
         made = tx.create_node(
-            ("Exchange",), self._properties(prepared, kref=kref, thread=thread_kref, now=tx.now)
+            self._labels, self._properties(prepared, kref=kref, thread=thread_kref, now=tx.now)
         )
         tx.create_edge("HAS_EXCHANGE", thread, dst=made)
         if previous is not None:
             tx.create_edge("NEXT", previous, dst=made)
         self._last[key] = made
         self._counts["added"] += 1
+        if prepared.cut_from:
+            self._note_cut(kref, prepared)
         for candidate in prepared.candidates:
             self._candidates.state(tx, candidate, turn=turn, source=str(kref))
+
+    def _note_cut(self, kref: Kref, prepared: PreparedTurn) -> None:
+        self._counts["cut"] += 1
+        if len(self._cut_places) < SKIPPED_ITEMS_MAX:
+            self._cut_places.append(
+                f"{kref}: of the message's {prepared.cut_from:,} bytes only the first"
+                f" {TEXT_BYTES_MAX:,} are stored"
+            )
 
     def _bring_back(self, tx: Transaction, found: Node, prepared: PreparedTurn) -> None:
         """Restore a turn of an import that was undone, with its candidates: it is imported
@@ -275,6 +317,31 @@ def cleaned(turn: Turn) -> tuple[Turn, int]:
             kept = data[: TEXT_BYTES_MAX - len(_CUT.encode())].decode("utf-8", "ignore")
             clean = replace(clean, text=kept + _CUT)
     return clean, found
+
+
+def _size(text: str) -> int:
+    return len(text.encode("utf-8", "replace"))
+
+
+def _say_what_is_kept(error: DoxaError | KeyboardInterrupt, changes: list[int], added: int) -> None:
+    """Add to what ended an ingestion what was committed before, and how to go on."""
+    if changes:
+        numbers = (
+            f"change {changes[0]}"
+            if len(changes) == 1
+            else f"{len(changes)} changes, {changes[0]} to {changes[-1]}"
+        )
+        kept = (
+            f"{added:,} turns are stored, in {numbers}. Import again to go on from there, or `undo`"
+            " them."
+        )
+    else:
+        kept = "Nothing was stored."
+    if isinstance(error, KeyboardInterrupt):
+        error.add_note(kept)
+    elif changes:
+        error.fields["changes"] = list(changes)
+        error.next_step = f"{error.next_step} {kept}".strip()
 
 
 _redact_name = lru_cache(maxsize=1_024)(redact)  # the same few names occur in every turn

@@ -13,7 +13,7 @@ from doxa.base.errors import ClosedError, CorruptError, DoxaError, ModelError, S
 from doxa.base.limits import FREE_BYTES_MIN
 from doxa.maintenance.embedding import Reembedding, failed_embeddings, pending, reembedding
 from doxa.models.contract import Embedder
-from doxa.store import LogProof, Store, check, digest, replayed_digest, verify_log
+from doxa.store import LogProof, Reader, Store, check, digest, replayed_digest, verify_log
 
 _RESTORE = (
     "Do not modify the file. Take the latest backup: `doxa restore-backup BACKUP NEW` verifies it"
@@ -60,6 +60,7 @@ def examine(
         ("invariants", lambda: _invariants(store)),
         ("log", lambda: _log(store)),
         ("erasures", lambda: _erasures(store)),
+        ("faded", lambda: _faded(store)),
         ("vectors", lambda: _vectors(store, embedder, unasked)),
         ("embedder", lambda: _embedder(embedder, embedder_error, unasked)),
     )
@@ -143,6 +144,32 @@ def _erasures(store: Store) -> HealthCheck:
     left = store.left_to_scrub()
     next_step = "Close all other programs that have this file open, then reopen it." if left else ""
     return HealthCheck("erasures", not left, left or "no traces are left", next_step)
+
+
+def _faded(store: Store) -> HealthCheck:
+    with store.read() as snapshot:
+        hidden = faded_memories(snapshot)
+    if not hidden:
+        return HealthCheck("faded", True, "no policy hides a turn or a belief")
+    return HealthCheck(
+        "faded",
+        True,
+        f"policies hide {hidden:,} turns and revisions",
+        "`doxa recall --as-of now` finds them, `doxa get --reveal` shows one, and `doxa policy"
+        " explain` says why it is hidden.",
+    )
+
+
+def faded_memories(reader: Reader) -> int:
+    """Return how many turns and revisions the persistence policies hide now."""
+    test = reader.sight().test("n", edge=False)
+    if not test:
+        return 0
+    rows = reader.rows(
+        "SELECT count(*) FROM node_label l JOIN node n ON n.id = l.node"
+        f" WHERE l.label IN ('Exchange', 'Revision') AND NOT ({test})"
+    )
+    return int(rows[0][0])
 
 
 def _vectors(store: Store, embedder: Embedder | None, unasked: str) -> HealthCheck:

@@ -45,6 +45,7 @@ CONFLICT = (
     ("held", _MAPS),
     ("decision", _TEXT),
 )
+LISTING = (("kref", _TEXT), ("type", _TEXT), ("text", _TEXT), ("status", _TEXT))
 REVISION = (
     ("kref", _TEXT),
     ("revision", _NUMBER),

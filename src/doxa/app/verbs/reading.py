@@ -41,13 +41,30 @@ ASK = (
         "get",
         "ask",
         "Return what an address means now, or at its pin.",
-        "A bundle comes with its members. What a persistence policy hides is not found unless"
-        " `reveal` is set.",
+        "A bundle comes with its members, a project, space or thread with the first page of what is"
+        " in it. What a persistence policy hides is not found unless `reveal` is set.",
         parameters(kref=KREF, reveal=REVEAL),
         "Revision | Exchange | Place | Bundle | Conflict",
         errors=_MISSING,
         cli=Command(),
         absent={"cypher": why.QUERY},
+    ),
+    Verb(
+        "contents",
+        "ask",
+        "List what is directly in a project, space or thread; without an address, the projects.",
+        "What a persistence policy hides is left out. `next` of a page is the `after` of the"
+        " following one.",
+        parameters(
+            kref=argument("The address of a project, space or thread.", "kref", default=""),
+            limit=Parameter("The number of entries at most.", 100, kind="integer", short="-n"),
+            after=Parameter("The last address of the page before.", ""),
+        ),
+        "Listing",
+        errors=("InputError", *_MISSING),
+        cli=Command(name="list", reason="a shell lists; in Python `list` is a type"),
+        cypher=Procedure(("kref",), rows.LISTING),
+        absent=why.NO_TOOL,
     ),
     Verb(
         "recent",
@@ -118,7 +135,7 @@ LOOK = (
         "A bundle comes with its members of that time.",
         parameters(
             kref=KREF,
-            time=argument("A time (ISO 8601).", "time"),
+            time=argument('A time: ISO 8601, or such as "last week".', "time"),
             tag=Parameter("The tag.", "current", absent={"mcp": why.FEW}),
         ),
         "Revision | Exchange | Place | Bundle | Conflict",

@@ -8,8 +8,13 @@ while the session runs:
     {"type": "user", "uuid": "...", "sessionId": "...", "cwd": "...",
      "timestamp": "2026-03-02T14:00:00.000Z", "isSidechain": false, "isMeta": false,
      "message": {"role": "user", "content": "text" | [ block, ... ]}}
-    block: {"type": "text", "text": ...} | {"type": "thinking", ...} | {"type": "tool_use", ...}
-           | {"type": "tool_result", "content": ...}
+    block: {"type": "text", "text": ...} | {"type": "thinking", ...}
+           | {"type": "tool_use", "id": ..., "name": ..., "input": {...}}
+           | {"type": "tool_result", "tool_use_id": ..., "is_error": true, "content": ...}
+
+Tool traffic is left out, except where the tool is the way in which the user answers: the answer to
+a question of AskUserQuestion, the words with which a tool was rejected, and a plan of ExitPlanMode
+that was approved. They are what the user decided.
 
 Other line types (summary, system, snapshots) contain no conversation. The thread is the last part
 of the first working directory, or the name of the project folder if no line has one; the session is
@@ -40,6 +45,18 @@ _INJECTED = re.compile(
 )
 
 
+# How the host reports to the model what a person said at a prompt of its own.
+_ANSWERED = re.compile(r"\s*User has answered your questions?:")
+_ANSWER = re.compile(r'"((?:[^"\\]|\\.)*)"="((?:[^"\\]|\\.)*)"')
+_APPROVED = re.compile(r"\s*User has approved your plan\b")
+_REJECTED = re.compile(
+    r"\s*The user doesn't want to (?:proceed with this tool use|take this action)\b.*?"
+    r"(?:the user said|following reason for the rejection):\s*(?P<words>.+?)"
+    r"(?:\n\nNote: The user's next message\b.*)?",
+    re.DOTALL,
+)
+
+
 class _ClaudeCodeKind(msgspec.Struct):
     type: str = ""
     cwd: str | None = None
@@ -49,6 +66,11 @@ class _ClaudeCodeBlock(msgspec.Struct):
     type: str = ""
     text: str = ""
     thinking: str = ""
+    id: str = ""
+    name: str = ""
+    input: msgspec.Raw = msgspec.Raw(b"")
+    tool_use_id: str = ""
+    is_error: bool | None = None
     content: msgspec.Raw = msgspec.Raw(b"")
 
 
@@ -65,10 +87,21 @@ class _ClaudeCodeLine(msgspec.Struct):
     isSidechain: bool = False
     isMeta: bool = False
     isCompactSummary: bool = False
+    toolUseResult: msgspec.Raw = msgspec.Raw(b"")
+
+
+class _ClaudeCodePlan(msgspec.Struct):
+    plan: str = ""
+
+
+class _ClaudeCodeAnswers(msgspec.Struct):
+    answers: dict[str, str | list[str]] = msgspec.field(default_factory=dict)
 
 
 _kind = msgspec.json.Decoder(_ClaudeCodeKind)
 _line = msgspec.json.Decoder(_ClaudeCodeLine)
+_plan = msgspec.json.Decoder(_ClaudeCodePlan)
+_answers = msgspec.json.Decoder(_ClaudeCodeAnswers)
 _result = msgspec.json.Decoder(str | list[_ClaudeCodeBlock])
 
 
@@ -92,6 +125,7 @@ def read_claude_code(
 
 def _read_session(path: Path, *, report: ReadReport, include: Collection[str]) -> Iterator[Turn]:
     thread = ""
+    plans: dict[str, str] = {}
     for number, line in lines(path):
         place = f"{path}, line {number}"
         try:
@@ -110,7 +144,7 @@ def _read_session(path: Path, *, report: ReadReport, include: Collection[str]) -
                 or (record.isSidechain and "sidechains" not in include)
             ):
                 continue
-            spoken = list(_spoken(record, include))
+            spoken = [*_spoken(record, include), *_decided(record, plans)]
         except (ValueError, InputError) as error:
             report.skip(f"{place}: {error}")
             continue
@@ -149,6 +183,40 @@ def _spoken(record: _ClaudeCodeLine, include: Collection[str]) -> Iterator[tuple
         for block in blocks:
             if block.type == "tool_result" and (text := _result_text(block)):
                 yield "tool", text
+
+
+def _decided(record: _ClaudeCodeLine, plans: dict[str, str]) -> Iterator[tuple[TurnRole, str]]:
+    """Yield what the user decided at a prompt of the host. `plans` holds the proposed ones of this
+    session by the id of their call."""
+    blocks = record.message.content
+    if isinstance(blocks, str):
+        return
+    for block in blocks:
+        if block.type == "tool_use" and block.name == "ExitPlanMode" and bytes(block.input):
+            plans[block.id] = clean(decode(_plan, bytes(block.input)).plan).strip()
+        elif block.type == "tool_result" and record.type == "user":
+            text = _result_text(block)
+            if _ANSWERED.match(text):
+                yield from (("user", said) for said in _answered(record, text))
+            elif _APPROVED.match(text):
+                if plan := plans.pop(block.tool_use_id, ""):
+                    yield "assistant", plan
+                yield "user", "I approve this plan."
+            elif block.is_error and (found := _REJECTED.fullmatch(text)):
+                yield "user", found["words"].strip()
+
+
+def _answered(record: _ClaudeCodeLine, text: str) -> Iterator[str]:
+    """Yield each question with the answer. The line holds both; its text is what older versions
+    wrote."""
+    try:
+        pairs = list(decode(_answers, bytes(record.toolUseResult)).answers.items())
+    except ValueError:
+        pairs = []
+    for question, answer in pairs or _ANSWER.findall(text):
+        chosen = answer if isinstance(answer, str) else ", ".join(answer)
+        if said := clean(chosen).strip():
+            yield f"{clean(question).strip()} {said}"
 
 
 def _injected(role: TurnRole, text: str) -> bool:

@@ -28,6 +28,7 @@ from doxa.ingestion.readers.sources import (
     document_heads,
     files_below,
     head,
+    is_document,
     is_zip,
 )
 from doxa.language.turns import Turn
@@ -49,6 +50,7 @@ _FORMAT_OF_KEY = {
     b"qa": "locomo",
 }
 _CLAUDE_CODE_KEY = re.compile(rb'(?<!\\)"(?:sessionId|leafUuid|isSidechain)"\s*:')
+_SUFFIXES = (".json", ".jsonl", ".zip")
 _object = msgspec.json.Decoder(dict[str, msgspec.Raw])
 
 
@@ -79,17 +81,34 @@ def read(
             f"Unknown content to include: {', '.join(sorted(unknown))!r}.",
             next_step=f"Choose from: {', '.join(sorted(EXTRAS))}.",
         )
-    return _counted(place, name, report=ReadReport() if report is None else report, include=include)
+    report = ReadReport() if report is None else report
+    files = (
+        _formats_below(place, report, default=name)
+        if format is None and place.is_dir()
+        else iter([(name, place)])
+    )
+    return _counted(place, name, files=files, report=report, include=include)
 
 
 def _counted(
-    path: Path, name: str, *, report: ReadReport, include: Collection[str]
+    path: Path,
+    name: str,
+    *,
+    files: Iterator[tuple[str, Path]],
+    report: ReadReport,
+    include: Collection[str],
 ) -> Iterator[Turn]:
     found = False
-    for turn in _reader(path, name, report=report, include=include):
-        report.turns += 1
-        found = True
-        yield turn
+    for format, file in files:
+        try:
+            for turn in _reader(file, format, report=report, include=include):
+                report.turns += 1
+                found = True
+                yield turn
+        except InputError as error:
+            if file == path:
+                raise
+            report.skip(error.message)  # one unreadable file must not block the others
     if not found and report.skipped:
         raise InputError(
             f"{path} contains nothing in the format {name}: {report.skipped} parts were skipped,"
@@ -116,12 +135,27 @@ def _reader(
     )
 
 
+def _formats_below(root: Path, report: ReadReport, *, default: str) -> Iterator[tuple[str, Path]]:
+    """Yield (format, file) of every history below a folder, ordered by path: each file by its own
+    format, and one that is named like an export's conversations at least by the default one. A file
+    that is not a history is passed over; one that cannot be read is reported."""
+    for file in files_below(root, _SUFFIXES):
+        try:
+            found = _detect_documents(file) if is_zip(file) else _detect_file(file)
+        except InputError as error:
+            report.skip(error.message)
+            continue
+        found = found or (default if is_document(file) else None)
+        if found is not None:
+            yield found, file
+
+
 def detect(path: str | Path) -> str:
-    """Detect the format from the content of the files, not from their names. Raises InputError with
-    the supported formats."""
+    """Detect the format from the content of the files, not from their names: of a folder, that of
+    its first history. Raises InputError with the supported formats."""
     place = Path(path)
     if place.is_dir():
-        found = _detect_documents(place) or _detect_folder(place)
+        found = _detect_folder(place)
     elif is_zip(place):
         found = _detect_documents(place)
     else:
@@ -148,10 +182,10 @@ def _detect_documents(path: Path) -> str | None:
 
 
 def _detect_folder(path: Path) -> str | None:
-    for file in files_below(path, ".jsonl"):
+    for file in files_below(path, _SUFFIXES):
         with suppress(InputError):  # an unreadable file says nothing about the others
-            if _detect_file(file) == "claude-code":
-                return "claude-code"
+            if found := _detect_documents(file) if is_zip(file) else _detect_file(file):
+                return found
     return None
 
 

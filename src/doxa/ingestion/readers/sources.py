@@ -219,7 +219,12 @@ def is_zip(path: Path) -> bool:
         raise _unreadable(path, error) from None
 
 
-def files_below(root: Path, suffix: str) -> Iterator[Path]:
+def is_document(path: Path) -> bool:
+    """Return whether a file has the name that products give to their conversations."""
+    return _DOCUMENT.fullmatch(path.name) is not None
+
+
+def files_below(root: Path, suffix: str | tuple[str, ...]) -> Iterator[Path]:
     """Yield the regular files below a folder, ordered by path. A link that leads outside the folder
     or to a file already listed is skipped."""
     real_root = root.resolve()
