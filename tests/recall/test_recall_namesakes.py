@@ -75,6 +75,12 @@ def test_an_alias_is_what_a_text_declares(declared: str, questions: list[str]) -
     assert other_names("where do we live?", [declared]) == []
 
 
+def test_a_greeting_or_number_makes_no_namesake() -> None:
+    greeted = ["Hi Jon, how is the studio?", "Hi Gina! I went to the gym."]
+    assert name_others("When did Jon go to the gym?", greeted) == [False, False]
+    assert name_others("What runs on atlas-2?", ["The backup runs in rack-2"]) == [False]
+
+
 def test_an_alias_is_not_another() -> None:
     declared = "Martin Osei goes by Martin Small"
     question, text = "What does Martin Osei eat?", "Martin Small eats rice"

@@ -14,7 +14,7 @@ Names are read by their capitals, and aliases by English wordings.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from doxa.base.calendar_names import MONTH_ABBREVIATIONS, MONTHS, WEEKDAYS
@@ -101,7 +101,8 @@ def other_names(question: str, texts: Sequence[str]) -> list[str]:
     same; one question for each."""
     asked = names_in(question)
     found: dict[str, None] = {}
-    for one, other in _aliases(texts, _words(asked)) if asked else ():
+    known = frozenset(_words_of(name.words for name in asked))
+    for one, other in _aliases(texts, known) if asked else ():
         for name in asked:
             for first, second in ((one, other), (other, one)):
                 if _same(name.words, first.words) and not _same(name.words, second.words):
@@ -115,7 +116,7 @@ def name_others(question: str, texts: Sequence[str]) -> list[bool]:
     asked = [name.words for name in names_in(question)]
     if not asked:
         return [False] * len(texts)
-    known = frozenset().union(*asked)
+    known = frozenset(_words_of(asked))
     held = [[name.words for name in names_in(text, known)] for text in texts]
     everything = {words for names in held for words in names}
     same = set(asked)
@@ -124,19 +125,21 @@ def name_others(question: str, texts: Sequence[str]) -> list[bool]:
             if any(_same(name, first) for name in asked):
                 same |= {first, second}
     full = same | {words for words in everything if any(name <= words for name in same)}
+    # not what a fuller name adds: it may be a greeting ("Hi Ana")
+    telling = {word for word in _words_of(same) if not word.isdigit()}
     return [
         not any(_same(name, words) for words in names for name in full)
-        and any(name & words for words in names for name in full)
+        and any(words & telling for words in names)
         for names in held
     ]
 
 
+def _words_of(names: Iterable[NameWords]) -> set[str]:
+    return {word for name in names for word in name}
+
+
 def _same(one: NameWords, other: NameWords) -> bool:
     return one <= other or other <= one
-
-
-def _words(names: Sequence[Name]) -> NameWords:
-    return frozenset().union(*(name.words for name in names))
 
 
 def _aliases(texts: Sequence[str], known: NameWords) -> list[tuple[Name, Name]]:
