@@ -4,7 +4,7 @@ name instead, and by which other name memory knows it. Pure.
     name       a run of words with a capital, or an identifier such as atlas-2, split into words
     same       the words of one name are among those of the other (Ana, Ana Ferreira)
     namesake   two names that share a word and are not the same (Martin Osei, Martin Kowalski;
-               atlas-1, atlas-2). What is said of a namesake is near in words and in meaning, and
+               atlas-1, atlas-2). A text about a namesake is near in words and in meaning, and
                answers nothing.
     alias      two names that a text declares to be of one ("Katharina goes by Kit")
 
