@@ -692,3 +692,16 @@ def a_hit_names_the_time_from_a_half_on() -> None:
 def a_lane_is_shown_from_five_thousandths_on() -> None:
     shown = [hits._shown_lanes(ranked(recency=value), Ask("x")) for value in (0.0049, 0.0051)]
     assert ["recency" in one for one in shown] == [False, True]
+
+
+@example("ALIASES_MAX")
+def a_question_is_asked_by_two_other_names() -> None:
+    texts = (
+        *("Katharina goes by Kit", "Katharina goes by Kiki", "Katharina goes by Trina"),
+        *("Kit has a zither", "Kiki has a lute", "Trina has a harp"),
+    )
+    with TemporaryDirectory() as folder, opened(Path(folder) / "m.db", embedder=None) as memory:
+        for text in texts:
+            memory.expand(text)
+        found = {hit.text for hit in memory.recall("Where is Katharina?", lanes=("words",)).hits}
+        assert len(found.intersection(texts[3:])) == 2

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import apsw
 import pytest
 
 from doxa.models import Embedder, HashEmbedder
@@ -140,3 +141,59 @@ def test_entities_of_what_is_not_believed_or_hidden_count_for_nothing(tmp_path: 
         ] == [1]
         memory.deprecate("kref://default/hers.fact")
         assert memory.recall("What tea does Zoe prefer?").hits == ()
+
+
+def test_a_fact_that_repeats_the_text_is_not_indexed_again(tmp_path: Path) -> None:
+    with opened(tmp_path / "m.db") as memory:
+        memory.remember("Ana plays the clarinet", name="plain")
+        memory.remember(
+            "Ana plays the clarinet",
+            name="repeated",
+            project="other",
+            facts=[("Ana", "plays", "the clarinet")],
+        )
+        memory.remember(
+            "Ana plays the clarinet",
+            name="added",
+            project="third",
+            facts=[("Ana", "plays", "clarinet"), ("Ana", "member of", "orchestra")],
+        )
+        memory.embed()
+        held: dict[str, tuple[object, ...]] = {}
+        with memory.store.read() as reader:
+            for project in ("default", "other", "third"):
+                held[project] = tuple(
+                    reader.rows(
+                        "SELECT d.length, count(*), min(v.data) FROM doc d JOIN vector v ON v.id"
+                        " >> 7 = (d.scope << 30) + d.doc JOIN token t ON t.id = d.scope WHERE"
+                        " t.text = ? GROUP BY d.scope, d.doc",
+                        (f"scope:{project}",),
+                    )[0]
+                )
+        assert held["other"] == held["default"]
+        assert held["default"][:2] == (3, 1) and held["third"][0] == 6
+        for project, count in (("default", 0), ("other", 0), ("third", 1)):
+            assert len(memory.recall("orchestra", project=project, lanes=WORDS).hits) == count
+        assert memory.check() == []
+
+
+def test_a_file_that_indexed_facts_twice_is_indexed_anew_and_embedded_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "m.db"
+    facts = [("Ana", "plays", "the clarinet")]
+    with monkeypatch.context() as before, opened(path) as memory:
+        everything = lambda rule, props, name: list(props.get(name) or ())  # noqa: E731
+        for module in ("doxa.store.indexing.search_texts", "doxa.recall.lanes.meaning"):
+            before.setattr(f"{module}.added_statements", everything)
+        memory.remember("Ana plays the clarinet", name="it", facts=facts, events=["A concert"])
+        memory.remember("Bo plays the harp", name="other")
+        assert memory.embed() == 2
+    raw = apsw.Connection(str(path))
+    raw.execute("UPDATE meta SET value = 'snowball-english-2' WHERE key = 'analyser'")
+    raw.close()
+    with opened(path) as memory:
+        assert memory.check() == []
+        assert memory.embed() == 1  # the belief that held its fact twice
+        hit = memory.recall("A concert", lanes=("meaning",)).hits[0]
+        assert "by its events" in hit.why and memory.check() == []

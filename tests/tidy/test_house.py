@@ -110,6 +110,7 @@ PUBLIC = {
         "Subject",
         "Transaction",
         "Value",
+        "added_statements",
         "after_key",
         "attributes_of",
         "check",

@@ -19,8 +19,9 @@ import Stemmer
 
 from doxa.base.limits import INDEX_TOKENS_MAX, TERM_CHARS_MAX
 
-# Stored with the index. Raise the number when a rule changes: files are then reindexed when opened.
-ANALYSER = "snowball-english-2"
+# Stored with the index. Raise the number when a rule changes, here or in what is indexed of a node:
+# files are then reindexed when opened.
+ANALYSER = "snowball-english-3"
 
 STOP_WORDS = frozenset(
     """a about after again all also am an and any are as at be because been before being but by can

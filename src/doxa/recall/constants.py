@@ -322,6 +322,9 @@ TIE_CHARS: Annotated[
 
 # What becomes of a ranking (threshold.py, diversity.py, rerank.py, engine.py)
 
+ALIASES_MAX: Annotated[
+    int, Constant("other names of what a question names by which it is asked too", "names", JUDGED)
+] = 2
 STRICT_WORDS: Annotated[
     float, Constant("evidence of full coverage of the question", "deviations", SEPARATED)
 ] = 5.0

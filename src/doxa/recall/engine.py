@@ -49,8 +49,10 @@ from doxa.recall.question import read_question
 from doxa.recall.ranking import (
     append_deeper,
     hits_to_read,
+    mark_namesakes,
     merge_expansion,
     promote_updates,
+    questions_by_alias,
     rank,
 )
 from doxa.recall.request import quoted_request
@@ -173,6 +175,12 @@ class Recaller:
         with self._lock:
             pending = sum(project.pending for project in projects)
             sets, ranked = self._rank(reader, projects, ask, [query, *others], wanted=0)
+        aliases = questions_by_alias(reader, ranked, plain)[: constants.ALIASES_MAX]
+        if aliases:
+            others += [self._prepare(reader, ask, text, speakers, warnings) for text in aliases]
+        with self._lock:
+            if aliases:
+                sets, ranked = self._rank(reader, projects, ask, [query, *others], wanted=0)
             if hits_to_read(ask) > constants.RANKED_HITS:
                 wanted = hits_to_read(ask)
                 deeper = self._rank(reader, projects, ask, [query, *others], wanted=wanted)[1]
@@ -185,6 +193,7 @@ class Recaller:
         if not ask.history and asks_current_state(plain):
             ranked = promote_updates(reader, candidates, ranked, ask.text)
         if ask.strict:
+            ranked = mark_namesakes(reader, ranked, plain)
             ranked = above_threshold(ranked, searched=searched)
         if ask.diversity:
             ranked = diversify(reader, ranked, strength=ask.diversity, wanted=hits_to_read(ask))

@@ -84,6 +84,7 @@ class Ranked(NamedTuple):
     revised: bool = False  # a belief from it superseded one from that turn
     idle: bool = False  # a turn that only asks or acknowledges
     field: int = 0  # the part of the field by which meaning found it
+    namesake: bool = False  # names another of a like name than the question does
     evidence: float | None = None  # what speaks for it (threshold.py); None where it has no vector
 
 

@@ -13,6 +13,7 @@ from doxa.recall.fusion import LANES
 from doxa.recall.hits import Ranked
 from doxa.recall.lanes import graph, time
 from doxa.recall.lanes.words import term_weights
+from doxa.recall.namesakes import name_others, names_in, other_names
 from doxa.recall.slots import states_nothing
 from doxa.recall.types import Ask
 from doxa.recall.updates import RankedTurn, reorder
@@ -82,6 +83,20 @@ def rank(reader: Reader, candidates: list[CandidateSet], ask: Ask, *, wanted: in
     return ranked if candidates[0].query.question.statement else _lower_idle(reader, ranked)
 
 
+def mark_namesakes(reader: Reader, ranked: list[Ranked], question: str) -> list[Ranked]:
+    """Mark what names another of a like name than the question does."""
+    texts = [text.text for text in _texts(reader, ranked)]
+    marks = name_others(question, texts)
+    return [item._replace(namesake=mark) for item, mark in zip(ranked, marks, strict=True)]
+
+
+def questions_by_alias(reader: Reader, ranked: list[Ranked], question: str) -> list[str]:
+    """Return the question by the other names that the hits give to what it names."""
+    if not names_in(question):
+        return []
+    return other_names(question, [text.text for text in _texts(reader, ranked)])
+
+
 def append_deeper(ranked: list[Ranked], deeper: list[Ranked]) -> list[Ranked]:
     """Append what only a ranking of more candidates has: the first hits stay the same."""
     if not ranked:
@@ -115,8 +130,11 @@ def merge_expansion(ranked: list[Ranked], others: list[Ranked]) -> list[Ranked]:
     merged = {(item.project.scope, item.row): item for item in ranked}
     for item in others:
         key, score = (item.project.scope, item.row), item.score * scale
-        if key not in merged or merged[key].score < score:
-            merged[key] = item._replace(score=score)
+        held = merged.get(key)
+        if held is None or held.score < score:
+            merged[key] = held = item._replace(score=score)
+        if item.evidence is not None and item.evidence > (held.evidence or 0.0):
+            merged[key] = held._replace(evidence=item.evidence)
     return sorted(merged.values(), key=lambda item: -item.score)
 
 

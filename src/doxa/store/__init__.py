@@ -21,12 +21,10 @@ from doxa.store.indexing.packing import (
 from doxa.store.indexing.search_rows import (
     TRUST_DEFAULT,
     TRUSTS,
-    SearchRule,
     attributes_of,
-    entries_of,
     rule_of,
-    text_of,
 )
+from doxa.store.indexing.search_texts import SearchRule, added_statements, entries_of, text_of
 from doxa.store.indexing.vector_tables import FIELDS_FROM, INDEXED_PARTS, PARTS, vector_id
 from doxa.store.reader import Reader, int64_array
 from doxa.store.rows import Edge, Identity, LogEntry, Node, Receipt
@@ -76,6 +74,7 @@ __all__ = [
     "Transaction",
     "Value",
     "VisibilityFilter",
+    "added_statements",
     "after_key",
     "attributes_of",
     "check",

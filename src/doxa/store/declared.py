@@ -10,7 +10,8 @@ from doxa.policy.rules import PREFIX, Rules
 from doxa.store.constraint import Constraints
 from doxa.store.guard import Guards
 from doxa.store.index import Indexes, IndexRule
-from doxa.store.indexing.search_rows import SearchRule, rules_of
+from doxa.store.indexing.search_rows import rules_of
+from doxa.store.indexing.search_texts import SearchRule
 from doxa.store.visibility.evaluator import Expressions, PolicyEvaluator
 
 # [edge types]: what a transaction changes of them is returned by Transaction.drain_dirty

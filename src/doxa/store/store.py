@@ -25,11 +25,11 @@ from doxa.store.declared import Declared, declared
 from doxa.store.engine import Engine, begin, make_private, translated, usable_path
 from doxa.store.file_copy import copy_whole, discard, holds_nothing
 from doxa.store.indexing.search_rows import (
-    SearchRule,
     analyser_of,
     compact,
     rules_of,
 )
+from doxa.store.indexing.search_texts import SearchRule
 from doxa.store.log_writer import LogWriter, read_start
 from doxa.store.migration.migrate import prepare
 from doxa.store.migration.schema import MIGRATIONS

@@ -30,9 +30,8 @@ from doxa.store.indexing.search_rows import (
     keys_of,
     rule_of,
     rules_of,
-    texts_of,
-    words_of,
 )
+from doxa.store.indexing.search_texts import texts_of, words_of
 from doxa.store.indexing.vector_tables import INDEXED_PARTS, ids_of
 from doxa.store.log_writer import GENESIS, entry_hash, receipt_hash
 from doxa.store.migration.schema import MIGRATIONS

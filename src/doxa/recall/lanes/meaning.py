@@ -28,6 +28,7 @@ from doxa.store import (
     PARTS,
     Reader,
     SearchRule,
+    added_statements,
     entries_of,
     int64_array,
     unpack_parts,
@@ -68,12 +69,7 @@ def field_texts(rule: SearchRule, props: Mapping[str, Any]) -> list[tuple[str, s
     for each entry, with the field's name. The first entry of every field comes before the second of
     any, so that no field goes without a vector where there are too many entries. The names of
     entities form one text: alone, each would be near everything about it."""
-    facts = props.get("facts")
-    held = {
-        "facts": [text for text in facts if isinstance(text, str)]
-        if isinstance(facts, list)
-        else []
-    }
+    held = {"facts": added_statements(rule, props, "facts")}
     for name, text in entries_of(rule, props):
         held.setdefault(name, []).append(text)
     if _TOGETHER in held:

@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import struct
 from array import array
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import chain
@@ -32,10 +32,11 @@ from doxa.base.clock import TIME_MAX
 from doxa.base.errors import DoxaError, InputError
 from doxa.base.ids import NodeId
 from doxa.base.values import decode, decode_properties
-from doxa.base.words import ANALYSER, run_ends, term_counts
+from doxa.base.words import ANALYSER
 from doxa.logic.sentence import Sentence, atoms, parse_sentence
 from doxa.store.batches import insert_rows
 from doxa.store.change_counter import next_change
+from doxa.store.indexing.search_texts import SearchRule, repeats_itself, texts_of, words_of
 from doxa.store.indexing.vector_tables import DUE_NEXT, forget_vectors
 from doxa.store.rows import Edge, Node
 from doxa.store.visibility.evaluator import SEEN, VisibilityDecision, common_window
@@ -66,6 +67,7 @@ _INSERT = (
     " kind, space, speaker, thread, time, valid_from, valid_until, trust) VALUES(?, ?, ?, ?, ?, ?,"
     " ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 )
+_DUE = "UPDATE doc SET vectors = 0, attempts = 0 WHERE scope = ? AND doc = ?"
 _SET_ATTRIBUTES = (
     "UPDATE doc SET kind = ?, space = ?, speaker = ?, thread = ?, time = ?, valid_from = ?,"
     " valid_until = ?, trust = ? WHERE scope = ? AND doc = ?"
@@ -85,20 +87,6 @@ _FORGET_NAMES = (
     " (SELECT scope FROM doc WHERE node > 0 UNION SELECT kind FROM doc UNION SELECT space FROM doc"
     " UNION SELECT speaker FROM doc UNION SELECT thread FROM doc)"
 )
-
-
-class SearchRule(NamedTuple):
-    text: tuple[str, ...]
-    live_edge: str
-    off: str
-    prev_edge: str
-    said: tuple[str, ...] = ()
-    fields: tuple[str, ...] = ()
-
-    @property
-    def read(self) -> tuple[str, ...]:
-        """Every property whose words a row holds."""
-        return (*self.text, *self.fields)
 
 
 def rules_of(catalogue: Mapping[str, Any]) -> dict[str, SearchRule]:
@@ -137,57 +125,6 @@ def parse_rule(name: str, value: object) -> SearchRule:
         ),
         name=name,
     )
-
-
-def text_of(rule: SearchRule, props: Mapping[str, Any]) -> str:
-    """Return the text that is indexed and embedded as a whole: each declared property, lists
-    joined. Who speaks is a column, not a word of the text."""
-    parts: list[str] = []
-    for name in rule.text:
-        value = props.get(name)
-        if value is None or value == "":
-            continue
-        parts.append(", ".join(map(str, value)) if isinstance(value, list) else str(value))
-    return "\n".join(parts)
-
-
-def entries_of(rule: SearchRule, props: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Return what the fields of a node say, entry by entry, with the field's name. What an older
-    file or a hand has put there otherwise says nothing."""
-    lists = ((name, value) for name in rule.fields if isinstance(value := props.get(name), list))
-    return [
-        (name, text)
-        for name, value in lists
-        for text in value
-        if isinstance(text, str) and text.strip()
-    ]
-
-
-def texts_of(rule: SearchRule | None, props: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return all whose words a row holds: its text, then the entries of its fields. Nothing without
-    a rule."""
-    return (text_of(rule, props), *(text for _, text in entries_of(rule, props))) if rule else ()
-
-
-def words_of(texts: Iterable[str]) -> tuple[Counter[str], int]:
-    """Return the terms of a row with their counts, and its length in terms, from what texts_of
-    gives.
-
-    All entries count as one: of each term the most that one of them holds, and of their lengths the
-    greatest. So what many entries repeat does not count many times, and having many makes no row so
-    long that its own words are lost in it.
-    """
-    texts = tuple(texts) or ("",)
-    own, *entries = map(term_counts, texts)
-    if not entries and texts[0].isascii():
-        return own, own.total()
-    most: Counter[str] = Counter()
-    for counts in entries:
-        most |= counts
-    ends = Counter[str]()
-    for text in texts:
-        ends |= run_ends(text)
-    return own + most + ends, own.total() + max((counts.total() for counts in entries), default=0)
 
 
 def said_of(rule: SearchRule, props: Mapping[str, Any]) -> Iterator[Sentence]:
@@ -408,8 +345,8 @@ class SearchWriter:
         insert_rows(self._db, "INSERT INTO atom", rows)
 
     def rebuild(self) -> None:
-        """Cut the text of every search row into words again, for another analyser. Numbers, vectors
-        and attributes stay."""
+        """Cut the text of every search row into words again, for another analyser. Numbers and
+        attributes stay, and vectors but of texts that held their statements twice."""
         self._change = next_change(self._db)
         for table in ("posting", "posting_new"):
             self._db.execute(f"DELETE FROM {table}")
@@ -417,8 +354,12 @@ class SearchWriter:
         at = (-1, -1)
         while rows := _fetched(self._db, _DOCS_AFTER, (*at, _PAGE_DOCS)):
             for scope, number, labels, props in rows:
-                rule = rule_of(decode(labels), self._rules)
-                length = self._index(scope, number, texts_of(rule, decode_properties(props)))
+                rule, held = rule_of(decode(labels), self._rules), decode_properties(props)
+                length = self._index(scope, number, texts_of(rule, held))
+                if rule and repeats_itself(rule, held):
+                    forget_vectors(self._db, scope, number)
+                    self._db.execute(_DUE, (scope, number))
+                    self._db.execute(DUE_NEXT, (scope, number))
                 self._db.execute(
                     "UPDATE doc SET length = ?, changed = ? WHERE scope = ? AND doc = ?",
                     (length, self._change, scope, number),

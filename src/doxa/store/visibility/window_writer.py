@@ -22,7 +22,8 @@ import apsw
 from doxa.base.limits import SWEEP_AT_ONCE_ITEMS_MAX
 from doxa.base.values import decode, decode_properties
 from doxa.store.change_counter import next_change
-from doxa.store.indexing.search_rows import SearchRule, rule_of
+from doxa.store.indexing.search_rows import rule_of
+from doxa.store.indexing.search_texts import SearchRule
 from doxa.store.visibility.access import Access, decode_access
 from doxa.store.visibility.evaluator import (
     SEEN,
