@@ -89,6 +89,8 @@ def test_no_evidence_reaches_what_revises() -> None:
 def test_likeness_needs_one_language_and_a_shared_word() -> None:
     assert likeness("The lamp is red now.", "Der Drucker steht im Flur.") is None
     assert likeness("The lamp is red now.", "The printer is in the hall.") is None
+    assert likeness("now", "The lamp is red.") is None
+    assert likeness("!", "do it now") is None
     found = likeness("The lamp is red now.", "The lamp is green.")
     assert found is not None
     assert found["change"] == 1

@@ -130,7 +130,7 @@ def read_content(sentence: str, code: str) -> SentenceContent:
     light = _light_words(code)
     found: set[str] = set()
     stated: set[tuple[str, str]] = set()
-    following = (*(word.casefold() for word in read.raw[1:]), "")
+    following = (*(word.casefold() for word in read.raw), "")[1:]
     for place, (raw, norm, after) in enumerate(zip(read.raw, read.norms, following, strict=True)):
         kind = _kind(raw.casefold(), code, after)
         if kind:
