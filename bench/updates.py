@@ -26,7 +26,7 @@ from bench import updates_scale
 from bench.embedders import local_embedder
 from bench.persistence_parts import fresh
 from bench.report import Report, begin, percent, write_json
-from bench.updates_cases import HALVES, PLAIN_LANGUAGE, Line, UpdateCase, load, shown_fact
+from bench.updates_cases import CASES, HALVES, PLAIN_LANGUAGE, Line, UpdateCase, load, shown_fact
 from doxa.base.clock import FakeClock, parse_time
 from doxa.belief import Fact
 from doxa.ingestion.match import (
@@ -38,6 +38,7 @@ from doxa.ingestion.match import (
     score_proposals,
 )
 from doxa.language.agreement import FEATURES, RETIRING
+from doxa.language.comparison.likeness import LIKENESS
 from doxa.models import Embedder
 from doxa.models.cache import CachedEmbedder
 
@@ -188,9 +189,12 @@ def command(seed: int, *, quick: bool, fit: bool, path: Path | None) -> int:
     """What the command line asks for; the exit status."""
     if fit:
         bias, weights, pairs = fitted()
+        asked_bias, asked_weights = fitted_questions()
         print(
             f"BIAS = {bias}",
             *(f"{name}: {weight}  ({pairs[name]} pairs)" for name, weight in weights.items()),
+            f"ASKED_BIAS = {asked_bias}",
+            *(f"{name}: {weight}" for name, weight in asked_weights.items()),
             sep="\n",
         )
         return 0
@@ -318,7 +322,9 @@ def _play(memory: doxa.Memory, case: UpdateCase, *, project: str) -> Played:
         memory.embed()
         given = {"project": project, "speaker": line.speaker}
         if len(case.said) == 1:
-            _, found = score_proposals(memory.store, memory.recaller, line.text, **given)
+            _, found = score_proposals(
+                memory.store, memory.recaller, line.text, project=project, speaker=line.speaker
+            )
             played.weighed += [(one, _is_due(case, one, lines)) for one in _surest(found)]
         verdict = match(memory.store, memory.recaller, line.text, limit=100, **given)
         played.verdicts.append(verdict.verdict)
@@ -425,17 +431,12 @@ def fitted() -> tuple[float, dict[str, float], Counter[str]]:
         (one.features, due)
         for each in played
         for one, due in each.weighed
-        if not one.unasserted and one.proposal.relation not in _UNJUDGED
+        if not (one.unasserted or one.asked) and one.proposal.relation not in _UNJUDGED
     ]
     rows: NDArray[np.float64] = np.array([(1.0, *features) for features, _ in pairs])
     wanted: NDArray[np.float64] = np.array([float(due) for _, due in pairs])
     expected = np.array([_EXPECTED_BIAS, *(_EXPECTED[name] for name in FEATURES)])
-    weights = expected.copy()
-    for _ in range(_STEPS):
-        guess = 1 / (1 + np.exp(-np.clip(rows @ weights, -40, 40)))
-        slope = rows.T @ (wanted - guess) - (weights - expected) / _SPREAD**2
-        bend = (rows * (guess * (1 - guess))[:, None]).T @ rows + np.eye(len(weights)) / _SPREAD**2
-        weights = weights + 0.5 * np.linalg.solve(bend, slope)
+    weights = _regress(rows, wanted, expected)
     counts = Counter(
         name
         for features, _ in pairs
@@ -447,3 +448,55 @@ def fitted() -> tuple[float, dict[str, float], Counter[str]]:
         dict(zip(FEATURES, (round(float(w), 2) for w in weights[1:]), strict=True)),
         counts,
     )
+
+
+def fitted_questions() -> tuple[float, dict[str, float]]:
+    """The weights of a question, which all fitted cases of one sentence ask for: logistic
+    regression over the beliefs that grammar finds no relation to, about nothing expected."""
+    rows, wanted = [], []
+    with fresh(clock=FakeClock(parse_time(_SAID_AT)), embedder=None) as memory:
+        for number, case in enumerate(_fitted_cases()):
+            lines: dict[str, Line] = {}
+            project = f"case{number}"
+            for line in case.held:
+                _hold(memory, line, lines, project=project)
+            (said,) = case.said
+            _, found = score_proposals(
+                memory.store,
+                memory.recaller,
+                said.text,
+                project=project,
+                speaker=said.speaker,
+                ask_at=0,
+            )
+            for one in found:
+                if one.asked:
+                    rows.append((1.0, *one.features))
+                    wanted.append(float(_is_due(case, one, lines)))
+    weights = _regress(np.array(rows), np.array(wanted), np.zeros(1 + len(LIKENESS)))
+    bias, *others = (round(float(weight), 2) for weight in weights)
+    return bias, dict(zip(LIKENESS, others, strict=True))
+
+
+def _fitted_cases() -> Iterable[UpdateCase]:
+    paths = {"": CASES} | PLAIN_LANGUAGE
+    for name, path in paths.items():
+        if "unseen" in name:
+            continue
+        for case in load(path):
+            whole = name.startswith("fitted")
+            if len(case.said) == 1 and case.stored and (whole or case.half == "fitted"):
+                yield case
+
+
+def _regress(
+    rows: NDArray[np.float64], wanted: NDArray[np.float64], expected: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Logistic regression about what is expected of each weight."""
+    weights = expected.copy()
+    for _ in range(_STEPS):
+        guess = 1 / (1 + np.exp(-np.clip(rows @ weights, -40, 40)))
+        slope = rows.T @ (wanted - guess) - (weights - expected) / _SPREAD**2
+        bend = (rows * (guess * (1 - guess))[:, None]).T @ rows + np.eye(len(weights)) / _SPREAD**2
+        weights = weights + 0.5 * np.linalg.solve(bend, slope)
+    return weights

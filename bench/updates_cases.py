@@ -30,6 +30,7 @@ CASES = _FOLDER / "updates.txt"
 PLAIN_LANGUAGE = {
     "fitted": _FOLDER / "plain_language.txt",
     "fitted, other languages": _FOLDER / "plain_language_languages.txt",
+    "fitted, everyday": _FOLDER / "plain_language_everyday.txt",
     "ordinary, seen half": _FOLDER / "plain_language_ordinary.txt",
     "ordinary, unseen half": _FOLDER / "plain_language_ordinary.txt",
     "unseen, indirect": _FOLDER / "plain_language_unseen_indirect.txt",

@@ -9,9 +9,19 @@ import pytest
 
 from bench import updates
 from bench.__main__ import main
-from bench.updates import MISSED_MAX, WRONG_MAX, Count, Played, fitted, play, run
-from bench.updates_cases import HALVES, Line, UpdateCase, load
+from bench.updates import (
+    MISSED_MAX,
+    WRONG_MAX,
+    Count,
+    Played,
+    fitted,
+    fitted_questions,
+    play,
+    run,
+)
+from bench.updates_cases import HALVES, PLAIN_LANGUAGE, Line, UpdateCase, load
 from doxa.ingestion.match import BIAS, WEIGHTS
+from doxa.ingestion.questions import ASKED_BIAS, ASKED_WEIGHTS
 from doxa.language.agreement import FEATURES
 
 
@@ -92,3 +102,17 @@ def test_the_weights_are_what_the_fitted_half_asks_for() -> None:
     bias, weights, pairs = fitted()
     assert (bias, weights) == (BIAS, WEIGHTS)
     assert set(pairs) <= set(FEATURES)
+
+
+def test_the_weights_of_questions_are_what_the_fitted_cases_ask_for() -> None:
+    assert fitted_questions() == (ASKED_BIAS, ASKED_WEIGHTS)
+
+
+def test_questions_are_asked_where_there_is_something_to_ask() -> None:
+    played = play(load(PLAIN_LANGUAGE["fitted, everyday"]))
+    due = [one for one in played if one.case.retired]
+    silent = [one for one in due if not one.case.retired & (one.retired | one.doubted)]
+    other = [one for one in played if not one.case.retired]
+    assert len(silent) <= 0.15 * len(due)
+    assert sum(bool(one.doubted) for one in other) <= 0.15 * len(other)
+    assert not [one for one in played if one.retired - one.case.retired]

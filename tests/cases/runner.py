@@ -45,6 +45,7 @@ JUDGED = frozenset(
         "questions",
         "questions_unseen",
         "plain_language",
+        "plain_language_everyday",
         "plain_language_languages",
         "plain_language_ordinary",
         "plain_language_unseen_indirect",

@@ -337,7 +337,7 @@ def test_long_mixed_texts_end_and_retire_nothing(memory: Memory, text: str) -> N
     memory.remember("Ana wohnt in Berlin.")
     memory.remember("安娜住在北京。")
     assert len(text) >= 17_000
-    assert asked(memory, text).verdict in ("create", "same", "nothing")
+    assert asked(memory, text).verdict != "revise"
     small = calls_of(lambda: asked(memory, text[:500]))
     assert calls_of(lambda: asked(memory, text)) < 40 * small + 50_000
 

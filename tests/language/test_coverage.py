@@ -2,7 +2,7 @@
 
 import pytest
 
-from doxa.language.coverage import changed_quantity
+from doxa.language.comparison.coverage import changed_quantity
 
 
 @pytest.mark.parametrize(

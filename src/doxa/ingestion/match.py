@@ -30,6 +30,7 @@ from doxa.belief import Fact
 from doxa.belief.graph import facts_of
 from doxa.ingestion import arguments
 from doxa.ingestion.candidates import SearchedPlace, find_candidates
+from doxa.ingestion.questions import ASK_AT, asked_about, likely_replaced
 from doxa.language.agreement import (
     FEATURES,
     RETIRING,
@@ -37,12 +38,19 @@ from doxa.language.agreement import (
     Agreement,
     Relation,
     agreement,
+    holds_beside,
 )
-from doxa.language.coverage import changed_quantity
+from doxa.language.comparison.coverage import changed_quantity
+from doxa.language.comparison.likeness import LIKENESS, likeness
 from doxa.language.differences import Difference, difference, says_i
 from doxa.language.languages import Language
 from doxa.language.statement import Claim, read_fact
-from doxa.language.tables.reader import language_of, plain_sentences, read_claims
+from doxa.language.tables.reader import (
+    language_of,
+    likely_language,
+    plain_sentences,
+    read_claims,
+)
 from doxa.recall import Recaller
 from doxa.store import Node, Store
 
@@ -83,6 +91,7 @@ CONFLICT_AT = 0.15
 _UNASSERTED_MAX = 0.04  # a question, supposition or quotation retires nothing
 _MISSPELT_MAX = 0.6  # two names may differ in a letter
 _MISSPELT = FEATURES.index("misspelt")
+_OTHER_KIND = FEATURES.index("other_kind_of_value")
 _LIKE_SUBJECT_MAX = 0.1  # if another belief is about exactly the subject
 _MATCHING_RELATIONS = RETIRING | {"restates"}
 _REPORTED_SCORE_MIN = 0.01  # below this, the text is not about the belief
@@ -125,6 +134,7 @@ class ScoredProposal:
     features: tuple[float, ...]
     claim: int
     unasserted: bool
+    asked: bool = False  # by likeness: `features` are those of LIKENESS
 
     @property
     def exact(self) -> bool:
@@ -173,8 +183,10 @@ def score_proposals(
     space: str = "",
     kinds: Iterable[str] = (),
     speaker: str = "",
+    ask_at: float = ASK_AT,
 ) -> tuple[tuple[Claim, ...], list[ScoredProposal]]:
-    """Return the claims of a text and the scored proposals for them, from which `match` decides."""
+    """Return the claims of a text and the scored proposals for them, from which `match` decides.
+    `ask_at` is the least likeness that raises a question."""
     for name, value in (
         ("text", text),
         ("project", project),
@@ -185,22 +197,36 @@ def score_proposals(
     chosen = arguments.texts(kinds, "kinds")
     now = store.clock.now_ns()
     claims = read_claims(text, speaker=speaker, time_ns=now)
-    stated = asserted_sentences(text, claims)
-    if not claims and not stated:
+    if not claims and not asserted_sentences(text, claims):
         return (), []
     found: list[ScoredProposal] = []
-    said = _Said(claims, stated, frozenset(terms(text[:STATEMENT_CHARS_READ])), speaker)
     with store.read() as reader:
         place = SearchedPlace(project, space, chosen)
         nodes, known = find_candidates(reader, recaller, text, claims, place)
-        language = language_of(text)
+        language = language_of(text) or _language_of_beliefs(text, nodes)
         beliefs = [read_belief(node, fallback=language) for node in nodes]
+        if language is not None:  # a fragment may be of any language
+            claims = read_claims(text, speaker=speaker, time_ns=now, fallback=language)
+        words = frozenset(terms(text[:STATEMENT_CHARS_READ]))
+        said = _Said(claims, asserted_sentences(text, claims), words, speaker)
         learnt = frozenset(
             claim.predicate for belief in beliefs if belief.revised for claim, _ in belief.held
         )
         for belief in beliefs:
             found += _score_belief(belief, said, learnt=learnt, known=known)
-    return claims, _exact_first(found)
+    found = _exact_first(found)
+    if _verdict(text, claims, found) == "create":
+        found += _questions(beliefs, said, found, ask_at=ask_at)
+    return claims, found
+
+
+def _language_of_beliefs(text: str, nodes: list[Node]) -> Language | None:
+    """Return the language of the beliefs that share words with a text that could be of any."""
+    found = (language_of(str(node.props.get("summary", ""))) for node in nodes[:_LANGUAGE_BELIEFS])
+    return likely_language(text, next((one for one in found if one is not None), None))
+
+
+_LANGUAGE_BELIEFS = 3
 
 
 def asserted_sentences(text: str, claims: tuple[Claim, ...]) -> tuple[str, ...]:
@@ -212,8 +238,8 @@ def asserted_sentences(text: str, claims: tuple[Claim, ...]) -> tuple[str, ...]:
 
 
 def _exact_first(found: list[ScoredProposal]) -> list[ScoredProposal]:
-    """Lower the scores of beliefs with a similar subject for each claim for which a belief has
-    exactly the same subject."""
+    """Lower the scores of beliefs with a similar subject, or with a value of another kind, for each
+    claim for which a belief has exactly the same subject."""
     exact = {
         one.claim
         for one in found
@@ -223,7 +249,9 @@ def _exact_first(found: list[ScoredProposal]) -> list[ScoredProposal]:
     }
     return [
         _set_aside(one)
-        if one.claim in exact and not one.exact and one.proposal.relation in RETIRING
+        if one.claim in exact
+        and not (one.exact and not one.features[_OTHER_KIND])
+        and one.proposal.relation in RETIRING
         else one
         for one in found
     ]
@@ -345,10 +373,7 @@ def _score_belief(
 ) -> list[ScoredProposal]:
     """Compare each claim of the text with those of a belief; where grammar decides nothing, compare
     their words."""
-    same_speaker = (
-        not (said.speaker and belief.speaker)
-        or said.speaker.casefold() == belief.speaker.casefold()
-    )
+    same_speaker = _same_speaker(belief, said)
     other = frozenset(terms(belief.summary[:STATEMENT_CHARS_READ])) | {
         term for fact in belief.facts for part in fact[:2] for term in terms(str(part))
     }
@@ -444,6 +469,73 @@ def _by_quantity(
         if (same_speaker or not says_i(sentence))
         and (differing := changed_quantity(sentence, held[0])) is not None
     ]
+
+
+def _questions(
+    beliefs: list[StoredBelief], said: _Said, found: list[ScoredProposal], *, ask_at: float
+) -> list[ScoredProposal]:
+    """Return the beliefs that the text may replace by how alike they are, for a text that is
+    neither known nor replaces anything."""
+    apart = {one.proposal.kref for one in found if _is_apart(one)}
+    asked: list[ScoredProposal] = []
+    for belief in beliefs:
+        kref = str(belief.node.props["kref"])
+        if any(holds_beside(a.predicate, b.predicate) for a in said.claims for b, _ in belief.held):
+            continue
+        held = [plain for plain, why in plain_sentences(belief.summary) if not why]
+        best: dict[str, float] = {}
+        for sentence in said.sentences:
+            for other in held[:_SENTENCES_READ]:
+                if not _same_speaker(belief, said) and (says_i(sentence) or says_i(other)):
+                    continue
+                evidence = likeness(sentence, other)
+                if evidence is not None:
+                    evidence["apart"] = float(kref in apart)
+                    best = max(best or evidence, evidence, key=likely_replaced)
+        if best:
+            asked.append(_asked(belief, kref, best))
+    places = asked_about([one.proposal.score for one in asked], ask_at)
+    return [asked[place] for place in places]
+
+
+_APART = FEATURES.index("other_subject")
+_NEAR = tuple(
+    FEATURES.index(name) for name in ("near_predicate", "other_predicate", "may_be_several")
+)
+
+
+def _is_apart(one: ScoredProposal) -> bool:
+    """Return whether grammar reads the same predicate of another subject."""
+    return bool(one.features[_APART]) and not any(one.features[place] for place in _NEAR)
+
+
+def _asked(belief: StoredBelief, kref: str, evidence: dict[str, float]) -> ScoredProposal:
+    fact = belief.facts[0] if len(belief.facts) == 1 else None
+    claim = belief.held[0][0] if belief.held else None
+    subject = fact.subject if fact else claim.subject if claim else ""
+    stated = Fact(subject or "it", fact.predicate if fact else "is", True)
+    return ScoredProposal(
+        Proposal(
+            kref=kref,
+            item=kref.partition("?")[0],
+            predicate=stated.predicate,
+            fact=stated,
+            score=round(likely_replaced(evidence), 4),
+            relation="updates",
+            reasons=("The text may be about this; its grammar does not say so.",),
+        ),
+        tuple(evidence.get(name, 0.0) for name in LIKENESS),
+        -1,
+        unasserted=False,
+        asked=True,
+    )
+
+
+def _same_speaker(belief: StoredBelief, said: _Said) -> bool:
+    return (
+        not (said.speaker and belief.speaker)
+        or said.speaker.casefold() == belief.speaker.casefold()
+    )
 
 
 def _proposed(

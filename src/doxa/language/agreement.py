@@ -269,6 +269,11 @@ _APART = frozenset(
 )
 
 
+def holds_beside(one: str, other: str) -> bool:
+    """Return whether two predicates of one family are known to hold together."""
+    return frozenset((one, other)) in _APART
+
+
 def _predicates(
     new: Claim, held: Claim, *, same_category: bool
 ) -> Literal["same", "near", "other"]:
@@ -278,7 +283,7 @@ def _predicates(
     if new.predicate == ANY or (one is not None and one.family == ANY):
         return "near"
     if one is not None and other is not None and one.family and one.family == other.family:
-        return "other" if frozenset((one.name, other.name)) in _APART else "near"
+        return "other" if holds_beside(one.name, other.name) else "near"
     if "is" in (new.predicate, held.predicate) and {"kind", "name", "age"} & {
         new.predicate,
         held.predicate,
@@ -474,7 +479,15 @@ def _same_kind(one: StatedValue, other: StatedValue) -> bool:
         or same_state(one.words, other.words)
     ):
         return True
-    return _is_name(one.text) == _is_name(other.text)
+    return _is_name(one.text) == _is_name(other.text) and _is_version(one) == _is_version(other)
+
+
+def _is_version(value: StatedValue) -> bool:
+    """Return whether a value is a name with a version, which no place and no person has."""
+    return _VERSION.fullmatch(value.text) is not None
+
+
+_VERSION = re.compile(r"[^\W\d_][\w.+#-]* v?\d[\d.]*", re.IGNORECASE)
 
 
 def _is_name(text: str) -> bool:

@@ -41,6 +41,7 @@ _BASE_VERBS = (
     r"|buy|tell|ask|find|try|start|stop|keep|turn|enable|disable|bump|raise|lower|increase|reduce"
     r"|postpone|reschedule|push|cancel|install|upgrade|downgrade|convert|copy|open|close|show|list"
     r"|create|build|fix|check|explain|describe|summari[sz]e|rewrite|repeat|complete|draft|compose"
+    r"|enter|type|dial|press|click|vote|pick|choose|select|visit|bring"
     r"|schedule|invent|read|answer|respond|reply|print|output|act|play|name|store|save|note"
 )
 _COMMAND = re.compile(
@@ -48,7 +49,7 @@ _COMMAND = re.compile(
     rf"(?:{_BASE_VERBS})(?: (?:up|down|back|out|over|off|on))? (?:the|a|an|my|our|your|his|her|its"
     r"|their|all|every|each|that|this|these|those|it|them|him|me|us|to|as|from|everything"
     r"|(?-i:[A-Z])\S*|[\d$€£]\S*|\w+ (?:to|in|into|with|from|for|on|as|instead)\b)"
-    r"|^(?:please|kindly) \w+|^(?:let us|let's|shall we|why not|how about|go)\b"
+    r"|^vote for\b|^(?:please|kindly) \w+|^(?:let us|let's|shall we|why not|how about|go)\b"
     rf"|^(?:{_BASE_VERBS}):|^(?:please )?(?:make sure|ensure|be sure|see to it|verify"
     rf"|double-check)\b",
     re.IGNORECASE,
@@ -103,7 +104,8 @@ _FICTION = re.compile(
     re.IGNORECASE,
 )
 _FRAME = re.compile(
-    r"^(?:let us |let's |now |ok,? |so,? |please |just )*(?:pretend|imagine|suppose|assume|picture"
+    r"^picture (?=[A-Z]\w* \w+ing\b)"
+    r"|^(?:let us |let's |now |ok,? |so,? |please |just )*(?:pretend|imagine|suppose|assume|picture"
     r"|play a game|role-?play|make[- ]believe|hypothetically|hypothetical)\b"
     rf"|^(?:(?:here is|this is|consider|take) )?(?:an? |the |my |this )?(?:[\w'-]+ ){{0,2}}?"
     rf"(?:{_STORY})(?: [\w-]+)?[:.!,]*$"
@@ -133,7 +135,8 @@ _PLANNED = re.compile(
     r"|need(?:s|ed)? to|ha(?:s|ve|d) to|ought|should|must(?! have\b)|shall|supposed to|expect"
     r"(?:s|ed)?(?: to)?|schedul(?:e|ed) to|not yet|pray\w*|fantasi[sz]\w+|might as well"
     r"|offer(?:s|ed) (?:\w+ )?(?:a|an|the|to)|refus(?:es|ed)|forgot|declin(?:es|ed)|decided against"
-    r"|turned down|used to be able|(?:I|[Ww]e|you|they|he|she)"
+    r"|turned down|nominated|shortlisted|r[ua]n(?:s|ning)? for (?!\d)|auditioned|campaign\w* for"
+    r"|meant to be|used to be able|(?:I|[Ww]e|you|they|he|she)"
     r" will(?: not)? (?!be\b|have\b)[a-z]+|will be\b.*\b(?:after|once|when|as soon as)"
     r"|will (?:soon|probably|maybe|eventually|one day"
     r"|someday|move"
@@ -166,6 +169,7 @@ _REPORTED = re.compile(
     r"|deny|mention(?:s|ed)|insist(?:s|ed)|sw(?:ears?|ore)|alleg(?:es|ed)|jok(?:es|ed)|replied"
     r"|shout(?:s|ed)|whisper(?:s|ed)|mutter(?:s|ed)|quot(?:es|ed|ing|e)|reads? (?=[\"Q]|that|the)"
     r"|reads:|stat(?:es|ed) that|warn(?:s|ed)|argue[sd]|read (?:that|somewhere|online|in)|convinced"
+    r"|scribbled|(?:wrong|mistaken|false|incorrect|erroneous)ly|by mistake|misprint\w*"
     r"|persuaded|confirm(?:s|ed) that|legend has|word (?:is|has)|has it|it is (?:said|a (?:"
     r"myth|lie|rumou?r|fact of))|under the impression|contrary to|replied to|posted|tweeted"
     r"|predict(?:s|ed)?|pretends|myth|lie that|lied|insinuat\w+|impl(?:ies|ied)|hint(?:s|ed)"
@@ -187,7 +191,7 @@ _JOKED = re.compile(
 )
 _RETRACTS = re.compile(
     r"^(?:(?:oh|oops|whoops|wait|hm+|uh|um|er|lol|haha|sorry|hang on|hold on|ah|argh|damn|but|and"
-    r"|actually|well|ok|okay|no)[,.! …-]*)*(?:"
+    r"|actually|well|ok|okay|no|nope|nah)[,.! …-]*)*(?:"
     r"(?:just |only |i am |i was |was |we are |am )*(?:kidding|joking|jk|trolling|teasing)"
     r"|j/k|scratch (?:that|it)|strike (?:that|it)|never ?mind|nvm|(?:please )?(?:forget|ignore"
     r"|disregard|delete|undo|skip) (?:that|this|it|what i|the (?:last|above|previous)|my last)"
@@ -198,6 +202,7 @@ _RETRACTS = re.compile(
     r"|wrong|false|a (?:joke|lie|mistake|typo|test)|incorrect|nonsense|rubbish|outdated|old news"
     r"|only a|just a)"
     r"|that is not what|wrong (?:window|project|chat|channel|person|thread|one|number|file)"
+    r"|(?:that|it) was (?-i:[A-Z])\w+\W*$|wrong (?-i:[A-Z])\w+\W*$|no way"
     r"|my (?:mistake|bad|error)|mistake|typo|i (?:made (?:that|it) up|misread|misspoke|mistyped"
     r"|mixed|lied|was wrong|stand corrected|got (?:that|it) wrong)|correction|or (?:maybe "
     r"|perhaps )?"
@@ -235,6 +240,12 @@ _DOUBTS = re.compile(
     r"|if i remember (?:right|correctly)|can (?:anyone|you) confirm.*|hopefully)\W*$",
     re.IGNORECASE,
 )
+# an answer to what was said before states nothing by itself
+_REPLY = re.compile(
+    r"(?:no|nope|never|no way|no chance|nah|not at all|wrong|yes|yeah|yep|sure|right|exactly|really"
+    r"|lol|ha(?:ha)+|ok|okay)\W*",
+    re.IGNORECASE,
+)
 _NEITHER = re.compile(r"\bneither\b.* nor\b", re.IGNORECASE)
 _TOLD = (
     ("question", _QUESTION),
@@ -256,6 +267,8 @@ def why_unasserted(sentence: str, *, corrects: bool = False) -> str:
         setting = setting or _MAKE_VALUE.match(sentence)
     if _COMMAND.search(sentence) and not setting:
         return "command"
+    if _REPLY.fullmatch(sentence):
+        return "unclear"
     for reason, pattern in _TOLD:
         if pattern.search(sentence):
             return reason

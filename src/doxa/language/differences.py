@@ -214,7 +214,7 @@ def _has_verb(norms: Sequence[str], raw: Sequence[str], code: str) -> bool:
 def _verb_norms(code: str) -> frozenset[str]:
     """Return words that begin a predicate and no value."""
     if code == "zh":
-        return frozenset("是有在叫住会能把被")
+        return frozenset("是有在叫住会能把被用由给跟对向往从")
     return frozenset(_norm(word, code) for word in verbs_of(code)) if code else frozenset()
 
 

@@ -7,8 +7,8 @@ English predicate phrase and, separated by slashes, the templates that express i
 continues the line above. In a template, `{s}`, `{v}` and `{old}` are the subject, the value and the
 value that it replaces; `{t}`, `{n}` and `{c}` are values that begin like a time, that are a number
 and that are a state; `a|b` is either word; `x?` may be absent; `a_b` is two words; `*` is up to
-five words. Without `{s}`, the subject stands before the first word, or after it. `words` translates
-nouns of subjects and words of values.
+five words; a phrase such as `is=married` has a value of its own. Without `{s}`, the subject stands
+before the first word, or after it. `words` translates nouns of subjects and words of values.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ class Language:
     cues        index terms of sentences that speak of their speaker
     own, ours   verbs in the first person, where the pronoun may be omitted
     change, besides, times      words that report a change, an addition, and when something happened
+    turns       verbs and other words that a report of a change contains
     ends, nots  words that end or deny what the sentence states
     question, hedge, report     patterns of sentences that assert nothing
     opening     words before the statement itself
@@ -63,6 +64,7 @@ class Language:
     new: str
     roles: str
     contrast: str
+    turns: str
     phrases: str
     words: str
     own: str = ""

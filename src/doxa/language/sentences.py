@@ -38,6 +38,10 @@ _NOUNS_IN_ING = (
     r"(?:build|wedd|meet|paint|cloth|ceil|even|morn|draw|park|hous|train|open|clos|greet|record|r"
     r"|th|str|k|spr|w|sw|offer|rat|warn|find|hear|feel|sett|earn|sav|spend|hold)ing\b"
 )
+_CHANGED = (
+    "migrated|moved|switched|changed|upgraded|updated|renamed|replaced|delayed|postponed|pushed"
+    "|extended|shortened|cancelled|canceled|bumped|raised|lowered|cut|promoted|rescheduled"
+)
 _CONTRACTED = tuple(
     (re.compile(pattern), words)
     for pattern, words in (
@@ -48,6 +52,9 @@ _CONTRACTED = tuple(
         (r"\b([Ww])on't\b", r"\1ill not"),
         (r"\b(\w+)n't\b", r"\1 not"),
         (r"\bI'm\b", "I am"),
+        (rf"\bgot (?=(?:{_CHANGED})\b)", "was "),
+        (r"\b([Mm]oved|[Ss]witched|[Mm]igrated|[Cc]hanged|[Ww]ent) over (?=to\b)", r"\1 "),
+        (r"\bgot married\b(?! to\b)", "is now married"),
         (r"\b([Hh]e|[Ss]he|[Ii]t)'s (?=been |moved |got |gone |left |joined |quit )", r"\1 has "),
         (r"\b([Ii]t|[Tt]hat|[Hh]e|[Ss]he|[Tt]here|[Hh]ere|[Ww]h(?:at|o|ere))'s\b", r"\1 is"),
         (r"\b(\w+)'ve\b", r"\1 have"),
@@ -65,6 +72,8 @@ _CONTRACTED = tuple(
     )
 )
 _SHORTENED = tuple(pair for pair in _CONTRACTED if "'" not in pair[0].pattern)
+# one search spares most sentences a dozen
+_ANY_SHORTENED = re.compile("|".join(f"(?:{pattern.pattern})" for pattern, _ in _SHORTENED))
 _END = re.compile(
     r"[.!?…]+[\"')\]”’»]*(?:\s+|$)|;\s+|\n\s*|\s(?:[–—]|--)\s+|\s-\s+(?=[a-z])"
     r"|,\s+(?=(?:no,? wait|wait,? no|no,? sorry|sorry,? no|(?:scratch|strike) that|actually,? no"
@@ -287,8 +296,9 @@ def _plain(text: str) -> tuple[str, tuple[str, ...]]:
     if _has_quotes(text):
         text = _QUOTED.sub(hide, text)
     text = text.replace("’", "'").replace("‘", "'")
-    for pattern, words in _CONTRACTED if "'" in text else _SHORTENED:
-        text = pattern.sub(words, text)
+    if "'" in text or _ANY_SHORTENED.search(text):
+        for pattern, words in _CONTRACTED if "'" in text else _SHORTENED:
+            text = pattern.sub(words, text)
     return " ".join(text.split()), tuple(quotes)
 
 

@@ -11,7 +11,9 @@ FRENCH = Language(
         "qui se son sa ses mon ma mes notre nos je tu il elle nous vous ils elles a ai ont "
         "avons été habite travaille aussi mais comme depuis hier coûte s l d j n c m qu ce "
         "cette leur parle joue mange boit utilise utilisons appelle réunion être quel quelle "
-        "où quand comment peut-être selon si lieu chez passé même y on très"
+        "où quand comment peut-être selon si lieu chez passé même y on très vers sous sans été "
+        "fait "
+        "mes tes ses nos vos ces cela ça encore tout tous toute leurs hier"
     ),
     articles="le|la|les|l|un|une|des",
     of="de|d|pour",
@@ -41,6 +43,13 @@ FRENCH = Language(
         "année|ce mois-ci|enfin|finalement|officiellement|en fait|vient de(?= )|venons de(?= "
         ")|viens de(?= )|déjà|bien|tout juste|au fait|lundi dernier|toujours|vraiment"
     ),
+    turns=(
+        r"nouve\w+|ne \w+ plus|n'\w+ plus|arrêt\w+|chang\w+|déménag\w+|emménag\w+|pass(?:é|ée"
+        r"|és|ons|e)|augment\w+|baiss\w+|mont(?:é|ée)|mise? à jour|migr\w+|remplac\w+"
+        r"|repouss\w+|report\w+|avanc\w+|renouvel\w+|annul\w+|vend(?:u|ue|s)|mari(?:é|ée|és)"
+        r"|divorc\w+|sépar\w+|répar\w+|re(?:marche|devenu|pris)\w*|au lieu de|finalement"
+        r"|commenc\w+|renomm\w+|quitt\w+|abandonn\w+"
+    ),
     ends=(
         r"ne(?= .*\bplus\b)|n(?= .*\bplus\b)|(?<!de )plus(?= (?:à|en|chez|de|au|dans|pour|sur"
         r"|le|la|l|mari\w+|allerg\w+)\b|$)|plus jamais"
@@ -51,6 +60,7 @@ FRENCH = Language(
         r"|est-ce|si|et si|imagine|imaginons|supposons|devrait-on|devrions|pourrait-on)\b"
     ),
     hedge=(
+        r"\w{2,}(?:erait|irait|drait)|comme si|à tort|par erreur|haha|mdr|pour rire|si seulement|"
         "peut-être|probablement|sans doute|possiblement|éventuellement|il se peut|pourrait"
         "|pourrait|pourraient|pourrais|devrait|devrais|devrions|devraient|veut|veux|voudrait"
         "|voudrais|aimerait|aimerais|souhaite|souhaitent|espère|espérons|envisage|envisagent"
@@ -109,15 +119,20 @@ works as: travaille|travailles comme {v} / travaille|exerce en tant que {v} / ex
 works at: travaille|travailles|travaillent|bosse chez|pour|à|au|dans {v} / est|suis
     employé|employée chez|par|de {v}
 became: a|ai été promu|promue|nommé|nommée {v} / est|suis devenu|devenue {v} / devient {v}
+is=working: marche|marchent|remarche|refonctionne|fonctionne
+is=married: se|me|nous est|suis|sommes marié|mariée|mariés / se|me|nous est|suis|sommes
+    marié|mariée|mariés samedi|dimanche|vendredi|hier|le|en|cet|cette *
+is=divorced: a|ai|ont divorcé
 married: se|me est|suis marié|mariée à|avec {v} / a|ai épousé {v} / épouse {v}
 is married to: est|suis marié|mariée à|avec {v}
 divorced: a|ai divorcé de|avec {v} / est|suis divorcé|divorcée|séparé|séparée de {v} / se|me
-    est|suis séparé|séparée de {v} / {s} et {v} ont divorcé / {s} et {v} sont divorcés|séparés /
+    est|suis séparé|séparée de {v} / {s} et {v} se sont séparés / {s} et {v} ont divorcé / {s} et
+    {v} sont divorcés|séparés /
     {s} et {v} se sont séparés
 renamed to: a|ont été renommé|renommée|rebaptisé|rebaptisée en? {v} / avons|ont|a|ai
     renommé|rebaptisé {s} en {v}
 is called: se|me appelle|appelles|appellent|nomme {v}
-costs: coûte|coûtent|vaut {v} / est à|passe à {v} euros
+costs: coûte|coûtent|vaut {v} / est|sont à {v} euros|€
 weighs: pèse|pèsent {v}
 is due on: est|sont dû|due|dus|dues|attendu|attendue le|pour_le|pour|avant_le {v} / doit être
     rendu|rendue|remis|remise|livré|livrée le|pour_le|avant_le {v} / est|sont à rendre
@@ -132,7 +147,9 @@ switched to: a|avons|ai|ont|est|sommes|suis|sont migré|passé|passée|passés|b
     à|vers|sur|au|aux {v} / passe|passons|passent de {old} à {v} / passe|passons|passent à|sur
     {v} / a|avons|ai|ont adopté {v}
 switched to: {old} a été remplacé|remplacée par {v} comme|en_tant_que {s} / avons|ont|a|ai
-    remplacé {old} par {v} / {old} a été remplacé|remplacée par {v} / {v} a remplacé {old} / {v}
+    remplacé|échangé mon|ma|mes|son|sa|le|la|les|notre? {old} par|contre {v} /
+    ai|a|avons|ont changé mon|ma|mes|son|sa|le|la|les|notre? {old} pour|contre {v} / {old} a été
+    remplacé|remplacée par {v} / {v} a remplacé {old} / {v}
     remplace {old}
 changed to: a|ont été changé|changée|déplacé|déplacée|reporté|reportée|repoussé|repoussée|avancé
     |avancée|augmenté|augmentée|réduit|réduite|porté|portée|fixé|fixée|prolongé
@@ -150,9 +167,10 @@ changed to: a|ont été changé|changée|déplacé|déplacée|reporté|reportée
     {old} à {v} / passe|monte|descend à|au|sur {v} / a augmenté|baissé|changé|diminué de {old} à
     {v} / a augmenté|baissé|changé|diminué à|pour {v} / avons|ont|a|ai
     changé|déplacé|reporté|repoussé|avancé|augmenté|réduit|porté|fixé|prolongé
-    |décalé|baissé|migré|transféré|passé {s} de {old} à|au|en|vers|sur {v} / avons|ont|a|ai
+    |décalé|baissé|migré|transféré|passé|actualisé|monté|augmenté {s} de {old} à|au|en|vers|sur {v}
+    / avons|ont|a|ai
     changé|déplacé|reporté|repoussé|avancé|augmenté|réduit|porté|fixé|prolongé
-    |décalé|baissé|migré|transféré|passé|déménagé {s} à|au|en|vers|sur|dans|pour {v}
+    |décalé|baissé|migré|transféré|passé|déménagé|actualisé|monté {s} à|au|en|vers|sur|dans|pour {v}
 called off: a été annulé|annulée|supprimé|supprimée / est annulé|annulée
 is allergic to: est|suis|sont allergique|allergiques à|au|aux {v} / a|ai une allergie à|au|aux
     {v}
@@ -162,7 +180,7 @@ speaks: parle|parles|parlent {v}
 knows: connaît|connais|maîtrise|sait {v}
 plays: joue|jouent de|du|à|au|aux {v}
 drives: conduit|conduis|roule un|une|en {v}
-gave up: a|ai arrêté|abandonné|vendu|cessé {v}
+gave up: a|ai|avons|ont arrêté|abandonné|vendu|cessé {v} / a|ai|avons|ont arrêté|cessé de {v}
 takes place: a|ont lieu le|à|tous_les|chaque|au|aux {v} / a|ont lieu {v} / se
     tient|tiendra|déroule le|à|tous_les|chaque|dans {v} / se tient|déroule {v} / est|sont
     prévu|prévue|prévus|fixé|fixée|programmé|programmée le|à|pour_le|pour|au {v} / nous nous
@@ -174,7 +192,8 @@ closing time: ferme|ferment à {v}
 is written in: est|a été écrit|écrite|développé|développée|réécrit|réécrite|codé|codée en {v}
 is hosted on: est|sont hébergé|hébergée|déployé|déployée sur|chez {v} /
     hébergeons|héberge|déployons {s} sur|chez {v}
-runs on: tourne|tournent|fonctionne sur|sous|avec {v}
+runs on: tourne|tournent|fonctionne sur|sous|avec {v} / en|sur|dans {s} tourne {v}
+departure time: part|partent|décolle à {v}
 uses: utilise|utilises|utilisons|utilisent|emploie {v} / se sert de {v} / travaillons avec {v}
 is located in: est|sont|suis|se_trouve|se_situe à|au|en|dans|sur|chez {v} / se trouve|situe
     à|au|en|dans|sur {v}
@@ -187,6 +206,7 @@ has: a|ai|ont|avons|possède {v}
 is: est|sont|suis|sera|reste|devient {v} / s'élève à {v}
 """,
     words="""
+en_panne=broken cassé=broken cassée=broken
 téléphone=phone numéro=number email=email courriel=email mail=email e-mail=email adresse=address
 prix=price coût=cost tarif=fee port=port échéance=deadline délai=deadline limite=limit
 chef=manager cheffe=manager patron=boss patronne=boss manager=manager femme=wife épouse=wife
@@ -231,6 +251,9 @@ rose=pink marron=brown brun=brown retraité=retired retraitée=retired
         (r"\bm (?=(?:appelle|suis|installe)\b)", "me "),
         (r"\bdu\b", "de le"),
         (r"\bc est\b", "ce est"),
+        (r"^([^,]{2,50}), ?ce est ", r"\1 est "),  # "le chef, c'est Jules"
+        (r"^ce est ([^,]{2,50}?) qui ", r"\1 "),  # "c'est Jules qui dirige l'équipe"
+        (r"\bmise? à jour\b", "actualisé"),
     ),
     values=(
         (r"\b(?:à )?([01]?\d|2[0-4]) ?(?:h|heures?) ?([0-5]\d)\b", r"\1:\2"),

@@ -12,7 +12,12 @@ GERMAN = Language(
         "hat habe haben wird wurde wurden auch kein keine sich dass wenn ab seit heute "
         "gestern läuft heißt wohnt arbeitet kostet mag findet statt beträgt lautet gegen "
         "über unter vom jeden uhr doch schon noch wie was wer wo wann ob bitte nutzt nutzen "
-        "spricht fährt hört liegt steht isst trinkt spielt bleibt gibt"
+        "spricht fährt hört liegt steht isst trinkt spielt bleibt gibt wir uns mich mir dir dich "
+        "ihm ihn "
+        "einem einen seinem seiner meiner meinem unserem unseren unserer gegen ohne durch vor "
+        "zum vom "
+        "seit wieder immer nur sowie hatte hatten worden geworden macht machen geht gehen kommt "
+        "stehen"
     ),
     articles="der|die|das|den|dem|des|ein|eine|einen|einem|einer|eines",
     of="von|vom|des|der|für|fürs",
@@ -45,6 +50,15 @@ GERMAN = Language(
         "|ja|vor (?:einem|einer|zwei|drei|ein paar|einigen) (?:tagen|tag|wochen|woche|monaten"
         "|monat|jahren|jahr)|doch|leider|zum glück|eigentlich|heute|dann|einfach|sogar|erst"
     ),
+    turns=(
+        r"neu\w*|ge(?:wechselt|ändert|stiegen|sunken|kündigt|heiratet|trennt|tauscht|strichen"
+        r"|zogen|worden|senkt)|um(?:gestellt|gestiegen|gezogen|benannt|gebucht|gelegt)"
+        r"|ver(?:schoben|schiebt|legt|längert|kürzt|kauft|größert|kleinert)|er(?:höht|setzt"
+        r"|neuert)|ab(?:gegeben|gesagt|gelöst|geschafft)|auf(?:gehört|gegeben|gestockt)"
+        r"|an(?:gefangen|gehoben)|aus(?:gezogen|gestiegen|getauscht)|ein(?:gestellt|gezogen)"
+        r"|wechsel\w*|migriert|aktualisiert|statt|nicht mehr|kein\w* mehr|nur noch|erst"
+        r"|doch nicht|repariert|über(?:nommen|nimmt)|wieder"
+    ),
     ends="nicht mehr|nicht länger|kein(?:e|en|em|er)?(?=.* mehr$)|kein(?:e|en|em|er)?(?= mehr)",
     nots="nicht|kein|keine|keinen|keinem|keiner|nie|niemals|weder",
     question=(
@@ -60,6 +74,7 @@ GERMAN = Language(
         "|hätte|hätten|wenn|falls|fast|beinahe|bewirbt|beworben|bewerbe|vorhat|vorhabe"
         "|versucht|scheint|anscheinend|ob|wohl|müsste|dürfte|sollen wir|in erwägung"
         r"|nachdenk\w+|denkt darüber|bald|demnächst|werde|nehme an|nicht sicher|unsicher"
+        r"|als ob|fälschlich|fälschlicherweise|irrtümlich|versehentlich|kandidiert|haha|im spaß"
         r"|testet|testen|teste|beispiel|beispielsweise|z\.b\.|zum spaß|scherz|witz|noch nicht"
     ),
     report=(
@@ -111,6 +126,8 @@ works as: arbeitet|arbeite|arbeiten als {v} / ist|bin {v} von beruf / ist|bin al
 works at: arbeitet|arbeite|arbeiten bei|beim|für|am|im|an {v} / ist|bin|sind bei|beim|für {v}
     angestellt|beschäftigt|tätig
 became: wurde|wird|ist|bin zur|zum {v} befördert|ernannt|gewählt / ist|bin * {v} geworden
+is=working: geht|funktioniert|läuft
+is=married: hat|habe|haben geheiratet / hat|habe|haben am|im|an|letztes|letzten * geheiratet
 married: hat|habe {v} geheiratet / heiratete|heiratet {v}
 is married to: ist|bin mit {v} verheiratet
 divorced: hat|habe sich|mich von {v} scheiden lassen / hat|habe sich|mich von {v} getrennt /
@@ -137,7 +154,10 @@ switched to: ist|sind|bin|hat|haben|wurde|wurden * von {old} auf|zu|nach {v}
     steigt|steigen|steige auf {v} um / wechselt|wechseln|wechselte von {old} auf|zu {v} /
     wechselt|wechseln|wechselte auf|zu {v} / ist|sind|bin auf|zu {v} übergegangen
 switched to: {old} wurde als {s} von|durch {v} abgelöst|ersetzt / wir|sie haben {old} durch {v}
-    ersetzt / haben {old} in|bei {s} durch {v} ersetzt / {old} wurde durch {v} ersetzt / {old}
+    ersetzt / hat|habe|haben
+    mein|meine|meinen|sein|seinen|ihr|ihren|das|den|die? {old} gegen {v}
+    getauscht|eingetauscht|ausgetauscht / haben {old} in|bei {s} durch {v} ersetzt / {old} wurde
+    durch {v} ersetzt / {old}
     wurde in|bei {s} durch {v} ersetzt / {v} ersetzt {old} / {v} hat {old} ersetzt|abgelöst /
     {v} löst {old} ab
 changed to: wurde|wurden|wird|ist|sind|hat|haben * von {old} auf|zu|in|nach {v}
@@ -155,10 +175,12 @@ changed to: wurde|wurden|wird|ist|sind|hat|haben * von {old} auf|zu|in|nach {v}
     wir|ich|sie|man haben|habe|hat {s} von {old} auf|nach|zu {v}
     verschoben|verlegt|geändert|erhöht|gesenkt|reduziert|verlängert|verkürzt
     |vorverlegt|vorgezogen|vertagt|gesetzt|angehoben|umgestellt|umgezogen
-    |aktualisiert|migriert|gestrichen / wir|ich|sie|man haben|habe|hat {s} auf|nach|zu|in {v}
+    |aktualisiert|migriert|gestrichen|gewechselt|hochgezogen|hochgestuft|gehoben|geupdatet|upgedatet
+    |geupgradet / wir|ich|sie|man haben|habe|hat {s} auf|nach|zu|in {v}
     verschoben|verlegt|geändert|erhöht|gesenkt|reduziert|verlängert|verkürzt
     |vorverlegt|vorgezogen|vertagt|gesetzt|angehoben|umgestellt|umgezogen
-    |aktualisiert|migriert|gestrichen / wir verschieben|verlegen|ändern|erhöhen|senken {s} auf
+    |aktualisiert|migriert|gestrichen|gewechselt|hochgezogen|hochgestuft|gehoben|geupdatet|upgedatet
+    |geupgradet / wir verschieben|verlegen|ändern|erhöhen|senken {s} auf
     {v} / zieht|zog nach|in {v} um
 called off: wurde|ist|wird abgesagt|gestrichen / fällt aus / entfällt
 is allergic to: ist|bin|sind allergisch gegen|auf {v} / ist|bin|sind gegen|auf {v} allergisch /
@@ -179,11 +201,12 @@ start time: beginnt|beginnen|startet|starten am|um|im {v} / fängt|fangen am|um|
     um|am {v} los
 end date: endet|enden am|um|im|mit {v} / läuft|laufen am|um|bis|bis_zum {v} ab|aus /
     läuft|laufen bis|bis_zum {v} / ist|sind bis|bis_zum {v} gültig
-opening time: öffnet|öffnen um|ab {v} / macht um|ab {v} auf
-closing time: schließt|schließen|schliesst um {v} / macht um {v} zu
+opening time: öffnet|öffnen um|ab {v} / macht|machen um|ab {v} auf
+closing time: schließt|schließen|schliesst um {v} / macht|machen um {v} zu
 is written in: ist|sind|wurde|wird in {v} geschrieben|implementiert|programmiert|umgeschrieben
 is hosted on: wird|ist|werden auf|bei|in {v} gehostet|betrieben|deployt / liegt|liegen bei {v}
-runs on: läuft|laufen auf|mit|unter {v}
+runs on: läuft|laufen auf|mit|unter {v} / in|im|auf der|dem? {s} läuft|laufen {v}
+departure time: fährt|fliegt|geht|startet um {v} ab?
 uses: nutzt|nutze|nutzen|benutzt|benutze|benutzen|verwendet|verwende|verwenden|gebraucht {v} /
     setzt|setzen|setze auf {v} / setzt|setzen {v} ein / arbeitet|arbeiten mit {v}
 is located in: liegt|liegen|steht|stehen|befindet|befinden sich? in|im|auf|am|bei|an {v} /
@@ -210,8 +233,8 @@ geburtstag=birthday größe=size gewicht=weight miete=rent gehalt=salary budget=
 status=status version=version passwort=password farbe=color büro=office raum=room zimmer=room
 wohnort=home arbeitgeber=employer arbeitsplatz=workplace katze=cat kater=cat hund=dog auto=car
 wagen=car projekt=project bericht=report server=server dienst=service zahnarzt=dentist
-arzt=doctor ärztin=doctor lehrer=teacher lehrerin=teacher leiter=lead leiterin=lead
-teamleiter=team_lead teamleiterin=team_lead besitzer=owner inhaber=owner schule=school
+arzt=doctor ärztin=doctor lehrer=teacher lehrerin=teacher leiter=leader leiterin=leader
+teamleiter=team_leader teamleiterin=team_leader besitzer=owner inhaber=owner schule=school
 wohnung=apartment haus=house tochter=daughter sohn=son schwester=sister bruder=brother
 mutter=mother vater=father bus=bus zug=train flug=flight kurs=course vertrag=contract
 zeitlimit=timeout timeout=timeout obergrenze=limit grenze=limit limit=limit hauptstadt=capital
@@ -234,13 +257,18 @@ fertig=done aktiv=active inaktiv=inactive aktiviert=enabled deaktiviert=disabled
 verheiratet=married ledig=single geschieden=divorced verlobt=engaged verwitwet=widowed
 verfügbar=available vegetarier=vegetarian vegetarierin=vegetarian vegetarisch=vegetarian
 veganer=vegan veganerin=vegan vegan=vegan öffentlich=public privat=private bezahlt=paid
-unbezahlt=unpaid genehmigt=approved abgelehnt=rejected krank=sick gesund=healthy online=online
+unbezahlt=unpaid genehmigt=approved abgelehnt=rejected kaputt=broken defekt=broken krank=sick
+gesund=healthy online=online
 offline=offline rot=red blau=blue grün=green gelb=yellow schwarz=black weiß=white grau=gray
 orange=orange lila=purple rosa=pink braun=brown arbeitslos=unemployed angestellt=employed
 rentner=retired pensioniert=retired
 """,
     rewritten=(
         (r"\b(ich|es|wie|was|das|er|sie)['’]s\b", r"\1 es"),
+        (r"\bhab\b", "habe"),
+        (r"\bich (wohn|arbeit|fahr|trink|geh|studier|spiel|benutz|nutz|mag)\b", r"ich \1e"),
+        # the object in front: "die Doku haben wir nach Notion umgezogen"
+        (r"^(?!wir\b|ich\b|man\b)([^,]{2,50}?) (habe|haben|hat) (wir|ich|man) ", r"\3 \2 \1 "),
         (r"\bums\b", "um das"),
         (r"\baufs\b", "auf das"),
         (r"\bins\b", "in das"),

@@ -30,11 +30,19 @@ from doxa.language.statement import Claim, read_fact, read_statement
 from doxa.language.tables.chinese import CHINESE
 from doxa.language.tables.french import FRENCH
 from doxa.language.tables.german import GERMAN
+from doxa.language.tables.recognition import (
+    ALSO_ENGLISH,
+    ENGLISH,
+    LETTER_EVIDENCE,
+    LETTERS,
+    template_words,
+)
 from doxa.language.tables.spanish import SPANISH
 
 LANGUAGES = (GERMAN, SPANISH, FRENCH, CHINESE)
 
 _CLAUSE_CHARS_READ = 300
+_CHANGED = "了"  # at the end of a Chinese clause
 _QUOTED_WORDS_MIN = 3  # a shorter quotation is a name
 _OLD_WORDS_MAX = 5
 _OWNED = re.compile(r"'s |\b(?:my|our|its|of)\b")
@@ -42,18 +50,9 @@ _GENDERED = ("es", "fr")  # a stem would make one of abuelo and abuela
 _OF_IS_FROM = ("es", "fr")  # "changé le prix de l'abonnement", "de 10 à 12 euros"
 _TIE = "\ue000"  # holds the words of one noun together
 _PLACED = "is located in"
+_TIMED = frozenset(("opening time", "closing time", "start time", "departure time"))
 _INVERSE = frozenset(("leads",))  # the value of the phrase is the subject of the claim
 _NUMBERS = frozenset("one two three four five six seven eight nine ten eleven twelve".split())
-_ENGLISH = frozenset(
-    "a about am an and are as at be because been but by does for from had has have he her his i if"
-    " in is isn it its just lives moved my no not now of on or our she should so that the their"
-    " them they this to uses was we were what when which who will with works you your".split()
-)
-_ALSO_ENGLISH = frozenset(
-    "a also am an art as bin but car change chat come descend dice die do dura fast fin hat hay he"
-    " her here in is it lit main man me met mine no on once or pain part passe plus porte pour rat"
-    " rot sale sans se so son tag toma ton tu un usa vale war was we will y".split()
-)
 _EVIDENCE_MIN = 0.9  # a word that is common in the language and not English
 _CJK = re.compile("[\u3400-\u4dbf\u4e00-\u9fff]")
 _OTHER_CJK = re.compile("[\u3040-\u30ff\uac00-\ud7af]")
@@ -125,14 +124,14 @@ def language_of(text: str) -> Language | None:
         None,
         max(
             _EVIDENCE_MIN,
-            sum(1.0 if word in _ENGLISH else 0.5 * (word in _ALSO_ENGLISH) for word in words),
+            sum(1.0 if word in ENGLISH else 0.5 * (word in ALSO_ENGLISH) for word in words),
         ),
     )
     for language, common, vocabulary in _common_words():
         count = sum(
-            1.0 if word in common and word not in _ALSO_ENGLISH else 0.5 * (word in vocabulary)
+            1.0 if word in common and word not in ALSO_ENGLISH else 0.5 * (word in vocabulary)
             for word in words
-        )
+        ) + (LETTER_EVIDENCE if LETTERS[language.code].search(plain) else 0.0)
         if count > most:
             best, most = language, count
     return best
@@ -145,7 +144,7 @@ def likely_language(text: str, fallback: Language | None) -> Language | None:
 
 def _seems_english(text: str) -> bool:
     words = {word.casefold() for word in _WORD.findall(text[:STATEMENT_CHARS_READ])[:200]}
-    return bool(words & _ENGLISH - _ALSO_ENGLISH)
+    return bool(words & ENGLISH - ALSO_ENGLISH)
 
 
 @lru_cache(maxsize=1)
@@ -158,6 +157,7 @@ def _common_words() -> tuple[tuple[Language, frozenset[str], frozenset[str]], ..
             tables = tables_of(language.code)
             common = tables.verbs | frozenset(language.common.split())
             vocabulary = common | {word for word, noun in tables.words.items() if word != noun}
+            vocabulary |= template_words(language) - ENGLISH
             found.append((language, common, frozenset(vocabulary)))
     return tuple(found)
 
@@ -333,6 +333,8 @@ def _fit(clause: str, tables: _Tables) -> _Clause | None:
             text = text[: match.start()].strip(" ,")
             break
     text, marks = read_marks(text, tables)
+    if not tables.language.spaced and text.endswith(_CHANGED):
+        text, marks = text[: -len(_CHANGED)], marks._replace(change=True)
     words = frozenset(word.casefold() for word in _WORD.findall(text))
     spaced = tables.language.spaced
     text = tables.phrases.sub(lambda found: found[0].replace(" ", _TIE), text)
@@ -393,9 +395,13 @@ def _claim(clause: _Clause, tables: _Tables, *, speaker: str, day_ns: int | None
     said, renewed = tables.new.subn(" " if tables.language.spaced else "", clause.subject)
     subject = _english_subject(said if renewed else clause.subject, tables)
     value = english_value(clause.value, tables.language.code)
+    said_value = clause.value
     if clause.phrase in _INVERSE:
-        value = _english_subject(clause.value, tables)
-    unnamed, phrase = not subject, clause.phrase
+        value, said_value = _english_subject(clause.value, tables), clause.subject
+    unnamed, (phrase, _, constant) = not subject, clause.phrase.partition("=")
+    value = constant or value
+    if phrase in _TIMED and re.fullmatch(r"\d{1,2}", value):
+        value = f"{value}:00"  # "macht um 8 auf"
     if phrase == "joined" and re.match(r"(?:the|our|we)\b", subject):
         phrase = "switched to"  # a team does not change its employer
     if phrase == _PLACED and read_value(value, day_ns).type not in ("text", "none"):
@@ -415,19 +421,20 @@ def _claim(clause: _Clause, tables: _Tables, *, speaker: str, day_ns: int | None
     )
     return replace(
         read,
-        value=read.value if read.scope else _as_said(read.value, clause.value),
+        value=read.value if read.scope else _as_said(read.value, said_value, tables),
         positive=read.positive != denied,
         ends=read.ends or clause.marks.ends,
-        change=read.change or clause.marks.change or bool(clause.old or renewed),
-        given_up=_as_said(old, clause.old),
+        change=read.change or clause.marks.change or bool(clause.old or renewed or constant),
+        given_up=_as_said(old, clause.old, tables),
         besides=clause.marks.besides,
         unnamed=read.unnamed or unnamed,
     )
 
 
-def _as_said(value: StatedValue, text: str) -> StatedValue:
-    """Return a value with its text as written, where it is only words."""
-    return replace(value, text=text) if value.type == "text" and text else value
+def _as_said(value: StatedValue, text: str, tables: _Tables) -> StatedValue:
+    """Return a value with its text as written but for articles, where it is only words."""
+    bare = tables.marks["article"].sub("", text)
+    return replace(value, text=bare) if value.type == "text" and bare else value
 
 
 def english_value(text: str, code: str) -> str:
@@ -493,8 +500,16 @@ def _word_of(tables: _Tables, found: str) -> str:
     return tables.words.get(found.lower(), tables.words.get(found.casefold(), found))
 
 
+# "le vol de Lisbonne" is another one than "le vol pour Lisbonne"
+_TRAVELS = frozenset("flight train bus ferry".split())
+_DIRECTIONS = dict.fromkeys("de d desde von ab aus depuis".split(), "from") | dict.fromkeys(
+    "a à al para hacia nach pour vers".split(), "to"
+)
+
+
 def _subject(text: str, tables: _Tables) -> str:
-    language, found = tables.language, []
+    language = tables.language
+    found: list[str] = []
     words = tables.phrases.sub(lambda match: _word_of(tables, match[0]), text).split()
     tests = {
         name: frozenset(getattr(language, name).split("|"))
@@ -503,6 +518,10 @@ def _subject(text: str, tables: _Tables) -> str:
     lowered = False
     for number, word in enumerate(words):
         low = word.strip(",.").casefold()
+        if _TRAVELS & set(found) and low in _DIRECTIONS:
+            found.append(_DIRECTIONS[low])
+            lowered = True
+            continue
         if len(words) == 1 and low in tests["others"]:
             return "it"
         if low in tests["of"] and (low not in tests["articles"] or (number and not lowered)):
@@ -521,7 +540,8 @@ def _subject(text: str, tables: _Tables) -> str:
             found.append("its")
         else:
             noun = lowered and language.code == "de"
-            found.append(_noun(word.strip(","), tables, lower=noun))
+            last = number == len(words) - 1  # "Jonas wohnt", "Annas Bruder wohnt"
+            found.append(_noun(word.strip(","), tables, lower=noun, last=last))
             lowered = False
             continue
         lowered = True
@@ -533,7 +553,7 @@ def _stemmer(name: str) -> Stemmer.Stemmer:
     return Stemmer.Stemmer(name)
 
 
-def _noun(word: str, tables: _Tables, *, lower: bool) -> str:
+def _noun(word: str, tables: _Tables, *, lower: bool, last: bool = False) -> str:
     """Return a noun in English if the table knows it, else its stem; names stay as they are."""
     low = word.casefold()
     language = tables.language
@@ -543,7 +563,8 @@ def _noun(word: str, tables: _Tables, *, lower: bool) -> str:
         return low
     if language.favourite and low.startswith(language.favourite) and len(low) > 10:
         return f"favorite {_noun(low.removeprefix(language.favourite), tables, lower=True)}"
-    if language.code == "de" and not lower and word[:1].isupper() and low.endswith("s"):
+    genitive = not (lower or last) and word[:1].isupper() and low.endswith("s")
+    if language.code == "de" and genitive:
         return f"{word[:-1]}'s"
     if re.search(r"\d", word) or word.isupper() or (word[:1].isupper() and not lower):
         return word
@@ -563,6 +584,9 @@ def verbs_of(code: str) -> frozenset[str]:
     return tables_of(code).verbs
 
 
+_ROLE_NOUNS = (" leader", " manager", " owner")
+
+
 def _chinese_subject(text: str, tables: _Tables) -> str:
     """Return a Chinese subject with its known words in English, apart from each other."""
     plain = re.sub(f"^(?:{tables.language.articles})(?=.)", "", text.strip())
@@ -580,7 +604,9 @@ def _chinese_subject(text: str, tables: _Tables) -> str:
     plain = re.sub(f"^(?:{tables.language.others})的?", "its ", plain)
     plain = tables.known.sub(lambda match: f" {tables.words[match[0]]} ", plain)
     parts = [" ".join(part.split()) for part in plain.split("的") if part.strip()]
-    return " ".join([*(_owner(part) for part in parts[:-1]), *parts[-1:]])
+    read = " ".join([*(_owner(part) for part in parts[:-1]), *parts[-1:]])
+    # "team lead" alone would be a sentence
+    return f"the {read}" if len(parts) == 1 and read.endswith(_ROLE_NOUNS) else read
 
 
 def _owner(part: str) -> str:
@@ -733,9 +759,12 @@ _INVERTED = (
     r"(?:(?:ARTICLES)\s+)?\S+\s+(?:\S+\s+){0,4}?)"
 )
 _VALUE_PATTERNS = {
-    "{t}": "(?:早上|上午|下午|晚上|中午|凌晨|周|星期|礼拜|每|[\\d一二三四五六七八九十两])[^,]*?",
+    "{t}": (
+        "(?<![A-Za-z\\d])(?:早上|上午|下午|晚上|中午|凌晨|周|星期|礼拜|每"
+        "|[\\d一二三四五六七八九十两])[^,]*?"
+    ),
     "{c}": (
-        "单身|结婚|退休|怀孕|打开|关闭|解决|修复|修好|完成|启用|禁用|停用|开放|离异|生病|康复|批准"
+        "坏|正常|单身|结婚|退休|怀孕|打开|关闭|解决|修复|修好|完成|启用|禁用|停用|开放|离异|生病|康复|批准"
     ),
     "{p}": "[^是,]+?",
     "{n}": "[\\d一二三四五六七八九十两]+",
@@ -748,6 +777,8 @@ def _piece(part: str, space: str, language: Language) -> str:
         return rf"(?:[^\s,]+{space}){{0,5}}?"
     if part in _VALUE_PATTERNS:
         return rf"(?P<v>{_VALUE_PATTERNS[part]}){space}"
+    if part == "{latin}":  # a name, where any other word would be the subject
+        return rf"(?P<old>[A-Za-z][\w .+-]*){space}"
     if part.startswith("{"):
         name = part.strip("{}?")
         if name == "old" and language.code in _OF_IS_FROM:

@@ -11,7 +11,8 @@ SPANISH = Language(
         "nuestro nuestra yo tú él ella nosotros ha he han fue vive vivo trabaja trabajo "
         "también pero como más menos muy desde hasta hoy ayer cuesta tiene tengo usa usamos "
         "llama a lo le me nos esta este cuál dónde cuándo quién qué cambió pasó reunión "
-        "habla juega conduce come bebe sobre según si tal vez quizás empieza ser estar mudó"
+        "habla juega conduce come bebe sobre según si tal vez quizás empieza ser estar mudó "
+        "hemos han les ha sido después antes sin entre mucho todos toda cada mañana están somos"
     ),
     articles="el|la|los|las|un|una|unos|unas|lo",
     of="de|para",
@@ -26,7 +27,8 @@ SPANISH = Language(
         r"|diciembre|el \w+|la semana pasada)|a partir de (?:ahora|hoy|mañana|este \w+|el? "
         "?(?:lunes|martes|miércoles|jueves|viernes|sábado|domingo)|enero|febrero|marzo|abril"
         "|mayo|junio|julio|agosto|septiembre|octubre|noviembre|diciembre)|de ahora en "
-        "adelante|últimamente|en adelante|en cambio|por fin|de nuevo|otra vez"
+        "adelante|últimamente|en adelante|en cambio|por fin|de nuevo|otra vez|al final|a el final"
+        "|finalmente"
     ),
     besides=(
         "también|además|asimismo|igualmente|otro|otra|a veces|de vez en cuando|un segundo|una"
@@ -38,6 +40,13 @@ SPANISH = Language(
         r"\w+|unas \w+)|esta semana|este (?:mes|año)|finalmente|por cierto|oficialmente|de "
         "hecho|hoy|al final|acaba de(?= )|pues|justo|por suerte"
     ),
+    turns=(
+        r"nuev[oa]s?|ya|deja\w*|dejó|dejé|cambi\w+|mud\w+|pas(?:ado|amos|ó|é)|sub\w+|baj\w+"
+        r"|actualiz\w+|migr\w+|reempl\w+|sustitu\w+|retras\w+|aplaz\w+|adelant\w+|renov\w+"
+        r"|cancel\w+|vend(?:í|ió|ido|imos)|cas(?:ó|é|ado|ada)|divorci\w+|romp\w+|roto"
+        r"|arregl\w+|vuelv\w+|volvió|en vez de|en lugar de|al final|empez\w+|renombr\w+"
+        r"|termin\w+"
+    ),
     ends="ya no|no(?= .* más$)|dejó de|dejé de|ha dejado de|he dejado de",
     nots="no|nunca|jamás|tampoco",
     question=(
@@ -45,6 +54,8 @@ SPANISH = Language(
         r"|podría|podríamos|debería|deberíamos|imagina|supón|suponiendo|supongamos)\b"
     ),
     hedge=(
+        r"\w{2,}(?:aría|ería|iría)n?s?|como si|por error|erróneamente|ja(?:ja)+|broma|bromeando"
+        r"|ojalá|"
         "quizás|quizá|tal vez|a lo mejor|posiblemente|probablemente|puede que|podría|podrían"
         "|debería|deberíamos|quiere|quiero|queremos|quisiera|querría|piensa|pienso|planea"
         "|planeo|espera|espero|ojalá|creo|cree|considera|considerando|si|gustaría|sueña|sueño"
@@ -53,6 +64,7 @@ SPANISH = Language(
         "|broma|pensando|estamos evaluando|evaluando|probando|hipotéticamente|pronto"
     ),
     report=(
+        "dicen|dice que|cuentan|cuenta que|se rumorea|al parecer|"
         "dice|dijo|dicen|dijeron|según|afirma|afirmó|contó|cuenta que|oí|oído|escuché"
         "|pregunta|preguntó|rumor|rumores|escribió|escribe que|menciona|mencionó|bromeó"
         "|susurró|anunció|en la (?:novela|película|historia|serie)|en el (?:libro|juego|sueño"
@@ -99,6 +111,10 @@ works at: trabaja|trabajo|trabajan en|para|con {v} / está empleado|empleada en|
 became: fue ascendido|ascendida|nombrado|nombrada|promovido|promovida a? {v} / se convirtió en
     {v} / ha sido ascendido|ascendida|nombrado|nombrada|promovida a? {v} / se ha convertido en
     {v}
+is=working: funciona|funcionan
+is=married: se|me|nos ha|he|hemos casado / se|me|nos casó|casé|casamos / se|me|nos
+    casó|casé|casamos el|este|hace|ayer *
+is=divorced: se|me|nos ha|he|hemos divorciado|separado / se|me|nos divorció|divorcié
 married: se|me ha|he casado con {v} / se|me casó|casé con {v}
 is married to: está|estoy casado|casada con {v}
 divorced: se|me ha|he divorciado|separado de {v} / se|me divorció|separó|divorcié|separé de {v}
@@ -123,8 +139,11 @@ switched to: se|nos? ha|hemos|he|han cambiado|migrado|pasado de {old} a {v} / se
     cambiamos|cambié|migramos|migró|pasamos|actualizamos a {v} / se|nos ha|hemos pasado a {v} /
     se|nos pasó|pasamos a {v}
 switched to: {old} ha_sido|fue reemplazado|sustituido|reemplazada|sustituida por {v} como {s} /
-    hemos|han reemplazado|sustituido {old} por {v} / reemplazamos|sustituimos|cambiamos {old}
-    por {v} / {v} reemplazó|sustituyó|reemplaza|sustituye a {old} / {v} ha
+    hemos|han reemplazado|sustituido {old} por {v} / reemplazamos|sustituimos|cambiamos|cambié
+    |cambió|cambiaron|reemplacé
+    el|la|los|las|mi|mis|su|nuestro|nuestra? {old} por {v} / ha|he|hemos|han cambiado
+    el|la|los|las|mi|mis|su|nuestro|nuestra? {old} por {v} / {v} reemplazó|sustituyó|reemplaza
+    |sustituye a {old} / {v} ha
     reemplazado|sustituido a {old} / {old} fue reemplazado|sustituido|reemplazada|sustituida por
     {v}
 changed to: se ha|han prorrogado|extendido|prolongado|renovado a|para|hasta {v} / se
@@ -144,10 +163,11 @@ changed to: se ha|han prorrogado|extendido|prolongado|renovado a|para|hasta {v} 
     |reducido|reducida|aumentado|aumentada|reprogramado|reprogramada a|para|hasta {v} /
     hemos|han|he
     cambiado|movido|pasado|trasladado|aplazado|retrasado|adelantado|pospuesto|subido
-    |bajado|ampliado|reducido|aumentado|migrado {s} a|para|hasta|en {v} /
+    |bajado|ampliado|reducido|aumentado|migrado|actualizado {s} a|para|hasta|en {v} /
     cambiamos|movimos|pasamos|trasladamos|aplazamos|retrasamos|adelantamos
     |pospusimos|subimos|bajamos|ampliamos|redujimos|aumentamos|migramos|movieron
-    |subieron|cambiaron|aplazaron|adelantaron|retrasaron {s} a|para|hasta|en {v}
+    |subieron|cambiaron|aplazaron|adelantaron|retrasaron|actualizamos|actualicé|actualizaron|pasé
+    |moví|migré|subí|bajé|cambié {s} a|para|hasta|en {v}
 called off: ha sido|fue cancelado|cancelada|anulado|anulada / se ha cancelado|anulado / se
     canceló|anuló
 is allergic to: es|soy alérgico|alérgica a {v} / tiene|tengo alergia a {v}
@@ -158,7 +178,8 @@ speaks: habla|hablo|hablan {v}
 knows: sabe|conoce|domina {v}
 plays: juega|juego a {v} / toca|toco {v}
 drives: conduce|conduzco|maneja un|una {v}
-gave up: ha|he vendido|abandonado {v} / vendió|vendí|abandonó {v}
+gave up: ha|he|hemos vendido|abandonado|dejado {v} / vendió|vendí|vendimos|abandonó {v} /
+    ha|he|hemos dejado de {v} / dejó|dejé de {v}
 takes place: es|son|será cada {v} / se celebra|reúne|realiza|hace|celebrará el|los|cada|a_las
     {v} / tiene lugar el|los|a_las {v} / nos reunimos los|el|cada {v} / está|están
     programado|programada|prevista|previsto para el? {v}
@@ -170,7 +191,8 @@ is written in: está|fue|ha sido escrito|escrita|implementado|programado|reescri
     {v}
 is hosted on: está|están alojado|alojada|desplegado|desplegada en {v} / se aloja|despliega en
     {v} / alojamos|desplegamos {s} en {v}
-runs on: corre|funciona|se_ejecuta|ejecuta en|sobre|con {v}
+departure time: sale|salen a_las|a_la {v}
+runs on: en {s} corre|usamos|funciona {v} / corre|funciona|se_ejecuta|ejecuta en|sobre|con {v}
 uses: usa|uso|usamos|usan|utiliza|utilizo|utilizamos|utilizan|emplea {v} / trabajamos con {v}
 is located in: está|estoy|están|queda|se_encuentra|encuentra en {v}
 studies: estudia|estudio {v}
@@ -182,6 +204,7 @@ has: tiene|tengo|tenemos|posee {v}
 is: es|son|soy|será|está|están|sigue_siendo|asciende_a|queda_en {v}
 """,
     words="""
+roto=broken rota=broken estropeado=broken estropeada=broken averiado=broken averiada=broken
 teléfono=phone correo=email email=email dirección=address precio=price costo=cost coste=cost
 tarifa=fee puerto=port plazo=deadline entrega=deadline jefe=manager jefa=manager esposa=wife
 mujer=wife esposo=husband marido=husband nombre=name edad=age sede=headquarters rol=role

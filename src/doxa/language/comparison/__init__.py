@@ -1,0 +1,1 @@
+"""Two sentences compared by their words: what they share, and the one quantity that differs."""
