@@ -21,6 +21,7 @@ from doxa.base.errors import DoxaError, StoreError
 from doxa.base.limits import ACCESS_NOTED_ITEMS_MAX, ACCESS_WAITING_ITEMS_MAX
 from doxa.base.values import canonical
 from doxa.base.words import ANALYSER
+from doxa.store.damage import damage_reported
 from doxa.store.declared import Declared, declared
 from doxa.store.engine import Engine, begin, make_private, translated, usable_path
 from doxa.store.file_copy import copy_whole, discard, holds_nothing
@@ -80,7 +81,7 @@ class Store:
         )  # one flush at a time, so that accesses are written in their order
         made = not read_only and make_private(self.path)
         try:
-            with translated(self.path):
+            with damage_reported(self.path, "its tables"):
                 prepare(
                     self._engine.connection(),
                     self.path,
