@@ -354,9 +354,10 @@ def test_a_reader_may_not_write(driver: Any) -> None:
 
 
 def test_a_transaction_that_lost_the_race_is_run_again(driver: Any) -> None:
-    """Two read, then both write: the second is out of date, and the driver runs it again on its
-    own."""
+    """Two read on snapshots, since so far nothing wrote after this statement, then both write: the
+    second is out of date, and the driver runs it again on its own."""
     driver.execute_query("CREATE (:Counter {n: 0})")
+    single(driver, "MATCH (c:Counter) RETURN c.n AS n")
     both_have_read, tries = threading.Barrier(2), []
 
     def add(tx: Any, who: int, first: list[bool]) -> None:
@@ -384,8 +385,11 @@ def test_many_writers_at_once_lose_nothing(driver: Any) -> None:
     driver.execute_query("CREATE (:Counter {n: 0})")
 
     def add(tx: Any) -> None:
-        value = tx.run("MATCH (c:Counter) RETURN c.n AS n").single()["n"]
+        tries.append(1)
+        value = tx.run("MATCH (d:Counter) RETURN d.n AS n").single()["n"]
         tx.run("MATCH (c:Counter) SET c.n = $n", n=value + 1).consume()
+
+    tries: list[int] = []
 
     def work() -> None:
         with driver.session() as session:
@@ -398,6 +402,7 @@ def test_many_writers_at_once_lose_nothing(driver: Any) -> None:
     for thread in threads:
         thread.join(60)
     assert single(driver, "MATCH (c:Counter) RETURN c.n") == 20
+    assert len(tries) == 20  # each took its turn before it read: none was out of date
 
 
 # Time limits, cancellation, size

@@ -12,8 +12,9 @@ from doxa.base.errors import StoreError
 from doxa.cypher.errors import QueryError
 from doxa.query.core.valid_time import instant_ns
 from doxa.query.engine import QueryEngine
+from doxa.query.idle_watch import WATCH
 from doxa.query.session import GraphSession
-from doxa.store import Identity, Store
+from doxa.store import Identity, Store, check, digest, replayed_digest, verify_log
 
 
 @pytest.fixture
@@ -36,6 +37,16 @@ def other_writes(store: Store) -> None:
     thread = threading.Thread(target=write)
     thread.start()
     thread.join()
+
+
+COUNT = "MATCH (a:A) RETURN count(a)"
+
+
+def only_read(session: GraphSession) -> None:
+    """Commit a transaction of this statement alone: from now on others read before their turn."""
+    session.begin()
+    session.run(COUNT).single()
+    session.commit()
 
 
 def test_a_stream_goes_on_when_the_session_does_something_else(session: GraphSession) -> None:
@@ -82,13 +93,105 @@ def test_a_failure_ends_the_transaction(session: GraphSession) -> None:
 def test_one_who_read_before_another_wrote_must_try_again(
     session: GraphSession, store: Store
 ) -> None:
+    only_read(session)
     session.begin()
-    assert session.run("MATCH (a:A) RETURN count(a)").single() == 10
+    assert session.run(COUNT).single() == 10
     other_writes(store)
     with pytest.raises(QueryError) as caught:
         session.run("CREATE (:B)")
     assert (caught.value.kind, caught.value.detail) == ("TransientError", "Outdated")
     assert session.run("MATCH (b:B) RETURN count(b)").single() == 0
+
+
+def test_run_again_it_takes_the_turn_before_it_reads(session: GraphSession, store: Store) -> None:
+    only_read(session)
+    for attempt in range(2):
+        session.begin()
+        session.run(COUNT).single()
+        other = threading.Thread(target=other_writes, args=(store,))
+        other.start()
+        if attempt == 0:
+            other.join()
+            with pytest.raises(QueryError):
+                session.run("CREATE (:B)")
+        else:
+            session.run("CREATE (:B)")
+            session.commit()
+            other.join()
+    assert session.run("MATCH (b:B) RETURN count(b)").single() == 1
+    assert session.run("MATCH (o:Other) RETURN count(o)").single() == 2
+
+
+def test_what_has_only_read_reads_beside_a_writer(session: GraphSession, store: Store) -> None:
+    only_read(session)
+    with store.write(Identity("long", "operator"), op="test"):
+        found: list[int] = []
+
+        def read() -> None:
+            other = GraphSession(store, session.engine, Identity("other", "operator"))
+            other.begin()
+            found.append(other.run(COUNT).single())
+            other.commit()
+
+        thread = threading.Thread(target=read)
+        thread.start()
+        thread.join(20)
+        assert found == [10]
+
+
+def test_two_sessions_of_a_thread_may_both_read(session: GraphSession, store: Store) -> None:
+    with GraphSession(store, QueryEngine(), Identity("other", "operator")) as other:
+        session.begin()
+        session.run(COUNT).single()
+        other.begin()
+        assert other.run(COUNT).single() == 10
+        other.commit()
+        session.run("CREATE (:B)")
+        session.commit()
+
+
+def test_a_transaction_that_reads_takes_no_turn(session: GraphSession, store: Store) -> None:
+    session.begin(read_only=True)
+    session.run(COUNT).single()
+    other_writes(store)
+    session.commit()
+
+
+def grow_impatient(session: GraphSession) -> None:
+    """From now on the session's transaction may not be idle at all."""
+    session._activity.idle_ms = 1
+    WATCH.add(session._activity)
+
+
+def test_an_idle_writer_is_rolled_back_and_told(store: Store) -> None:
+    with GraphSession(store, QueryEngine(), Identity("idle", "operator")) as idle:
+        idle.begin()
+        idle.run("CREATE (:Lost)")
+        rows = idle.run("UNWIND range(1, 3) AS x RETURN x")
+        grow_impatient(idle)
+        other_writes(store)  # waits until the idle one has lost its turn
+        with pytest.raises(QueryError, match="rolled back") as caught:
+            next(rows)
+        assert caught.value.detail == "TimedOut"
+        assert not idle.in_transaction
+        assert idle.run("MATCH (n) RETURN labels(n)").records() == [{"labels(n)": ["Other"]}]
+    assert check(store) == []
+    assert digest(store) == replayed_digest(store)
+    verify_log(store)
+
+
+def test_a_commit_after_the_turn_was_lost_fails(store: Store) -> None:
+    with GraphSession(store, QueryEngine(), Identity("idle", "operator")) as idle:
+        idle.begin()
+        idle.run("CREATE (:Lost)")
+        grow_impatient(idle)
+        other_writes(store)
+        with pytest.raises(QueryError, match="rolled back"):
+            idle.commit()
+        idle.begin()
+        idle.run("CREATE (:Kept)")
+        idle.commit()
+        assert idle.run("MATCH (n:Lost) RETURN count(n)").single() == 0
 
 
 def test_reading_and_then_writing_alone_is_fine(session: GraphSession) -> None:

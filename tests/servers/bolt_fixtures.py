@@ -108,14 +108,17 @@ class Peer:
         self._dechunker = Dechunker(2**30)
         self._messages: list[bytes] = []
         if version is not None:
-            self.socket.sendall(MAGIC + bytes((0, 0, version.minor, version.major)) + bytes(12))
-            assert self.read(4) == bytes((0, 0, version.minor, version.major))
+            self.agree(version)
 
     def __enter__(self) -> Peer:
         return self
 
     def __exit__(self, *_: object) -> None:
         self.socket.close()
+
+    def agree(self, version: Version) -> None:
+        self.socket.sendall(MAGIC + bytes((0, 0, version.minor, version.major)) + bytes(12))
+        assert self.read(4) == bytes((0, 0, version.minor, version.major))
 
     def read(self, size: int) -> bytes:
         data = b""

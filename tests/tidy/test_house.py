@@ -119,6 +119,7 @@ PUBLIC = {
         "code_signs",
         "code_vectors",
         "codes_of",
+        "damage_reported",
         "digest",
         "entries_of",
         "int64_array",

@@ -19,7 +19,7 @@ from doxa.app.models import ModelOptions, Models
 from doxa.app.policies import initialise_file
 from doxa.belief.before_commit import check_before_commit
 from doxa.ingestion import arguments
-from doxa.store import Identity, LogProof, Receipt, Store, check, verify_log
+from doxa.store import Identity, LogProof, Receipt, Store, check, damage_reported, verify_log
 
 if TYPE_CHECKING:
     from doxa.base.errors import CorruptError, ModelError
@@ -70,7 +70,8 @@ class MemoryFile:
         self._recaller: Recaller | None = None
         self._queries: QueryEngine | None = None
         try:
-            initialise_file(self.store, bootstrap=config.decay_enabled is True)
+            with damage_reported(self.store.path, "its catalogue"):
+                initialise_file(self.store, bootstrap=config.decay_enabled is True)
         except BaseException:
             self.store.close()
             raise

@@ -10,6 +10,7 @@ import json
 import sys
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -330,21 +331,40 @@ def _rules_text(found: Any) -> str:
 
 def _doctor(values: Given, db: Path | None, as_json: bool) -> None:
     """Exit code 1 if something is wrong; a model that is not installed is only noted."""
-    from doxa.app import open_memory
     from doxa.app.file import damaged_file
     from doxa.base.errors import CorruptError
 
     with errors_reported(as_json):
         try:
-            with open_memory(
-                db, role="operator", actor=user(), background=False, decay_enabled=decay_enabled()
-            ) as memory:
+            with _to_examine(db) as memory:
                 findings = memory.doctor(models=values["models"])
         except CorruptError as error:  # too damaged to open: that is a finding too
             findings = damaged_file(error)
         show(findings, as_json, doctor_text)
         if not all(finding.ok for finding in findings):
             raise SystemExit(1)
+
+
+def _to_examine(db: Path | None) -> Memory:
+    """Open a file without writing to it; one that does not exist, or is of an older format, as any
+    other command opens it."""
+    from doxa.app import open_memory
+    from doxa.base.errors import CorruptError, StoreError
+
+    opened = partial(
+        open_memory,
+        db,
+        role="operator",
+        actor=user(),
+        background=False,
+        decay_enabled=decay_enabled(),
+    )
+    try:
+        return opened(read_only=True)
+    except CorruptError:
+        raise
+    except StoreError:
+        return opened()
 
 
 def _is_backup(values: Given, as_json: bool) -> bool:

@@ -13,7 +13,16 @@ from doxa.base.errors import ClosedError, CorruptError, DoxaError, ModelError, S
 from doxa.base.limits import FREE_BYTES_MIN
 from doxa.maintenance.embedding import Reembedding, failed_embeddings, pending, reembedding
 from doxa.models.contract import Embedder
-from doxa.store import LogProof, Reader, Store, check, digest, replayed_digest, verify_log
+from doxa.store import (
+    LogProof,
+    Reader,
+    Store,
+    check,
+    damage_reported,
+    digest,
+    replayed_digest,
+    verify_log,
+)
 
 _RESTORE = (
     "Do not modify the file. Take the latest backup: `doxa restore-backup BACKUP NEW` verifies it"
@@ -34,10 +43,12 @@ class HealthCheck:
 
 
 def prove(store: Store) -> LogProof:
-    """Verify the whole log and compare the state with a replay of it. Raises CorruptError if either
-    check fails."""
-    proof = verify_log(store)
-    if digest(store) != replayed_digest(store):
+    """Verify the whole log and compare the state with a replay of it, all on one snapshot: others
+    may write meanwhile. Raises CorruptError if either check fails."""
+    with store.read():
+        proof = verify_log(store)
+        same = digest(store) == replayed_digest(store)
+    if not same:
         raise CorruptError(
             f"The state of {store.path} differs from its log: something wrote to the file outside"
             " of transactions.",
@@ -52,8 +63,8 @@ def prove(store: Store) -> LogProof:
 def examine(
     store: Store, embedder: Embedder | None, embedder_error: ModelError | None, *, unasked: str = ""
 ) -> list[HealthCheck]:
-    """Run all checks and return their results. Failures become results and do not raise. `unasked`
-    names an embedder that must not be called."""
+    """Run all checks on one snapshot and return their results. Failures become results and do not
+    raise. `unasked` names an embedder that must not be called."""
     checks: tuple[tuple[str, Callable[[], HealthCheck]], ...] = (
         ("file", lambda: _file(store)),
         ("disk", lambda: _space(store)),
@@ -64,7 +75,8 @@ def examine(
         ("vectors", lambda: _vectors(store, embedder, unasked)),
         ("embedder", lambda: _embedder(embedder, embedder_error, unasked)),
     )
-    return [_run(name, check) for name, check in checks]
+    with store.read():
+        return [_run(store, name, check) for name, check in checks]
 
 
 def unopened(error: StoreError) -> HealthCheck:
@@ -77,9 +89,10 @@ def unopened(error: StoreError) -> HealthCheck:
     )
 
 
-def _run(name: str, check: Callable[[], HealthCheck]) -> HealthCheck:
+def _run(store: Store, name: str, check: Callable[[], HealthCheck]) -> HealthCheck:
     try:
-        return check()
+        with damage_reported(store.path, f"the check of {name}"):
+            return check()
     except ClosedError:
         raise
     except (DoxaError, OSError) as error:

@@ -23,6 +23,7 @@ from doxa.query.core.memory_budget import MemoryBudget
 from doxa.query.core.row import Row
 from doxa.query.core.run import Run, missing_parameter
 from doxa.query.exec.union import UnionStep
+from doxa.query.first_statements import FirstStatements
 from doxa.query.notifications import Outline, outline_of
 from doxa.query.plan.planner import Planner
 from doxa.query.procedures.builtin import builtin
@@ -92,6 +93,7 @@ class QueryEngine:
     def __init__(self, registry: Registry | None = None, *, optimise: bool = True) -> None:
         self.registry = registry if registry is not None else builtin(Registry())
         self.optimise = optimise
+        self.first_statements = FirstStatements()
         self._plans: dict[str, Plan] = {}
 
     def prepare(self, text: str) -> Plan:

@@ -33,6 +33,10 @@ class GraphResult:
         self._release = release
         self._failed = failed
 
+    def guard(self, taking: Callable[[Iterator[Row]], Iterator[Row]]) -> None:
+        """Take the rows through a function from here on."""
+        self._rows = taking(self._rows)
+
     def __iter__(self) -> GraphResult:
         return self
 

@@ -19,8 +19,9 @@ from types import TracebackType
 from typing import Any
 
 from doxa.base.errors import BusyError, InputError, StoreError
-from doxa.base.limits import QUERY_TIMEOUT_MS
+from doxa.base.limits import QUERY_TIMEOUT_MS, WRITER_IDLE_MS
 from doxa.cypher import tree as t
+from doxa.cypher.errors import QueryError
 from doxa.query.core.access_log import AccessLog
 from doxa.query.core.deadline import Deadline
 from doxa.query.core.errors import fail
@@ -31,6 +32,7 @@ from doxa.query.core.valid_time import ValidTime, instant_ns
 from doxa.query.engine import Plan, QueryEngine, Result
 from doxa.query.error_translation import take_rows, translated_errors
 from doxa.query.expressions.constants import evaluate_constant
+from doxa.query.idle_watch import WATCH, Activity
 from doxa.query.notifications import Notification, notifications_of, policy_notifications
 from doxa.query.parameters import convert_parameters
 from doxa.query.result import GraphResult
@@ -55,7 +57,10 @@ class GraphSession:
         csv_folder: str | None = None,
         timeout_ms: int = QUERY_TIMEOUT_MS,
         owner: Any = None,
+        idle_ms: int = WRITER_IDLE_MS,
     ) -> None:
+        """`idle_ms`: how long a transaction of several statements may hold the writer's turn
+        without running one."""
         self.store, self.engine, self.identity = store, engine, identity
         self.context = dict(context or {})
         self._identity_parameters = dict.fromkeys(_WHO) | {
@@ -73,6 +78,10 @@ class GraphSession:
         )
         self._reader: Reader | None = None
         self._read_only = False
+        self._idle_ms = idle_ms
+        self._activity = Activity(self._expire, idle_ms)
+        self._first: str | None = None  # the text of the transaction's first statement, a read
+        self._wrote = False
 
     @property
     def system_time(self) -> int | None:
@@ -111,11 +120,20 @@ class GraphSession:
                 next_step='Call run("RETURN $x", {"x": 1}).',
                 field="text",
             )
+        if not self._explicit:
+            return self._run(text, params or {}, timeout_ms)
+        with self._working() as activity:
+            result = self._run(text, params or {}, timeout_ms)
+            if isinstance(self._reader, Transaction):
+                result.guard(activity.rows)
+            return result
+
+    def _run(self, text: str, params: Mapping[str, Any], timeout_ms: int | None) -> GraphResult:
         self._buffer_previous()
         plan = self.engine.prepare(text)
         deadline = self._running = Deadline(self.timeout_ms if timeout_ms is None else timeout_ms)
         given = {
-            **convert_parameters(params or {}),
+            **convert_parameters(params),
             **self._identity_parameters,
         }  # parameters of the identity take precedence
         try:
@@ -205,8 +223,14 @@ class GraphSession:
                 )
             self._upgrade_to_writer(deadline)
         elif self._reader is None:
-            self._held = self.store.read()
-            self._reader = self._held.__enter__()
+            if self._takes_turn(plan):
+                self._upgrade_to_writer(deadline)
+            else:
+                self._held = self.store.read()
+                self._reader = self._held.__enter__()
+        if not self._wrote and self._first is None and not plan.writes:
+            self._first = plan.text
+        self._wrote |= plan.writes
         assert self._reader is not None
         if plan.steps is None:
             assert isinstance(self._reader, Transaction)
@@ -256,10 +280,43 @@ class GraphSession:
                 deadline.raise_if_cancelled()
             raise
 
+    def _takes_turn(self, plan: Plan) -> bool:
+        """Whether a transaction that begins with this statement, a read, takes the writer's turn
+        before it reads."""
+        return (
+            not self._read_only
+            and not self.store.read_only
+            and self.system_time is None
+            and self.valid_time is None
+            and plan.statement.mode != "EXPLAIN"
+            and not self.store.connection().in_transaction  # another session of this thread
+            and self.engine.first_statements.leads_to_write(plan.text)
+        )
+
+    @contextmanager
+    def _working(self) -> Iterator[Activity]:
+        """Run the block as work of the client. Raises QueryError, and ends the transaction, if the
+        client was idle for too long."""
+        activity = self._activity
+        try:
+            activity.raise_if_expired()
+        except QueryError:
+            self._end()
+            raise
+        with activity.working():
+            yield activity
+
+    def _expire(self) -> None:
+        """Undo the transaction. Called on another thread while its client is idle."""
+        if isinstance(self._reader, Transaction):
+            self._reader.expire()
+
     def _upgrade_to_writer(self, deadline: Deadline) -> None:
         """Upgrade a reading transaction, if nothing was committed since its snapshot."""
         if isinstance(self._reader, Transaction):
             return
+        if self._first is not None:
+            self.engine.first_statements.ended(self._first, wrote=True)
         seen = self._reader.last_receipt() if self._reader is not None else None
         snapshot = self._reader
         self._release()
@@ -274,6 +331,7 @@ class GraphSession:
                 hint="Run the transaction again.",
             )
         self._held, self._reader = held, tx
+        WATCH.add(self._activity)
 
     def _execute(
         self,
@@ -354,7 +412,12 @@ class GraphSession:
     # Transactions
 
     def begin(self, *, read_only: bool = False) -> None:
-        """Start a transaction of several statements."""
+        """Start a transaction of several statements.
+
+        One that is not `read_only` takes the writer's turn at its first statement, unless that is
+        known to begin transactions that only read (`first_statements.py`). While it has the turn it
+        may not be idle for long.
+        """
         if self._explicit:
             raise StoreError(
                 "A transaction is already open in this session.",
@@ -362,25 +425,32 @@ class GraphSession:
             )
         self._buffer_previous()
         self._explicit, self._read_only = True, read_only
+        self._first, self._wrote = None, False
+        self._activity = Activity(self._expire, self._idle_ms)
 
     def commit(self) -> None:
         """Make the transaction durable."""
         self._require_open()
-        self._buffer_previous()
-        self._explicit = False
-        self._release()
+        with self._working():
+            self._buffer_previous()
+            self._explicit = False
+            self._release()
+        if self._first is not None and not self._read_only:
+            self.engine.first_statements.ended(self._first, wrote=self._wrote)
 
     def rollback(self) -> None:
         """Discard the changes of the transaction and end it."""
         self._require_open()
-        before, self._open = self._open, None
-        if before is not None:
-            before.close()
-        self._explicit = False
-        held, self._held, self._reader = self._held, None, None
-        if held is not None:
-            with suppress(_Abandoned):
-                held.__exit__(_Abandoned, _Abandoned(), None)
+        with self._activity.ending():
+            before, self._open = self._open, None
+            if before is not None:
+                before.close()
+            self._explicit = False
+            held, self._held, self._reader = self._held, None, None
+            WATCH.remove(self._activity)
+            if held is not None:
+                with suppress(_Abandoned):
+                    held.__exit__(_Abandoned, _Abandoned(), None)
 
     def _end(self) -> None:
         """End the transaction after a failed statement."""
@@ -400,6 +470,7 @@ class GraphSession:
 
     def _release(self) -> None:
         held, self._held, self._reader = self._held, None, None
+        WATCH.remove(self._activity)
         if held is not None:
             held.__exit__(None, None, None)
 

@@ -2,6 +2,7 @@
 package that writes."""
 
 from doxa.store.constraint import Constraints
+from doxa.store.damage import damage_reported
 from doxa.store.declared import SUPPRESSING
 from doxa.store.engine import Interrupted
 from doxa.store.index import Indexes, IndexRule
@@ -83,6 +84,7 @@ __all__ = [
     "code_signs",
     "code_vectors",
     "codes_of",
+    "damage_reported",
     "digest",
     "entries_of",
     "int64_array",

@@ -2,8 +2,8 @@
 into ours.
 
 What differs between engines lives in this file: pragmas, busy handling, error classes. Several
-processes may open the file: writers queue on BEGIN IMMEDIATE with a jittered wait, readers run on
-WAL snapshots.
+processes may open the file: writers take turns (`locking/writer_queue.py`), readers run on WAL
+snapshots.
 """
 
 from __future__ import annotations
@@ -31,6 +31,7 @@ from doxa.base.errors import (
 )
 from doxa.base.limits import BUSY_TIMEOUT_MS
 from doxa.base.temporal_instant import text_instant_key
+from doxa.store.locking.writer_queue import Waiting, WriterQueue, WriterTurn, queue_of
 
 _WAIT_FIRST_S = 0.0005
 _WAIT_MOST_S = 0.02
@@ -90,6 +91,9 @@ class Engine:
         self._inherited: list[apsw.Connection] = []
         self._moments: dict[apsw.Connection, TransactionClock] = {}
         self._pid = os.getpid()
+        self._queue: WriterQueue | None = None
+        self._queue_pid = self._pid
+        self._backoff = BusyBackoff()
         self.closed = False
 
     def connection(self) -> apsw.Connection:
@@ -141,7 +145,34 @@ class Engine:
             if self._pid == os.getpid():
                 for connection in self._all:
                     connection.close()
+                if self._queue is not None and self._queue_pid == self._pid:
+                    self._queue.close()
             self._all = []
+
+    def begin(self, db: apsw.Connection, stopped: Callable[[], bool] | None = None) -> WriterTurn:
+        """Begin a transaction that writes, when it is this writer's turn; `stopped` may end the
+        wait. Raises BusyError after the busy limit. End the turn after the transaction."""
+
+        def attempt() -> bool:
+            db.set_busy_handler(None)
+            try:
+                db.execute("BEGIN IMMEDIATE")
+            except apsw.BusyError:
+                return False
+            finally:
+                db.set_busy_handler(self._backoff)
+            return True
+
+        turn = self._writers().begin(attempt, Waiting(BUSY_TIMEOUT_MS, stopped))
+        if turn is None:
+            raise busy(self.path)
+        return turn
+
+    def _writers(self) -> WriterQueue:
+        """The queue of writers that this process has for the file."""
+        if self._queue is None or self._queue_pid != os.getpid():
+            self._queue, self._queue_pid = queue_of(self.path), os.getpid()
+        return self._queue
 
     def _connect(self) -> apsw.Connection:
         connection = self._open(
@@ -222,8 +253,8 @@ def _let_go(connections: list[apsw.Connection]) -> list[apsw.Connection]:
 
 
 class BusyBackoff:
-    """The busy handler of one connection: sleeps a random, growing time; gives up when the limit
-    has passed by the clock, or it is cancelled.
+    """The busy handler of the connections: sleeps a random, growing time; gives up when the limit
+    has passed by the clock. Writers wait elsewhere (`Engine.begin`).
 
     Random, so that writers started together do not march together. The engine counts the attempts
     of one wait from 0.
@@ -233,12 +264,10 @@ class BusyBackoff:
         self,
         *,
         limit_ms: int = BUSY_TIMEOUT_MS,
-        stopped: Callable[[], bool] = lambda: False,
         now: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
         self._limit_s = limit_ms / 1000
-        self._stopped = stopped
         self._now, self._sleep = now, sleep
         self._until = 0.0
 
@@ -246,23 +275,11 @@ class BusyBackoff:
         now = self._now()
         if attempt == 0:
             self._until = now + self._limit_s
-        if now >= self._until or self._stopped():
+        if now >= self._until:
             return False
         wait = min(_WAIT_MOST_S, _WAIT_FIRST_S * 2 ** min(attempt, 8)) * random.uniform(0.5, 1.5)  # noqa: S311 - spreading load, not security
         self._sleep(min(wait, self._until - now))
         return True
-
-
-def begin(db: apsw.Connection, stopped: Callable[[], bool] | None = None) -> None:
-    """Take the write lock, waiting for other writers; `stopped` may end the wait."""
-    if stopped is None:
-        db.execute("BEGIN IMMEDIATE")
-        return
-    db.set_busy_handler(BusyBackoff(stopped=stopped))
-    try:
-        db.execute("BEGIN IMMEDIATE")
-    finally:
-        db.set_busy_handler(BusyBackoff())
 
 
 @contextmanager
@@ -273,14 +290,7 @@ def translated(path: str) -> Iterator[None]:
     except DoxaError:
         raise
     except apsw.BusyError as error:
-        raise BusyError(
-            f"Another writer kept {path} busy for {BUSY_TIMEOUT_MS / 1000:.0f} s; nothing was"
-            " written.",
-            next_step=(
-                "Try again; if it stays busy, look for a process that holds a transaction open."
-            ),
-            path=path,
-        ) from error
+        raise busy(path) from error
     except apsw.FullError as error:
         raise DiskFullError(
             f"There is no space left for {path}; nothing of this change was written.",
@@ -306,6 +316,15 @@ def translated(path: str) -> Iterator[None]:
             next_step="Check the disk, then repeat the call.",
             path=path,
         ) from error
+
+
+def busy(path: str) -> BusyError:
+    """Return the error to raise when the wait for other writers took too long."""
+    return BusyError(
+        f"Other writers kept {path} busy for {BUSY_TIMEOUT_MS / 1000:.0f} s; nothing was written.",
+        next_step="Try again; if it stays busy, look for a process that holds a transaction open.",
+        path=path,
+    )
 
 
 def usable_path(path: str | os.PathLike[str]) -> str:

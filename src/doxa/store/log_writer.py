@@ -96,6 +96,10 @@ class LogWriter:
             insert_rows(self._db, "INSERT INTO log_payload", self._payloads)
             self._entries, self._payloads, self._bytes = [], [], 0
 
+    def discard(self) -> None:
+        """Forget what is not written yet: its transaction was undone."""
+        self._entries, self._payloads, self._bytes = [], [], 0
+
     def _salt(self) -> bytes:
         """From the system, which is asked for more at once as a transaction grows."""
         if not self._salts:

@@ -21,8 +21,9 @@ from doxa.base.errors import DoxaError, StoreError
 from doxa.base.limits import ACCESS_NOTED_ITEMS_MAX, ACCESS_WAITING_ITEMS_MAX
 from doxa.base.values import canonical
 from doxa.base.words import ANALYSER
+from doxa.store.damage import damage_reported
 from doxa.store.declared import Declared, declared
-from doxa.store.engine import Engine, begin, make_private, translated, usable_path
+from doxa.store.engine import Engine, make_private, translated, usable_path
 from doxa.store.file_copy import copy_whole, discard, holds_nothing
 from doxa.store.indexing.search_rows import (
     analyser_of,
@@ -80,7 +81,7 @@ class Store:
         )  # one flush at a time, so that accesses are written in their order
         made = not read_only and make_private(self.path)
         try:
-            with translated(self.path):
+            with damage_reported(self.path, "its tables"):
                 prepare(
                     self._engine.connection(),
                     self.path,
@@ -204,7 +205,7 @@ class Store:
                 next_step="Finish it first; transactions do not nest.",
             )
         with translated(self.path):
-            begin(db, stopped)
+            turn = self._engine.begin(db, stopped)
             tx: Transaction | None = None
             try:
                 version, tail = read_start(db)
@@ -222,10 +223,12 @@ class Store:
                     neutral=not self.decay_enabled,
                     check_before_commit=self._check_before_commit,
                 )
+                tx.turn = turn
                 self._local.entries = tx.entries
                 tx.scored_at = tx.now if scored_at is None else scored_at
                 self._judging(tx)
                 yield tx
+                tx.require_not_expired()
                 tx.finish()
                 if tx.catalogue_changed:
                     db.execute("UPDATE meta SET value = value + 1 WHERE key = 'catalogue'")
@@ -237,13 +240,14 @@ class Store:
                 with suppress(
                     apsw.Error
                 ):  # the engine may have rolled back by itself; the first error is the one to tell
-                    if db.in_transaction:
+                    if db.in_transaction and not (tx is not None and tx.expired):
                         db.execute("ROLLBACK")
                 if tx is not None:
                     self._hand_on(tx.notes_of_what_was_there())
                 raise
             finally:
                 self._local.entries = None
+                turn.end()
 
     @property
     def is_joined(self) -> bool:
@@ -352,7 +356,7 @@ class Store:
         """Merge small posting rows. Happens by itself; here for the end of a bulk load."""
         db = self._engine.connection()
         with translated(self.path):
-            db.execute("BEGIN IMMEDIATE")
+            turn = self._engine.begin(db)
             try:
                 compact(db)
                 db.execute("COMMIT")
@@ -360,6 +364,8 @@ class Store:
                 if db.in_transaction:
                     db.execute("ROLLBACK")
                 raise
+            finally:
+                turn.end()
 
     def scrub(self) -> str:
         """Overwrite freed pages and empty the write-ahead log, so that the bytes are gone from the

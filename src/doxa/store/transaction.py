@@ -8,12 +8,12 @@ behind. The chain is drawn in `log.py`.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import apsw
 
-from doxa.base.errors import ConstraintError, InputError, RoleError
+from doxa.base.errors import ConstraintError, InputError, RoleError, StoreError
 from doxa.base.ids import ROLES, EdgeId, NodeId
 from doxa.base.limits import ACTOR_CHARS_MAX, NOTE_CHARS_MAX, SWEEP_BATCH_ITEMS_MAX
 from doxa.base.values import canonical, check_text
@@ -26,6 +26,7 @@ from doxa.store.guard import misfits, rank
 from doxa.store.index import Indexes, build, drop
 from doxa.store.indexing.search_rows import parse_rule
 from doxa.store.indexing.vector_tables import VectorWriter
+from doxa.store.locking.writer_queue import WriterTurn
 from doxa.store.log_writer import Tail, receipt_hash
 from doxa.store.reader import int64_array
 from doxa.store.rows import Identity, Receipt
@@ -81,6 +82,8 @@ class Transaction(ElementWriter):
         self.left_to_sweep = False
         self.noted: list[AccessRecord] = []  # what its queries returned: handed on when it ends
         self.catalogue_changed = False
+        self.turn: WriterTurn | None = None  # set by the store that began it
+        self.expired = False
         self._check_before_commit = check_before_commit
 
     # Catalogue, erasure, derived rows
@@ -381,6 +384,25 @@ class Transaction(ElementWriter):
         return [noted.without(_Beyond(self._tail.node, self._tail.edge)) for noted in self.noted]
 
     # The end
+
+    def expire(self) -> None:
+        """Undo everything from another thread, so that other writers can go on. The caller sees to
+        it that nothing runs in the transaction meanwhile, and that nothing is run in it later."""
+        self.expired = True
+        self.entries.discard()
+        with suppress(apsw.Error):
+            if self._db.in_transaction:
+                self._db.execute("ROLLBACK")
+        if self.turn is not None:
+            self.turn.end()
+
+    def require_not_expired(self) -> None:
+        """Raise StoreError if another thread undid it."""
+        if self.expired:
+            raise StoreError(
+                "The transaction was rolled back, because it kept other writers waiting.",
+                next_step="Run it again.",
+            )
 
     @contextmanager
     def part(self) -> Iterator[None]:

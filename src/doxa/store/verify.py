@@ -9,6 +9,10 @@ agree exactly when nothing but transactions has written.
 from __future__ import annotations
 
 import hashlib
+import re
+from collections.abc import Callable, Iterator
+from functools import partial
+from itertools import islice
 from typing import Any, NamedTuple
 
 import apsw
@@ -18,6 +22,7 @@ from doxa.base.values import decode
 from doxa.base.words import ANALYSER
 from doxa.store.apply import replay_entry
 from doxa.store.constraint import ConstraintChecker, Constraints
+from doxa.store.damage import damage_reported, findings_of
 from doxa.store.guard import End, Guards, misfits
 from doxa.store.index import Indexes
 from doxa.store.index import problems as index_problems
@@ -34,7 +39,7 @@ from doxa.store.indexing.search_rows import (
 from doxa.store.indexing.search_texts import texts_of, words_of
 from doxa.store.indexing.vector_tables import INDEXED_PARTS, ids_of
 from doxa.store.log_writer import GENESIS, entry_hash, receipt_hash
-from doxa.store.migration.schema import MIGRATIONS
+from doxa.store.migration.schema import FORMAT, MIGRATIONS
 from doxa.store.reader import Reader
 from doxa.store.store import Store
 from doxa.store.visibility.window_writer import WindowWriter
@@ -74,7 +79,7 @@ class LogProof(NamedTuple):
 
 def verify_log(store: Store) -> LogProof:
     """Walk the whole chain. Raises CorruptError at the first entry or receipt that does not fit."""
-    with store.read() as snapshot:
+    with damage_reported(store.path, "its log"), store.read() as snapshot:
         entries = _verify_entries(snapshot)
         before, receipts, last = GENESIS, 0, 0
         time = -1
@@ -132,7 +137,7 @@ def _all_bytes(*values: object) -> bool:
 def digest(store: Store) -> str:
     """Return the sha256 of the whole state: elements, past versions, access metadata, catalogue,
     and what is visible when."""
-    with store.read() as snapshot:
+    with damage_reported(store.path, "its elements"), store.read() as snapshot:
         return _digest(snapshot._db, windows=_knows_windows(snapshot))
 
 
@@ -148,25 +153,32 @@ def replayed_digest(store: Store) -> str:
     """Return the digest of a state built in memory from the log alone. Entries whose payload was
     erased are skipped, as the erasure did."""
     replica = apsw.Connection(":memory:")
+    try:
+        with damage_reported(store.path, "a replay of its log"), store.read() as snapshot:
+            windows = _replay(snapshot, replica)
+            return _digest(replica, windows=windows)
+    finally:
+        replica.close()
+
+
+def _replay(snapshot: Reader, replica: apsw.Connection) -> bool:
+    """Build the state in an empty database. Returns whether its windows can be compared."""
     for _, sql in MIGRATIONS:
         replica.execute(sql)
     replica.execute("BEGIN")
-    with store.read() as snapshot:
-        cursor = snapshot._db.execute(
-            "SELECT l.op, p.payload, r.time FROM log l JOIN log_payload p ON p.seq = l.seq JOIN"
-            " receipt r ON r.tx = l.tx ORDER BY l.seq"
-        )
-        for op, payload, time in cursor:
-            replay_entry(replica, op, body=decode(payload), now=time)
-        windows, known = _knows_windows(snapshot), snapshot.declared()
-        if windows and (known.evaluator.rules.any or known.suppressing):
-            writer = WindowWriter(replica, known.evaluator, lambda: known.search, suppressing=True)
-            for kind in ("node", "edge"):
-                writer.sweep(kind, 0, -1)
+    cursor = snapshot._db.execute(
+        "SELECT l.op, p.payload, r.time FROM log l JOIN log_payload p ON p.seq = l.seq JOIN"
+        " receipt r ON r.tx = l.tx ORDER BY l.seq"
+    )
+    for op, payload, time in cursor:
+        replay_entry(replica, op, body=decode(payload), now=time)
+    windows, known = _knows_windows(snapshot), snapshot.declared()
+    if windows and (known.evaluator.rules.any or known.suppressing):
+        writer = WindowWriter(replica, known.evaluator, lambda: known.search, suppressing=True)
+        for kind in ("node", "edge"):
+            writer.sweep(kind, 0, -1)
     replica.execute("COMMIT")
-    result = _digest(replica, windows=windows)
-    replica.close()
-    return result
+    return windows
 
 
 def _digest(db: apsw.Connection, *, windows: bool) -> str:
@@ -182,30 +194,87 @@ def check(store: Store) -> list[str]:
     """Check every invariant of the tables. An empty list means sound; otherwise each line names
     what is wrong."""
     problems: list[str] = []
-    with store.read() as snapshot:
-        db = snapshot._db
-        problems += [
-            f"engine: {row[0]}" for row in db.execute("PRAGMA integrity_check") if row[0] != "ok"
-        ]
-        for text, sql in _INVARIANTS:
-            problems += [f"{text}: {row}" for row in db.execute(sql + " LIMIT 10")]
-        for end, coming in (("", ""), ("_next", "coming ")):
-            problems += vector_problems(
-                db,
-                f"vector{end}",
-                f"vector_code{end}",
-                name=f"{coming}vector",
-                code=f"{coming}code",
-            )
-        problems += _check_edges(snapshot)
-        problems += _check_search(snapshot)
-        problems += _check_schema(snapshot)
-        problems += list(
-            window_problems(
-                db, snapshot.declared().evaluator, rules_of(snapshot.catalogue_all("search:"))
-            )
-        )[:_TOLD_MAX]
+    with damage_reported(store.path, "its beginning"), store.read() as snapshot:
+        for place, find in _checks(snapshot):
+            problems += findings_of(store.path, place, find)
     return problems
+
+
+def _checks(snapshot: Reader) -> Iterator[tuple[str, Callable[[], list[str]]]]:
+    """Yield each check with the place that it reads. One that cannot read it ends alone."""
+    db = snapshot._db
+    yield (
+        "its pages",
+        lambda: [
+            f"engine: {row[0]}" for row in db.execute("PRAGMA integrity_check") if row[0] != "ok"
+        ],
+    )
+    yield "its format", partial(_format_problems, db)
+    for text, sql in _INVARIANTS:
+        yield f"what shows {text}", partial(_broken_invariant, db, text, sql)
+    for end, coming in (("", ""), ("_next", "coming ")):
+        yield f"its {coming}vectors", partial(_vector_problems, db, end, coming)
+    yield "its edges", lambda: _check_edges(snapshot)
+    yield "its search rows", lambda: _check_search(snapshot)
+    yield "its indexes", lambda: _check_schema(snapshot)
+    yield (
+        "its visibility windows",
+        lambda: list(
+            islice(
+                window_problems(
+                    db, snapshot.declared().evaluator, rules_of(snapshot.catalogue_all("search:"))
+                ),
+                _TOLD_MAX,
+            )
+        ),
+    )
+
+
+def _format_problems(db: apsw.Connection) -> list[str]:
+    """The tables, their indexes and triggers are those that the migrations make."""
+    fresh = apsw.Connection(":memory:")
+    try:
+        for _, sql in MIGRATIONS:
+            fresh.execute(sql)
+        found, wanted = _shapes(db), _shapes(fresh)
+    finally:
+        fresh.close()
+    problems = [
+        f"{name}: not as this format has it" for name in wanted if found.get(name) != wanted[name]
+    ]
+    done = [row[0] for row in db.execute("SELECT name FROM migration ORDER BY name")]
+    if done != sorted(name for name, _ in MIGRATIONS):
+        problems.append(f"the migrations that were done: {done}")
+    if db.pragma("user_version") != FORMAT:
+        problems.append(f"the number of the format: {db.pragma('user_version')}, not {FORMAT}")
+    if db.execute("SELECT 1 FROM cursor LIMIT 1").get is not None:
+        problems.append("rows in a table that is not in use")
+    return problems
+
+
+def _shapes(db: apsw.Connection) -> dict[str, str]:
+    """What each table, index and trigger is declared as, without quotes and spaces. The sets of
+    vectors are renamed when one replaces the other, and declared alike."""
+    return {
+        name: re.sub(r'["\s]|_next|IF NOT EXISTS', "", sql or "")
+        for name, sql in db.execute("SELECT name, sql FROM sqlite_schema")
+    }
+
+
+def _broken_invariant(db: apsw.Connection, text: str, sql: str) -> list[str]:
+    return [f"{text}: {row}" for row in db.execute(sql + " LIMIT 10")]
+
+
+def _vector_problems(db: apsw.Connection, end: str, coming: str) -> list[str]:
+    return list(
+        vector_problems(
+            db,
+            f"vector{end}",
+            f"vector_code{end}",
+            name=f"{coming}vector",
+            code=f"{coming}code",
+        )
+    )
 
 
 def _check_schema(snapshot: Reader) -> list[str]:

@@ -1,0 +1,62 @@
+"""Verification next to a writer that does not pause: each looks at one snapshot, so none cries
+tampering."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from doxa.app import open_memory
+from doxa.store import Store
+from tests.adversary.list_append_clients import Process, prepare
+
+RUNS = 10
+
+
+def test_verify_and_doctor_raise_no_alarm_next_to_a_writer(
+    tmp_path: Path, tell: Callable[[str], None], campaign: int
+) -> None:
+    path = tmp_path / "live.db"
+    prepare(path)
+    writer = Process("write", str(path))
+    changes = []
+    try:
+        for _ in range(RUNS * campaign):
+            # opened each time, as the commands do
+            with open_memory(path, read_only=True, embedder=None, background=False) as memory:
+                proof = memory.verify()
+                wrong = [one for one in memory.doctor() if not one.ok and one.name != "vectors"]
+                assert wrong == []
+                changes.append(proof.receipts)
+                if proof.receipts > 1_500:  # short files: what is tested is the moment
+                    break
+    finally:
+        writer.stop()
+    tell(f"{2 * len(changes)} verifications, {changes[-1] - changes[0]} changes meanwhile")
+    assert changes[-1] > changes[0]
+
+
+def test_what_is_verified_is_of_one_moment(tmp_path: Path) -> None:
+    """A change between any two reads of a verification does not show in it."""
+    path = tmp_path / "live.db"
+    prepare(path)
+    with (
+        open_memory(path, role="operator", embedder=None, background=False) as memory,
+        Store(path, read_only=True) as store,
+    ):
+        from doxa.maintenance import doctor
+
+        first = doctor.prove(store).receipts
+        real = doctor.digest
+
+        def digest_later(examined: Store) -> str:
+            found = real(examined)
+            memory.run("CREATE (:Between)")  # on the connection of the other store
+            return found
+
+        doctor.digest = digest_later
+        try:
+            assert doctor.prove(store).receipts == first
+        finally:
+            doctor.digest = real
+        assert doctor.prove(store).receipts == first + 1
