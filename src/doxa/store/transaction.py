@@ -14,7 +14,7 @@ from typing import Any
 import apsw
 
 from doxa.base.errors import ConstraintError, InputError, RoleError
-from doxa.base.ids import ROLES, EdgeId, NodeId
+from doxa.base.ids import ROLES, EdgeId, NodeId, Role
 from doxa.base.limits import ACTOR_CHARS_MAX, NOTE_CHARS_MAX, SWEEP_BATCH_ITEMS_MAX
 from doxa.base.values import canonical, check_text
 from doxa.policy.rules import PREFIX
@@ -52,6 +52,8 @@ class Transaction(ElementWriter):
         expressions: Expressions | None = None,
         neutral: bool = False,
         check_before_commit: Callable[[Transaction], None] | None = None,
+        rights: Role | None = None,
+        by_hand: bool = False,
     ) -> None:
         """`check_before_commit` is called at the end, while it may still write: it keeps what must
         hold after every transaction, whichever interface wrote it."""
@@ -72,6 +74,8 @@ class Transaction(ElementWriter):
             rules=rules,
             expressions=expressions,
             neutral=neutral,
+            rights=rights,
+            by_hand=by_hand,
         )
         self.op = op
         self.note = check_text(note, field="note", bytes_max=NOTE_CHARS_MAX * 4)
@@ -387,7 +391,11 @@ class Transaction(ElementWriter):
         """Run an operation inside of a larger transaction. `receipt_made` tells afterwards whether
         it wrote; the receipt's hashes come at the end."""
         seq, self.receipt_made = self.entries.seq, None
-        yield
+        by_hand, self.by_hand = self.by_hand, False
+        try:
+            yield
+        finally:
+            self.by_hand = by_hand
         if self.entries.seq > seq:
             last, head = self.entries.seq, self.entries.head
             self.receipt_made = Receipt(
@@ -396,6 +404,7 @@ class Transaction(ElementWriter):
 
     def finish(self) -> None:
         """Check the transaction as a whole and write its receipt. Store.write calls it last."""
+        self.by_hand = False
         if self._check_before_commit is not None and self._dirty:
             self._check_before_commit(self)
         self.verify_constraints()
