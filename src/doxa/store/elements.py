@@ -31,6 +31,7 @@ from doxa.store.declared import Declared
 from doxa.store.guard import End
 from doxa.store.index import IndexWriter, State
 from doxa.store.indexing.search_rows import SearchWriter
+from doxa.store.intake.secrets import check_name, cleaned
 from doxa.store.log_writer import LogWriter, Tail
 from doxa.store.reader import Reader, read_edge, read_node
 from doxa.store.rows import Edge, Identity, Node
@@ -65,6 +66,7 @@ class ElementWriter(Reader):
         self.identity = identity
         # by which guards judge: an import that nobody looked at has an agent's
         self.rights: Role = rights or identity.role
+        self.left_out: list[str] = []  # kinds of secrets that were redacted on the way in
         self.by_hand = by_hand  # a query writes, and no operation
         self._tail = tail
         self._node, self._edge = tail.node, tail.edge
@@ -204,6 +206,7 @@ class ElementWriter(Reader):
     ) -> NodeId:
         names, given = _labels(labels), cast("Properties", props)  # `checked`: they are checked
         clean = given if checked else check_properties(props, owner=_owner(names))
+        clean = cleaned(clean, self.left_out)
         self._guards.node_write(self.rights, names, clean)
         self._guards.node_values(self.rights, names, before={}, after=clean, by_hand=self.by_hand)
         data = encode_properties(clean, owner=_owner(names))
@@ -261,7 +264,7 @@ class ElementWriter(Reader):
         """Replace the properties (and labels, if given). Nothing is logged when nothing changes."""
         before = self._require_node(identity)
         names = before.labels if labels is None else _labels(labels)
-        clean = check_properties(props, owner=_owner(names))
+        clean = cleaned(check_properties(props, owner=_owner(names)), self.left_out)
         if names == before.labels and same_value(clean, before.props):
             return
         self._guards.node_write(self.rights, before.labels)
@@ -320,7 +323,7 @@ class ElementWriter(Reader):
     def create_edge(
         self, kind: str, src: NodeId, *, dst: NodeId, props: Mapping[str, object] | None = None
     ) -> EdgeId:
-        clean = check_properties(props, owner=kind) if props else {}
+        clean = cleaned(check_properties(props, owner=kind), self.left_out) if props else {}
         self._guarded(_name(kind, "edge type"), src, dst=dst, props=clean)
         identity = self._edge = self._edge + 1
         self._insert_edge(identity, kind, src=src, dst=dst, props=clean)
@@ -401,7 +404,7 @@ class ElementWriter(Reader):
 
     def set_edge(self, identity: EdgeId, props: Mapping[str, object]) -> None:
         before = self._require_edge(identity)
-        clean = check_properties(props, owner=before.type)
+        clean = cleaned(check_properties(props, owner=before.type), self.left_out)
         if same_value(clean, before.props):
             return
         for props_held in (before.props, clean):
@@ -527,6 +530,7 @@ def _name(text: str, what: str) -> str:
             next_step=f"Use 1 to {LABEL_CHARS_MAX} characters.",
             field=what,
         )
+    check_name(text, what)
     return check_text(text, field=what)
 
 

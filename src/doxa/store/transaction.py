@@ -26,6 +26,7 @@ from doxa.store.guard import misfits, rank
 from doxa.store.index import Indexes, build, drop
 from doxa.store.indexing.search_rows import parse_rule
 from doxa.store.indexing.vector_tables import VectorWriter
+from doxa.store.intake.secrets import check_name, without_secrets
 from doxa.store.log_writer import Tail, receipt_hash
 from doxa.store.reader import int64_array
 from doxa.store.rows import Identity, Receipt
@@ -66,6 +67,7 @@ class Transaction(ElementWriter):
                 field="role",
             )
         check_text(identity.actor, field="actor", bytes_max=ACTOR_CHARS_MAX * 4)
+        check_name(identity.actor, "actor")
         super().__init__(
             db,
             now=max(clock_ns, tail.time + 1),
@@ -78,7 +80,8 @@ class Transaction(ElementWriter):
             by_hand=by_hand,
         )
         self.op = op
-        self.note = check_text(note, field="note", bytes_max=NOTE_CHARS_MAX * 4)
+        note = check_text(note, field="note", bytes_max=NOTE_CHARS_MAX * 4)
+        self.note = without_secrets(note) if note else note
         self.receipt_made: Receipt | None = None
         self._vectors = VectorWriter(db)
         self._policies_changed = [False, False]  # of nodes, of edges
@@ -98,6 +101,8 @@ class Transaction(ElementWriter):
                 next_step="Ask the operator to make this change.",
                 name=name,
             )
+        check_name(name, "name")
+        check_name(canonical(value).decode(), name.partition(":")[0])
         label = name.removeprefix("search:") if name.startswith("search:") else None
         rule = None if label is None or value is None else parse_rule(name, value)
         before = self.catalogue(name)
