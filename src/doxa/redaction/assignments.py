@@ -20,7 +20,7 @@ _CHOSEN = (
     r"|(?<![A-Za-z0-9])(?:pass|pwd|pw)|(?-i:(?<=[a-z])(?:Pass|Pwd)|(?<=[A-Z])PWD|(?<=PG|DB)PASS)"
 )
 _GENERATED = (
-    r"secret[_-]?key[_-]?base|secret[_-]?(?:access[_-]?)?key|secrets?|tokens?"
+    r"secret[_-]?key[_-]?base|secret[ _-]?(?:access[ _-]?)?key|secrets?|tokens?"
     r"|(?:api|app|access|private|auth|encryption|signing|master|service|account|shared|webhook"
     r"|license|storage|jwt|session|hmac|admin|deploy|project|write|read|server|client)"
     r"(?:[ _-]?access)?[ _-]?key|credentials?|shared[_-]?access[_-]?signature|connection[_-]?string"
@@ -30,14 +30,24 @@ _NAME = rf"(?:(?P<p>{_CHOSEN})|(?P<t>{_GENERATED}))(?P<n>[_-]?[0-9]{{1,2}})?"
 _BY_SIGN = r"""\\?["'`]?\]?[ \t]{0,3}(?P<sign>:=|=>|===?|!=|=|:|：|\|)[ \t]{0,3}"""
 _BY_WORD = r"[ \t]{1,2}(?P<word>is|was|ist|lautet|est|es|è|to|是)[ \t:]{1,3}"
 _BY_TAG = r"(?P<tag>>)"
-_BY_BLANK = r"(?P<blank>[ \t]{1,3}|\" ?, ?\")"
+_BY_BLANK = r"(?P<blank>[ \t]{1,3}|\" ?, ?\"|\" value=\")"
 _VALUE = (
     r"""(?:[bruf]{0,2}(?P<q>\\?["'`])(?P<quoted>(?:(?!(?P=q)|\[redacted:)[^\r\n]){4,400})(?P=q)"""
     r"""|(?P<bare>(?:(?!\[redacted:)[^\s"'`<>]){4,400}))"""
 )
 ASSIGNED = re.compile(rf"(?i:{_NAME})(?:{_BY_SIGN}|{_BY_WORD}|{_BY_TAG}|{_BY_BLANK}){_VALUE}")
+# What tells RE2 that a text may name a key: the end of such a name, and what may follow it.
+_KEY_END = (
+    r"(?:secrets?|tokens?|keys?|base|credentials?|creds|auth|signature|string|密码|パスワード)"
+)
+KEY_GATE = (
+    rf"{_KEY_END}[0-9_-]{{0,3}}(?:\\?[\"'`]?\]?[ \t]{{0,3}}(?:[:=>|：!]|\" ?[,v])"
+    r"|[ \t]{1,2}(?:is|was|ist|lautet|est|es|è|to|是)[ \t:])"
+    rf"|-[a-z-]*{_KEY_END}[ \t]"
+)
 _OPTION = re.compile(r"(?:(?<![A-Za-z0-9])--?[A-Za-z0-9-]{0,40}|/[A-Za-z]{0,20})$")
 _VARIABLE = re.compile(r"(?:^|[\s;&\"'(])(?:export |set |ENV |ARG |-e ?|env )?[A-Z0-9_]*$")
+_SETTING = re.compile(r"[a-z0-9_-]+(?:\.[a-z0-9_-]+)*\.")  # before the name: db.password=x
 _QUERY = re.compile(r"[?&;][A-Za-z0-9_.-]{0,40}$")
 _NETRC = re.compile(r"\b(?:machine|login|user(?:name)?)\b[^\r\n]{0,120}$", re.IGNORECASE)
 
@@ -110,7 +120,8 @@ def _trimmed(match: re.Match[str], value: str, start: int) -> tuple[str, int]:
 
 def _is_secret(match: re.Match[str], text: str, value: str, *, quoted: bool) -> bool:
     if (
-        value.lower() in _COMMON
+        value.rstrip("=").count("=") > 3  # names and values in a row
+        or value.lower() in _COMMON
         or _PLACEHOLDER.search(value[:_HEAD])
         or _PATH.match(value)
         or (match["sign"] in ("==", "===", "!=") and not quoted)
@@ -132,7 +143,8 @@ def _is_secret(match: re.Match[str], text: str, value: str, *, quoted: bool) -> 
         )
     name = text[match.start() : match.end("p") if match["p"] else match.end("t")]
     certain = match["sign"] == "=" and (
-        _OPTION.search(before) is not None
+        _SETTING.fullmatch(before) is not None
+        or _OPTION.search(before) is not None
         or _QUERY.search(before) is not None
         or (name.isupper() and _VARIABLE.search(before) is not None)
     )
@@ -187,8 +199,8 @@ def _random(value: str, least: int) -> bool:
     if not letters:
         return digits >= 6 and least <= 6 and len(set(value)) > 3
     if _IDENTIFIER.fullmatch(value):
-        return _mixed_case(value) or (digits > 0 and least <= 8 and value.isalnum())
-    if re.fullmatch(r"[a-z]+(?:[-_][a-z0-9]{1,12}){2,}", value):
+        return _mixed_case(value) or (digits > 0 and least <= 8 and value.rstrip("?!").isalnum())
+    if least > 8 and re.fullmatch(r"[a-z]+(?:[-_][a-z0-9]{1,12}){2,}", value):
         return sum(map(str.isdigit, value)) >= 6
     return digits > 0 or (_SYMBOL.search(value) is not None and least <= 8)
 

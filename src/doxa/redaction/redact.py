@@ -50,6 +50,11 @@ def redact(text: str, *, pii: bool = False) -> Redaction:
     return _redacted_before(text, pii)
 
 
+def may_hold_secret(text: str) -> bool:
+    """Return whether any rule has to look at a text, or at what stands under it as a name."""
+    return _gate(False).search(text) is not None
+
+
 def redact_named(name: str, value: str) -> Redaction:
     """Redact a value that stands under a name: under `password` all of it may be one."""
     found = redact(value)

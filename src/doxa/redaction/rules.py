@@ -21,8 +21,9 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from ipaddress import AddressValueError, IPv4Address
+from itertools import pairwise
 
-from doxa.redaction.assignments import ASSIGNED, spans_of
+from doxa.redaction.assignments import ASSIGNED, KEY_GATE, spans_of
 from doxa.redaction.token_formats import FORMATS, SAMPLE, TokenFormat
 
 
@@ -85,6 +86,15 @@ def _has_digit(value: str) -> bool:
 
 def _not_placeholder(value: str) -> bool:
     return not _PLACEHOLDER.match(value)
+
+
+def _is_generated(value: str) -> bool:
+    """Return whether the last part of a value changes between capitals, small letters and digits
+    again and again."""
+    body = re.split(r"[_-]", value)[-1]
+    kinds = [0 if char.isdigit() else 1 if char.islower() else 2 for char in body]
+    turns = sum(a != b for a, b in pairwise(kinds))
+    return len(set(kinds)) == 3 and turns * 3 >= len(body)
 
 
 def _random_run(value: str) -> bool:
@@ -433,6 +443,32 @@ SECRETS: tuple[RedactionRule, ...] = (
         near_misses=("https://a.example/?sig=short", "the sig= parameter"),
     ),
     RedactionRule(
+        "query-key",
+        matches="a long key in the query of a URL, under the name key or k",
+        source="Google Maps Platform documentation, Use API keys; RFC 6750, section 2.3",
+        hints=("key=", "?k=", "&k="),
+        gate=r"[?&](?:key|k)=",
+        pattern=re.compile(r"(?i:[?&](?:key|k)=)(?P<secret>[A-Za-z0-9_-]{24,200})"),
+        accept=_has_digit,
+        examples=(f"https://maps.example/js?key=«{SAMPLE[:39]}»&v=3",),
+        near_misses=("https://a.example/?key=ArrowDown", "?k=5"),
+    ),
+    RedactionRule(
+        "prefixed-token",
+        matches="a token whose issuer is not known here: a short prefix, and 24 or more characters"
+        " of both cases with digits, as no identifier has them",
+        source="GitHub Blog, Behind GitHub's new authentication token formats, which others follow",
+        hints=("_", "-"),
+        gate=r"\b[a-z]{2,10}(?:[_-][a-z0-9]{2,6}){0,2}[_-][a-z0-9]{24}",
+        pattern=_bounded(r"[a-z]{2,10}(?:[_-][a-z0-9]{2,6}){0,2}[_-][A-Za-z0-9]{24,200}"),
+        accept=_is_generated,
+        examples=(f"set «abc_{SAMPLE[:32]}» there",),
+        near_misses=(
+            "abc_0123456789abcdef0123456789abcdef",
+            "my_function_nameThatIsVeryLongIndeed2",
+        ),
+    ),
+    RedactionRule(
         "connection-key",
         matches="the key in a connection string: SharedAccessKey, SharedSecretValue, AccessKey",
         source="Azure Service Bus documentation, Get the connection string",
@@ -546,7 +582,7 @@ SECRETS: tuple[RedactionRule, ...] = (
             "密码",
             "パスワード",
         ),
-        gate=r"(?:secret|token|key|cred|auth|signature|connection|密码|パスワード)",
+        gate=KEY_GATE,
         pattern=ASSIGNED,
         spans=lambda text: spans_of(text, tokens=True),
         examples=('client_secret: "«abcdefgh12345»"', '"api_key":"«abcdefgh12345»"'),

@@ -15,12 +15,20 @@ from __future__ import annotations
 from functools import lru_cache
 
 from doxa.base.values import Properties, Value
-from doxa.redaction.redact import redact, redact_named, refuse_secret
+from doxa.redaction.redact import may_hold_secret, redact, redact_named, refuse_secret
 
 
 def cleaned(props: Properties, kinds: list[str]) -> Properties:
     """Return the properties without secrets, the same object if there are none. The kinds of what
     was left out are appended to `kinds`. Raises InputError for a name that holds a secret."""
+    texts = [f"{name}:" for name in props]
+    for value in props.values():
+        if type(value) is str:
+            texts.append(value)
+        elif type(value) is list:
+            texts += [one for one in value if type(one) is str]
+    if not may_hold_secret("\n".join(texts)):  # one search for all of them
+        return props
     changed: Properties | None = None
     for name, value in props.items():
         check_name(name, "property name")
