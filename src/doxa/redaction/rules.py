@@ -417,6 +417,7 @@ SECRETS: tuple[RedactionRule, ...] = (
         matches="the password in the authority of a URL",
         source="RFC 3986, section 3.2.1",
         hints=("://",),
+        gate=r"://[^\s/?#]{0,100}:[^\s/]{1,200}@",
         pattern=re.compile(
             r"""://[^\s:/@?#"'<>\[\]]{0,100}:(?P<secret>[^\s/"'<>\[\]]{1,200})@(?=[\w\[])"""
         ),
