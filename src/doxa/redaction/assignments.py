@@ -152,7 +152,7 @@ def _is_secret(match: re.Match[str], text: str, value: str, *, quoted: bool) -> 
 
 
 def _fits(match: re.Match[str], value: str, *, certain: bool, quoted: bool) -> bool:
-    """Decide about a value that is no placeholder. `certain`: it stands where no code does."""
+    """Decide about a value that is not a placeholder. `certain`: it stands where no code does."""
     if " " in value and (match["t"] or _is_prose(value)):
         return False
     if match["t"]:
@@ -206,6 +206,6 @@ def _random(value: str, least: int) -> bool:
 
 
 def _mixed_case(value: str) -> bool:
-    """Twenty letters and more that change their case again and again are no identifier."""
+    """Twenty letters and more that change their case again and again are not an identifier."""
     turns = sum(a.islower() != b.islower() for a, b in pairwise(value))
     return len(value) >= 20 and turns * 4 >= len(value)

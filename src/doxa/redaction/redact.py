@@ -51,7 +51,7 @@ def redact(text: str, *, pii: bool = False) -> Redaction:
 
 
 def may_hold_secret(text: str) -> bool:
-    """Return whether any rule has to look at a text, or at what stands under it as a name."""
+    """Return whether any rule has to look at a text, or at a value under it as a name."""
     return _gate(False).search(text) is not None
 
 
