@@ -16,7 +16,7 @@ from itertools import pairwise
 
 # Names, without what may come before them (DB_, client, x-). Short ones begin a word.
 _CHOSEN = (
-    r"passwords?|passwd|passwort|passphrase|passcode|kennwort|contrase(?:ñ|n)a|mot[ _-]de[ _-]passe"
+    r"password|passwd|passwort|passphrase|passcode|kennwort|contrase(?:ñ|n)a|mot[ _-]de[ _-]passe"
     r"|(?<![A-Za-z0-9])(?:pass|pwd|pw)|(?-i:(?<=[a-z])(?:Pass|Pwd)|(?<=[A-Z])PWD|(?<=PG|DB)PASS)"
 )
 _GENERATED = (
