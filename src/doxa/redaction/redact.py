@@ -52,7 +52,7 @@ def redact(text: str, *, pii: bool = False) -> Redaction:
 
 def may_hold_secret(text: str) -> bool:
     """Return whether any rule has to look at a text, or at a value under it as a name."""
-    return _gate(False).search(text) is not None
+    return _passes(text, pii=False)
 
 
 def redact_named(name: str, value: str) -> Redaction:
@@ -74,7 +74,7 @@ def redact_named(name: str, value: str) -> Redaction:
 
 @lru_cache(maxsize=4_096)
 def _may_name_secret(name: str) -> bool:
-    return bool(_gate(False).search(f"{name}:"))
+    return _passes(f"{name}:", pii=False)
 
 
 def _redacted(text: str, pii: bool) -> Redaction:
@@ -141,8 +141,15 @@ def _gate(pii: bool) -> Any:
     return re2.compile("|".join(sorted(parts)), options)
 
 
+def _passes(text: str, *, pii: bool) -> bool:
+    try:
+        return _gate(pii).search(text) is not None
+    except UnicodeEncodeError:  # half a surrogate pair: what may be stored is for others to say
+        return _gate(pii).search(text.encode("utf-8", "replace").decode()) is not None
+
+
 def _scan(text: str, *, pii: bool) -> list[Finding]:
-    if not _gate(pii).search(text):
+    if not _passes(text, pii=pii):
         return []
     lowered = text.lower()
     return [
