@@ -16,6 +16,7 @@ from bench.peers_data import EDGE, LABEL, Data
 from bench.peers_rows import START, TEXTS
 from bench.report import Report
 from bench.timing import Spread, spread
+from doxa.store import Identity
 
 _WANTED = {"system": 1.3, "valid": 1.2}
 _BY_ADDRESS = {"lookup": 200, "one_hop": 200, "two_hops": 200, "two_hops_rows": 200, "lengths": 30}
@@ -42,6 +43,8 @@ def measure_time(report: Report, data: Data, *, share: float) -> None:
     with tempfile.TemporaryDirectory() as name:
         system = Doxa(Path(name))
         system.ready(data)()
+        with system.memory.store.write(Identity("bench", "system"), op="bench") as tx:
+            tx.set_catalogue("guard:address", None)  # addresses are doxa's; here they are measured
         system.ask(f"MATCH (n:{LABEL}) SET n.kref = 'kref://graph/n' + n.key", {})
         time.sleep(0.01)
         moment = time.time_ns()

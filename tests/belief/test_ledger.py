@@ -428,10 +428,19 @@ def test_a_turn_is_not_revised_or_tagged(ledger: Ledger, believing: Store) -> No
             "text": "hello",
             "time": 1,
         }
-        tx.create_node(
+        place = {"kref": "kref://shop/talk/t.thread", "project": "shop", "kind": "thread"}
+        thread = tx.create_node(("Thread",), place)
+        space = tx.create_node(
+            ("Space",), {"kref": "kref://shop/talk", "project": "shop", "name": "talk"}
+        )
+        project = tx.create_node(("Project",), {"kref": "kref://shop", "name": "shop"})
+        tx.create_edge("HAS_SPACE", project, dst=space)
+        tx.create_edge("HAS_THREAD", space, dst=thread)
+        node = tx.create_node(
             ("Exchange",),
             {"kref": turn, "project": "shop", "space": "talk", "kind": "exchange", **said},
         )
+        tx.create_edge("HAS_EXCHANGE", thread, dst=node)
     for call in (
         lambda: ledger.revise(turn, draft()),
         lambda: ledger.tag(turn, "mine"),

@@ -258,14 +258,26 @@ def test_check_names_what_older_rules_let_through(shop: Store) -> None:
     db.execute("DELETE FROM edge WHERE id BETWEEN ? AND ?", (number - 4, number - 1))
 
 
+def believing_as_before(store: Store, node: NodeId, kref: str) -> None:
+    """Give a node an address as older versions let anybody do."""
+    props = f'{{"kref": "{kref}"}}'
+    store._engine.connection().execute(
+        "UPDATE node SET props = jsonb(?) WHERE id = ?", (props, node)
+    )
+
+
 def test_what_is_at_an_address_is_what_the_address_says(shop: Store, agent: Ledger) -> None:
     with shop.write(BOT, op="query") as tx:
         tx.create_node(
             ("Item",),
             {"kref": "kref://shop/w.thread", "project": "shop", "space": "", "kind": "thread"},
         )
-        tx.create_node(("Thing",), {"kref": "kref://shop/x.fact"})
-        tx.create_node(("Thing",), {"kref": "kref://shop/place"})
+        things = [other_node(tx, "Thing") for _ in range(2)]
+        for thing, kref in zip(things, ("kref://shop/x.fact", "kref://shop/place"), strict=True):
+            with pytest.raises(ConstraintError, match="is the address of a belief"):
+                tx.set_node(thing, {"kref": kref})
+    for thing, kref in zip(things, ("kref://shop/x.fact", "kref://shop/place"), strict=True):
+        believing_as_before(shop, thing, kref)
     with shop.read() as snapshot:
         with pytest.raises(NotFoundError, match="is labelled"):
             resolve(snapshot, parse_kref("kref://shop/w.thread"))

@@ -30,7 +30,7 @@ MAY_IMPORT: dict[str, frozenset[str]] = {
     "logic": frozenset(("base",)),
     "language": frozenset(("base",)),
     "redaction": frozenset(("base",)),
-    "store": frozenset(("base", "policy", "logic")),
+    "store": frozenset(("base", "policy", "logic", "redaction")),
     "models": frozenset(("base",)),
     "query": frozenset(("base", "cypher", "policy", "store")),
     "belief": frozenset(("base", "logic", "store")),

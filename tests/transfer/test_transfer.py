@@ -129,7 +129,7 @@ def test_export_import_export_gives_the_same_lines(tmp_path: Path) -> None:
         fill(first)
         lines = export(first, tmp_path / "a.jsonl")
         assert is_export(tmp_path / "a.jsonl")
-        taken = second.import_(tmp_path / "a.jsonl")
+        taken = second.import_(tmp_path / "a.jsonl", accept_protected=True)
         assert (taken.added, taken.known, taken.revisions, taken.artifacts, taken.passed_over) == (
             7,
             0,
@@ -141,7 +141,7 @@ def test_export_import_export_gives_the_same_lines(tmp_path: Path) -> None:
         assert second.check() == []
         assert {receipt.tx for receipt in second.log(limit=1_000)} >= set(taken.changes)
         before = second.log(limit=1)
-        again = second.import_(tmp_path / "a.jsonl")
+        again = second.import_(tmp_path / "a.jsonl", accept_protected=True)
         assert (
             again.added,
             again.known,
@@ -251,7 +251,7 @@ def test_no_secret_comes_in_with_an_export(tmp_path: Path) -> None:
             assert word in data
             data = data.replace(b'"' + word + b'"', b'"' + CANARY.encode() + b'"')
         (tmp_path / "b.jsonl").write_bytes(data)
-        assert second.import_(tmp_path / "b.jsonl").redacted >= 9
+        assert second.import_(tmp_path / "b.jsonl", accept_protected=True).redacted >= 9
         assert CANARY.encode() not in b"\n".join(second.export())
 
 

@@ -476,9 +476,9 @@ class AsyncMemory(AsyncSession):
         """Write an export to a file that does not exist yet; return the number of its lines."""
         return await _on_thread(self._memory.export_to, target)
 
-    async def import_(self, path: str | Path) -> Imported:
+    async def import_(self, path: str | Path, *, accept_protected: bool = False) -> Imported:
         """Import an export of doxa, each thing under the address it had."""
-        return await _on_thread(self._memory.import_, path)
+        return await _on_thread(self._memory.import_, path, accept_protected=accept_protected)
 
     async def stats(self) -> dict[str, object]:
         """Return counts and sizes."""

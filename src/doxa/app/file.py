@@ -276,10 +276,14 @@ class MemoryFile:
 
         return write_export(self.store, arguments.path(target, "target"))
 
-    def _import(self, path: str | Path, identity: Identity) -> Imported:
+    def _import(
+        self, path: str | Path, identity: Identity, *, accept_protected: bool = False
+    ) -> Imported:
         from doxa.transfer.jsonl import import_lines
 
-        done = import_lines(self.store, identity, arguments.path(path, "path"))
+        arguments.flags(accept_protected=accept_protected)
+        place = arguments.path(path, "path")
+        done = import_lines(self.store, identity, place, accept_protected=accept_protected)
         self.wake()
         return done
 

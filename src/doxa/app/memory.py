@@ -88,12 +88,14 @@ class Memory(MemoryFile, Session):
             self, Identity(actor or self.identity.actor, role), project or self.project, context
         )
 
-    def import_(self, path: str | Path) -> Imported:
+    def import_(self, path: str | Path, *, accept_protected: bool = False) -> Imported:
         """Import an export of doxa, each thing under the address it had.
 
-        What exists already is skipped. For conversations, use `ingest`.
+        What exists already is skipped. A file that brings verified or approved beliefs is refused
+        with ConfirmationError unless `accept_protected`; only an operator may accept them. For
+        conversations, use `ingest`.
         """
-        return self._import(path, self.identity)
+        return self._import(path, self.identity, accept_protected=accept_protected)
 
 
 def _query_engine() -> QueryEngine:

@@ -63,6 +63,8 @@ STRUCTURE = frozenset(
 )
 RESERVED_EDGES = STRUCTURE | {SUPERSEDES, "NEXT"}
 PROTECTED_TAGS = ("approved", "published", "verified", "crystallised")
+_PROTECTED = {"role": "operator", "names": list(PROTECTED_TAGS)}
+_BY_OPERATOR = {"by_hand": "operator"}
 EXCHANGE_KIND = "exchange"
 _CONVERSATION = {
     EXCHANGE_KIND: "Exchange",
@@ -76,29 +78,50 @@ DECLARATIONS: dict[str, Any] = {
         "ends": [["Project", "Space"], ["Space"]],
         "single_in": True,
         "kept": True,
+        **_BY_OPERATOR,
     },
     "guard:edge:HAS_ITEM": {
         "ends": [["Project", "Space"], ["Item"]],
         "single_in": True,
         "kept": True,
+        **_BY_OPERATOR,
     },
-    "guard:edge:HAS_REVISION": {"ends": [["Item"], ["Revision"]], "single_in": True, "kept": True},
-    "guard:edge:HAS_ARTIFACT": {"ends": [["Revision"], ["Artifact"]], "single_in": True},
+    "guard:edge:HAS_REVISION": {
+        "ends": [["Item"], ["Revision"]],
+        "single_in": True,
+        "kept": True,
+        **_BY_OPERATOR,
+    },
+    "guard:edge:HAS_ARTIFACT": {
+        "ends": [["Revision"], ["Artifact"]],
+        "single_in": True,
+        **_BY_OPERATOR,
+    },
     "guard:edge:HAS_THREAD": {
         "ends": [["Project", "Space"], ["Thread"]],
         "single_in": True,
         "kept": True,
+        **_BY_OPERATOR,
     },
     "guard:edge:HAS_EXCHANGE": {
         "ends": [["Thread"], ["Exchange"]],
         "single_in": True,
         "kept": True,
+        **_BY_OPERATOR,
     },
-    "guard:edge:NEXT": {"ends": [["Exchange"], ["Exchange"]], "kept": True},
-    "guard:edge:MEMBER": {"ends": [["Item"], ["Item"]]},
-    "guard:edge:SUPERSEDES": {"ends": [["Revision", "Exchange"], ["Revision", "Exchange"]]},
-    "guard:edge:CHALLENGER": {"ends": [["Conflict"], ["Revision"]], "kept": True, "single": True},
-    "guard:edge:HELD": {"ends": [["Conflict"], ["Revision"]], "kept": True},
+    "guard:edge:NEXT": {"ends": [["Exchange"], ["Exchange"]], "kept": True, **_BY_OPERATOR},
+    "guard:edge:MEMBER": {"ends": [["Item"], ["Item"]], **_BY_OPERATOR},
+    "guard:edge:SUPERSEDES": {
+        "ends": [["Revision", "Exchange"], ["Revision", "Exchange"]],
+        **_BY_OPERATOR,
+    },
+    "guard:edge:CHALLENGER": {
+        "ends": [["Conflict"], ["Revision"]],
+        "kept": True,
+        "single": True,
+        **_BY_OPERATOR,
+    },
+    "guard:edge:HELD": {"ends": [["Conflict"], ["Revision"]], "kept": True, **_BY_OPERATOR},
     "guard:edge:CURRENT": {
         "ends": [["Item"], ["Revision"]],
         "single": True,
@@ -109,6 +132,7 @@ DECLARATIONS: dict[str, Any] = {
         "ends": [["Item"], ["Revision"]],
         "role": "operator",
         "names": list(PROTECTED_TAGS),
+        "derived": [UNSUPPORTED, "current", "initial"],
         "single_name": True,
         "along": HAS_REVISION,
     },
@@ -120,22 +144,38 @@ DECLARATIONS: dict[str, Any] = {
     "guard:label:Space": {
         "addressed": True,
         "fixed": ["kref", "name", "project"],
+        "within": "HAS_SPACE",
         "holds": {"kref": "text", "name": "text", "project": "text"},
     },
     "guard:label:Thread": {
         "addressed": True,
         "fixed": ["kref", "project", "kind"],
+        "within": "HAS_THREAD",
         "holds": {"kref": "text", "project": "text"},
     },
     "guard:label:Item": {
         "addressed": True,
         "fixed": ["kref", "project", "space", "name", "kind"],
+        "within": "HAS_ITEM",
         "holds": dict.fromkeys(("kref", "project", "space", "kind"), "text")
         | {"name": "text?", "next_number": "integer?", RETIRED_REVISION: "integer?"},
+        "by_hand": {"next_number": "system"},
+        "reserved": {"kind": _PROTECTED},
+    },
+    "guard:label:Bundle": {"addressed": True, "fixed": ["kref"]},
+    "guard:label:Artifact": {
+        "addressed": True,
+        "by_hand": {"kref": "system"}
+        | dict.fromkeys(("name", "location", "sha256", "size_bytes"), "operator"),
+        "within": "HAS_ARTIFACT",
+        "holds": dict.fromkeys(("kref", "name", "location"), "text")
+        | {"sha256": "text?", "size_bytes": "integer?"},
     },
     "guard:label:Revision": {
         "immutable": True,
         "mutable": [],
+        "within": HAS_REVISION,
+        "reserved": {"kind": _PROTECTED, "trust": _PROTECTED},
         "holds": dict.fromkeys(
             ("kref", "project", "space", "kind", "summary", "trust", "author"), "text"
         )
@@ -155,6 +195,8 @@ DECLARATIONS: dict[str, Any] = {
     "guard:label:Exchange": {
         "immutable": True,
         "mutable": ["deprecated", "entities", "dates"],  # the last two: what rules read in it
+        "by_hand": {"entities": "operator", "dates": "operator"},
+        "within": "HAS_EXCHANGE",
         "holds": dict.fromkeys(
             ("kref", "project", "space", "kind", "thread", "session", "speaker", "role", "text"),
             "text",
@@ -173,6 +215,18 @@ DECLARATIONS: dict[str, Any] = {
         "mutable": ["decision", "decided", "decided_by"],
         "holds": dict.fromkeys(("kref", "project", "space", "kind", "opened_by"), "text")
         | {"opened": "integer"},
+    },
+    "guard:address": {
+        "labels": [
+            "Project",
+            "Space",
+            "Item",
+            "Revision",
+            "Artifact",
+            "Thread",
+            "Exchange",
+            "Conflict",
+        ]
     },
     "support": list(SUPPORT_EDGES),
     "search:Revision": {
@@ -199,6 +253,12 @@ def require(reader: Reader, kref: Kref) -> Node:
     if node is None:
         raise missing(reader, kref)
     wanted = labels_at(kref)
+    if kref.artifact is not None and not reader.edges_in(node.id, "HAS_ARTIFACT"):
+        raise NotFoundError(  # in a file of before a query could make one
+            f"What is at {kref} is attached to no revision.",
+            next_step="Attach it with doxa.attach under another name.",
+            kref=str(kref),
+        )
     if wanted.isdisjoint(node.labels) and not _BELIEF_LABELS.isdisjoint(
         node.labels
     ):  # a graph of other things may have addresses too

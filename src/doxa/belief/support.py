@@ -29,6 +29,7 @@ from doxa.base.ids import EdgeId, NodeId
 from doxa.base.values import decode
 from doxa.belief.graph import HAS_REVISION, TAG, UNSUPPORTED
 from doxa.belief.types import SupportLost
+from doxa.belief.verified import keep_ground
 from doxa.store import Reader, Transaction, int64_array
 
 _TYPES = "('DEPENDS_ON', 'DERIVED_FROM')"
@@ -95,6 +96,7 @@ def propagate_support(tx: Transaction) -> tuple[tuple[SupportLost, ...], tuple[S
         state = region.states[identity]
         if identity not in supported and not state.tagged:
             cause, ground = region.cause(identity, supported)
+            keep_ground(tx, identity, ground)
             tag_unsupported(tx, identity, cause, ground=ground)
             fallen.append(SupportLost(_address(tx, identity), f"{cause}: {_address(tx, ground)}"))
         elif identity in supported and state.tagged:

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from typing import Any, cast
 
 from doxa.base.clock import TIME_MAX
-from doxa.base.errors import ConflictError, NotFoundError
+from doxa.base.errors import ConflictError, NotFoundError, RoleError
 from doxa.base.ids import EdgeId, NodeId, TxId
 from doxa.base.values import canonical, decode, decode_properties, encode_properties
 from doxa.belief.conflicts import close_conflict
@@ -39,7 +39,7 @@ _RETIRED_LABELS = frozenset(("Item", "Exchange"))
 
 def undo(tx: Transaction, change: int) -> str:
     """Reverse a change inside the given transaction; returns the address it was most about. Raises
-    NotFoundError or ConflictError."""
+    NotFoundError, ConflictError, or RoleError for an agent and an operator's change."""
     numbered = isinstance(change, int) and not isinstance(change, bool) and 0 < change <= TIME_MAX
     receipt = tx.receipt(TxId(change)) if numbered else None
     if receipt is None:
@@ -47,6 +47,14 @@ def undo(tx: Transaction, change: int) -> str:
             f"There is no change {change!s:.60}.",
             next_step="List changes with `doxa log`.",
             change=change,
+        )
+    if receipt.role == "operator" and tx.rights == "agent":
+        raise RoleError(
+            f"Change {change} ({receipt.op}) was made by an operator: only an operator may undo"
+            " it.",
+            next_step="Ask the operator.",
+            role="agent",
+            needed="operator",
         )
     entries = tx.log_of(TxId(change))
     if any(

@@ -177,7 +177,7 @@ def _ingest(memory: Memory, verb: Verb, values: Given, as_json: bool) -> None:
 
     path = Path(values["source"])
     if is_export(path):
-        summary = _imported(memory.import_(path))
+        summary = _imported(_import_export(memory, path, values["accept_protected"], as_json))
     else:
         with progress("turns", as_json) as advance:
             done = call(_Progressing(memory, advance), verb, values)  # type: ignore[arg-type]
@@ -198,6 +198,22 @@ def _ingest(memory: Memory, verb: Verb, values: Given, as_json: bool) -> None:
     summary["unembedded"] = memory.pending(in_use=True)
     summary["next"] = f'doxa recall "..."{db_hint(values["db"])}'
     show(summary, as_json, fields_text)
+
+
+def _import_export(memory: Memory, path: Path, accepted: bool, as_json: bool) -> Any:
+    """Import an export; on a terminal, ask before what is verified or approved in it is taken."""
+    import typer
+
+    from doxa.base.errors import ConfirmationError
+
+    try:
+        return memory.import_(path, accept_protected=accepted)
+    except ConfirmationError as error:
+        if as_json or not sys.stdin.isatty():
+            raise
+        if not typer.confirm(f"{error.message} Import them as such?", err=True):
+            raise
+    return memory.import_(path, accept_protected=True)
 
 
 def _extract(memory: Memory, verb: Verb, values: Given, as_json: bool) -> None:

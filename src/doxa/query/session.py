@@ -271,7 +271,11 @@ class GraphSession:
         waiting = True
         try:
             with self.store.write(
-                self.identity, op="cypher", stopped=deadline.is_over, scored_at=scored_at
+                self.identity,
+                op="cypher",
+                stopped=deadline.is_over,
+                scored_at=scored_at,
+                by_hand=True,
             ) as tx:
                 waiting = False
                 yield tx

@@ -21,6 +21,10 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from ipaddress import AddressValueError, IPv4Address
+from itertools import pairwise
+
+from doxa.redaction.assignments import ASSIGNED, KEY_GATE, spans_of
+from doxa.redaction.token_formats import FORMATS, SAMPLE, TokenFormat
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +43,7 @@ class RedactionRule:
     examples: tuple[str, ...]
     near_misses: tuple[str, ...]
     accept: Callable[[str], bool] = bool
+    gate: str = ""  # RE2 for lower case, where ordinary words contain the hints
     spans: Callable[[str], Iterator[tuple[int, int]]] | None = None
 
     def find(self, text: str) -> Iterator[tuple[int, int]]:
@@ -70,12 +75,30 @@ def _mixed(value: str) -> bool:
     )
 
 
+def _varied(value: str) -> bool:
+    """Return whether a token has digits and is not one character again and again."""
+    return any(map(str.isdigit, value)) and len(set(value)) >= 8
+
+
 def _has_digit(value: str) -> bool:
     return any(map(str.isdigit, value)) and not _PLACEHOLDER.match(value)
 
 
 def _not_placeholder(value: str) -> bool:
     return not _PLACEHOLDER.match(value)
+
+
+def _is_generated(value: str) -> bool:
+    """Return whether the last part of a value changes between capitals, small letters and digits
+    again and again."""
+    body = re.split(r"[_-]", value)[-1]
+    kinds = [0 if char.isdigit() else 1 if char.islower() else 2 for char in body]
+    turns = sum(a != b for a, b in pairwise(kinds))
+    return len(set(kinds)) == 3 and turns * 3 >= len(body)
+
+
+def _random_run(value: str) -> bool:
+    return _RUN.search(value) is not None and _has_digit(value)
 
 
 def _luhn(value: str) -> bool:
@@ -135,11 +158,27 @@ def _bounded(body: str) -> re.Pattern[str]:
 
 
 # Invented: the characters that most tokens consist of.
-_SAMPLE = "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8s9T0"
+_SAMPLE = SAMPLE
 _HEX = "0123456789abcdef"
 _PEM = "-----BEGIN RSA PRIVATE KEY-----\nMIIEpAIBAAKCAQEA7\nabc+/=\n-----END RSA PRIVATE KEY-----"
 
+
+def _of_format(token: TokenFormat) -> RedactionRule:
+    return RedactionRule(
+        token.kind,
+        matches=f"a token that its issuer marks: {token.kind}",
+        source=token.source,
+        hints=token.hints,
+        pattern=_bounded(f"(?:{token.pattern})"),
+        accept=_varied,
+        gate=token.gate,
+        examples=(f"before «{token.example}» after",),
+        near_misses=(f"{token.hints[0]} is a prefix",),
+    )
+
+
 SECRETS: tuple[RedactionRule, ...] = (
+    *map(_of_format, FORMATS),
     RedactionRule(
         "aws-access-key",
         matches="id of an AWS access key: AKIA (long-term) or ASIA (temporary) and 16 characters",
@@ -378,6 +417,7 @@ SECRETS: tuple[RedactionRule, ...] = (
         matches="the password in the authority of a URL",
         source="RFC 3986, section 3.2.1",
         hints=("://",),
+        gate=r"://[^\s/?#]{0,100}:[^\s/]{1,200}@",
         pattern=re.compile(
             r"""://[^\s:/@?#"'<>\[\]]{0,100}:(?P<secret>[^\s/"'<>\[\]]{1,200})@(?=[\w\[])"""
         ),
@@ -392,50 +432,167 @@ SECRETS: tuple[RedactionRule, ...] = (
         ),
     ),
     RedactionRule(
-        "password",
-        matches="a quoted value assigned to a name that contains password, passwd, passwort or pwd",
-        source="no standard: what configuration files and source code look like",
-        hints=("passw", "pwd"),
-        pattern=re.compile(r"(?i:passw(?:or)?d|passwd|passwort|pwd)" + _ASSIGN + _QUOTED),
+        "sas-signature",
+        matches="the signature of a shared access signature of Azure, or of a signed URL",
+        source="Azure Storage documentation, Create a service SAS; AWS S3, Presigned URLs",
+        hints=("sig=", "signature="),
+        pattern=re.compile(
+            r"(?i:[?&;](?:sig|x-amz-signature|x-goog-signature|signature)=)"
+            r"(?P<secret>[A-Za-z0-9%/+_-]{32,600}=?)"
+        ),
+        examples=(f"https://a.blob.core.windows.net/c?sv=2022&sig=«{SAMPLE}%3D»&se=x",),
+        near_misses=("https://a.example/?sig=short", "the sig= parameter"),
+    ),
+    RedactionRule(
+        "query-key",
+        matches="a long key in the query of a URL, under the name key or k",
+        source="Google Maps Platform documentation, Use API keys; RFC 6750, section 2.3",
+        hints=("key=", "?k=", "&k="),
+        gate=r"[?&](?:key|k)=",
+        pattern=re.compile(r"(?i:[?&](?:key|k)=)(?P<secret>[A-Za-z0-9_-]{24,200})"),
+        accept=_has_digit,
+        examples=(f"https://maps.example/js?key=«{SAMPLE[:39]}»&v=3",),
+        near_misses=("https://a.example/?key=ArrowDown", "?k=5"),
+    ),
+    RedactionRule(
+        "prefixed-token",
+        matches="a token whose issuer is not known here: a short prefix, and 24 or more characters"
+        " of both cases with digits, as no identifier has them",
+        source="GitHub Blog, Behind GitHub's new authentication token formats, which others follow",
+        hints=("_", "-"),
+        gate=r"\b[a-z]{2,10}(?:[_-][a-z0-9]{2,6}){0,2}[_-][a-z0-9]{24}",
+        pattern=_bounded(r"[a-z]{2,10}(?:[_-][a-z0-9]{2,6}){0,2}[_-][A-Za-z0-9]{24,200}"),
+        accept=_is_generated,
+        examples=(f"set «abc_{SAMPLE[:32]}» there",),
+        near_misses=(
+            "abc_0123456789abcdef0123456789abcdef",
+            "my_function_nameThatIsVeryLongIndeed2",
+        ),
+    ),
+    RedactionRule(
+        "connection-key",
+        matches="the key in a connection string: SharedAccessKey, SharedSecretValue, AccessKey",
+        source="Azure Service Bus documentation, Get the connection string",
+        hints=("sharedaccesskey=", "sharedsecretvalue=", "accesskey="),
+        pattern=re.compile(
+            r"(?i:shared(?:accesskey|secretvalue)|accesskey)=(?P<secret>[A-Za-z0-9+/]{20,120}={0,2})"
+        ),
+        examples=(f"Endpoint=sb://a/;SharedAccessKeyName=n;SharedAccessKey=«{SAMPLE}=»",),
+        near_misses=("SharedAccessKeyName=RootManageSharedAccessKey;",),
+    ),
+    RedactionRule(
+        "webhook",
+        matches="the path of a webhook of Discord, Teams, Zapier or Make, its only credential",
+        source="Discord developer documentation, Webhook; Microsoft Teams, Create Incoming"
+        " Webhooks; Zapier help, Trigger Zaps from webhooks",
+        hints=("/api/webhooks/", "/webhookb2/", "hooks.zapier.com", "hook.eu", "hook.us"),
+        pattern=re.compile(
+            r"(?:discord(?:app)?\.com/api/webhooks/|webhook\.office\.com/webhookb2/"
+            r"|hooks\.zapier\.com/hooks/catch/|hook\.(?:eu|us)[0-9]\.make\.com/)"
+            r"(?P<secret>(?!\[redacted:)[A-Za-z0-9@/_-]{16,300})"
+        ),
+        examples=(f"https://discord.com/api/webhooks/«123456789012345678/{SAMPLE}»",),
+        near_misses=("https://discord.com/api/webhooks/ID", "see discord.com/api/webhooks/{id}"),
+    ),
+    RedactionRule(
+        "authorization",
+        matches="the credentials of another scheme in an Authorization header",
+        source="RFC 9110, section 11.6.2; GitHub, Okta (SSWS), Elasticsearch (ApiKey)",
+        hints=("authorization",),
+        pattern=re.compile(
+            r"""(?i:authorization)\\?["']?[ \t]{0,3}[:=][ \t]{0,3}\\?["']?"""
+            r"(?:(?i:token|apikey|api-key|ssws|key|bot|splunk|digest|negotiate|genie ?key|pve)"
+            r"[ =\t]{1,3})?(?P<secret>(?!\[redacted:)[A-Za-z0-9+/=._~:!-]{16,1000})"
+        ),
+        accept=_has_digit,
+        examples=(f"Authorization: token «{_HEX * 2}»",),
+        near_misses=("Authorization: ${TOKEN}", "Authorization: required for all requests"),
+    ),
+    RedactionRule(
+        "cookie",
+        matches="the identifier of a session in a cookie",
+        source="RFC 6265, section 4",
+        hints=("sess", "cookie"),
+        pattern=re.compile(
+            r"(?i:(?:php|j|asp\.net_)?sess(?:ion)?(?:[._-]?id)?|connect\.sid|sid|auth[_-]?cookie)="
+            r"(?P<secret>[A-Za-z0-9%._~+/-]{20,1000})"
+        ),
+        accept=_random_run,
+        examples=(f"Cookie: theme=dark; sessionid=«{SAMPLE[:32]}»; x=y",),
+        near_misses=("session=current_user_session_object", "sessionid=short"),
+    ),
+    RedactionRule(
+        "login",
+        matches="user and password given to curl, mysql, sshpass, redis-cli or htpasswd",
+        source="curl manual, --user; MySQL Reference Manual, --password; sshpass(1); redis-cli -a",
+        hints=("curl", "mysql", "maria", "sshpass", "redis-cli", "smbclient", "wget"),
+        pattern=re.compile(
+            r"(?:curl[^\r\n|;]{0,300}?[ ](?:-u|--user|--proxy-user)[ =]?[\"']?[^\s:\"'$]{1,100}:"
+            r"|(?:mysql|mysqldump|mysqladmin|mariadb)\b[^\r\n|;]{0,200}?[ ]-p"
+            r"|sshpass[ ]+-p[ ]?[\"']?|redis-cli[^\r\n|;]{0,200}?[ ]-a[ ][\"']?"
+            r"|smbclient[^\r\n|;]{0,200}?%)"
+            r"(?P<secret>(?![$<{*])[^\s\"'|;<>]{4,200})"
+        ),
         accept=_not_placeholder,
+        examples=("curl -s -u ana:«hunter2x» https://a.example", "mysql -u root -p«hunter2x» shop"),
+        near_misses=("curl -u $USER:$PASS https://a.example", "mysql -u root -p shop"),
+    ),
+    RedactionRule(
+        "password",
+        matches="the value of a name that says password, in code, configuration, options and chat",
+        source="no standard: assignments.py says how it decides",
+        hints=(
+            "pass",
+            "pwd",
+            "pw",
+            "kennwort",
+            "contrase",
+            "mot de passe",
+            "mot_de_passe",
+            "mot-de-passe",
+        ),
+        gate=r"(?:pass|pwd|kennwort|contrase|mot[ _-]de[ _-]passe|\bpw)",
+        pattern=ASSIGNED,
+        spans=lambda text: spans_of(text, tokens=False),
         examples=(
             'password = "«correct horse battery»"',
             "{'DB_PASSWORD': '«hunter2hunter2»'}",
+            "export DB_PASSWORD=«hunter2hunter2»\n",
+            "password: «hunter2!»",
+            "deploy --password=«sunflower» --force",
         ),
         near_misses=(
             "password = os.environ" + "['DB_PASSWORD']",
             'password: "${DB_PASSWORD}"',
-            'The passwords: "short"',
+            "def login(user: str, password: str) -> None:",
+            "password = get_password(user)",
         ),
     ),
     RedactionRule(
         "secret",
-        matches="a quoted word assigned to a name that contains secret, token or a kind of key",
-        source="no standard: what configuration files and source code look like",
-        hints=("secret", "token", "key"),
-        pattern=re.compile(
-            r"(?i:secret|token|(?:api|access|private|auth|encryption|signing)[_-]?key"
-            r"|secret[_-]?key)" + _ASSIGN + _QUOTED_WORD
+        matches="the value of a name that says secret, token or a kind of key, if it looks random",
+        source="no standard: assignments.py says how it decides",
+        hints=(
+            "secret",
+            "token",
+            "key",
+            "cred",
+            "auth",
+            "signature",
+            "connection",
+            "密码",
+            "パスワード",
         ),
-        accept=_not_placeholder,
+        gate=KEY_GATE,
+        pattern=ASSIGNED,
+        spans=lambda text: spans_of(text, tokens=True),
         examples=('client_secret: "«abcdefgh12345»"', '"api_key":"«abcdefgh12345»"'),
         near_misses=(
             'token = "<your-token>", api_key: "your-api-key-here", secret="********"',
             "The token: what a word. The secret is patience; the key is practice.",
+            "MAX_TOKEN=unlimited-length",
+            "API_KEY=$KEY_FROM_2024",
         ),
-    ),
-    RedactionRule(
-        "env-secret",
-        matches="the unquoted value of an environment variable whose name ends as a secret's does",
-        source="no standard: shell scripts and .env files",
-        hints=("password=", "secret=", "token=", "api_key=", "secret_key=", "access_key="),
-        pattern=re.compile(
-            r"(?:PASSWORD|SECRET|TOKEN|API_KEY|SECRET_KEY|ACCESS_KEY)="
-            r"(?P<secret>[^\s\"'`;&|()\[\]]{8,400})"
-        ),
-        accept=_has_digit,
-        examples=("export DB_PASSWORD=«hunter2hunter2»\n",),
-        near_misses=("MAX_TOKEN=unlimited-length", "API_KEY=$KEY_FROM_2024"),
     ),
     RedactionRule(
         "private-key",

@@ -13,7 +13,7 @@ from typing import cast
 import apsw
 
 from doxa.base.errors import ConstraintError, InputError, LimitError, NotFoundError
-from doxa.base.ids import EdgeId, NodeId, TxId
+from doxa.base.ids import EdgeId, NodeId, Role, TxId
 from doxa.base.limits import LABEL_CHARS_MAX, TRANSACTION_ENTRIES_MAX
 from doxa.base.values import (
     Properties,
@@ -31,6 +31,7 @@ from doxa.store.declared import Declared
 from doxa.store.guard import End
 from doxa.store.index import IndexWriter, State
 from doxa.store.indexing.search_rows import SearchWriter
+from doxa.store.intake.secrets import check_name, cleaned
 from doxa.store.log_writer import LogWriter, Tail
 from doxa.store.reader import Reader, read_edge, read_node
 from doxa.store.rows import Edge, Identity, Node
@@ -54,6 +55,8 @@ class ElementWriter(Reader):
         rules: Declared,
         expressions: Expressions | None,
         neutral: bool,
+        rights: Role | None = None,
+        by_hand: bool = False,
     ) -> None:
         self.tx = TxId(tail.tx + 1)
         self.entries = LogWriter(db, tx=self.tx, seq=tail.seq, head=tail.head)
@@ -61,6 +64,10 @@ class ElementWriter(Reader):
             db, now=now, pending=self.entries, expressions=expressions, neutral=neutral
         )
         self.identity = identity
+        # by which guards judge: an import that nobody looked at has an agent's
+        self.rights: Role = rights or identity.role
+        self.left_out: list[str] = []  # kinds of secrets that were redacted on the way in
+        self.by_hand = by_hand  # a query writes, and no operation
         self._tail = tail
         self._node, self._edge = tail.node, tail.edge
         self._declared = rules
@@ -199,7 +206,9 @@ class ElementWriter(Reader):
     ) -> NodeId:
         names, given = _labels(labels), cast("Properties", props)  # `checked`: they are checked
         clean = given if checked else check_properties(props, owner=_owner(names))
-        self._guards.node_write(self.identity.role, names, clean)
+        clean = cleaned(clean, self.left_out)
+        self._guards.node_write(self.rights, names, clean)
+        self._guards.node_values(self.rights, names, before={}, after=clean, by_hand=self.by_hand)
         data = encode_properties(clean, owner=_owner(names))
         identity = self._node + 1
         self._insert_node(identity, names, clean, data)
@@ -209,7 +218,7 @@ class ElementWriter(Reader):
     def restore_node(self, identity: NodeId, labels: Iterable[str], *, props: Properties) -> None:
         """Restore a node that was deleted, under its own id, for undo."""
         names = _labels(labels)
-        self._guards.node_write(self.identity.role, names, props)
+        self._guards.node_write(self.rights, names, props)
         data = encode_properties(props, owner=_owner(names))
         self._insert_node(identity, names, props, data)
 
@@ -255,14 +264,17 @@ class ElementWriter(Reader):
         """Replace the properties (and labels, if given). Nothing is logged when nothing changes."""
         before = self._require_node(identity)
         names = before.labels if labels is None else _labels(labels)
-        clean = check_properties(props, owner=_owner(names))
+        clean = cleaned(check_properties(props, owner=_owner(names)), self.left_out)
         if names == before.labels and same_value(clean, before.props):
             return
-        self._guards.node_write(self.identity.role, before.labels)
+        self._guards.node_write(self.rights, before.labels)
         self._guards.node_change(
-            self.identity.role, before.labels, before=before.props, after=clean, labels_after=names
+            self.rights, before.labels, before=before.props, after=clean, labels_after=names
         )
-        self._guards.node_write(self.identity.role, names, clean)
+        self._guards.node_write(self.rights, names, clean)
+        self._guards.node_values(
+            self.rights, names, before=before.props, after=clean, by_hand=self.by_hand
+        )
         data = encode_properties(clean, owner=_owner(names))
         self._require_free(clean.get("kref"), owner=identity)
         self._log(
@@ -288,8 +300,8 @@ class ElementWriter(Reader):
     def delete_node(self, identity: NodeId) -> None:
         """Close the node: it leaves the present and stays in the past. Its edges must be gone."""
         before = self._require_node(identity)
-        self._guards.node_write(self.identity.role, before.labels)
-        self._guards.node_change(self.identity.role, before.labels, before=before.props, after=None)
+        self._guards.node_write(self.rights, before.labels)
+        self._guards.node_change(self.rights, before.labels, before=before.props, after=None)
         if self._db.execute(
             "SELECT 1 FROM edge WHERE src = ? OR dst = ? LIMIT 1", (identity, identity)
         ).get:
@@ -311,7 +323,7 @@ class ElementWriter(Reader):
     def create_edge(
         self, kind: str, src: NodeId, *, dst: NodeId, props: Mapping[str, object] | None = None
     ) -> EdgeId:
-        clean = check_properties(props, owner=kind) if props else {}
+        clean = cleaned(check_properties(props, owner=kind), self.left_out) if props else {}
         self._guarded(_name(kind, "edge type"), src, dst=dst, props=clean)
         identity = self._edge = self._edge + 1
         self._insert_edge(identity, kind, src=src, dst=dst, props=clean)
@@ -335,7 +347,7 @@ class ElementWriter(Reader):
             return False
         asked = self._guards.has_ends(kind)
         ends = self._end(src, asked), self._end(dst, asked)
-        applies = self._guards.edge_write(self.identity.role, kind, props, ends=ends)
+        applies = self._guards.edge_write(self.rights, kind, props, ends=ends, by_hand=self.by_hand)
         if applies and judged and kind in self._guards.judged_last:
             self._judged[src, kind, dst] = None
         return applies
@@ -392,7 +404,7 @@ class ElementWriter(Reader):
 
     def set_edge(self, identity: EdgeId, props: Mapping[str, object]) -> None:
         before = self._require_edge(identity)
-        clean = check_properties(props, owner=before.type)
+        clean = cleaned(check_properties(props, owner=before.type), self.left_out)
         if same_value(clean, before.props):
             return
         for props_held in (before.props, clean):
@@ -418,7 +430,7 @@ class ElementWriter(Reader):
     def delete_edge(self, identity: EdgeId) -> None:
         before = self._require_edge(identity)
         if self._guarded(before.type, before.src, dst=before.dst, props=before.props, judged=False):
-            self._guards.edge_removal(self.identity.role, before.type)
+            self._guards.edge_removal(self.rights, before.type)
         self._log("edge.delete", identity, payload=b'{"id":%d}' % identity)
         apply.delete_edge(self._db, identity, self.now)
         self._cache.edge_gone(before)
@@ -518,6 +530,7 @@ def _name(text: str, what: str) -> str:
             next_step=f"Use 1 to {LABEL_CHARS_MAX} characters.",
             field=what,
         )
+    check_name(text, what)
     return check_text(text, field=what)
 
 

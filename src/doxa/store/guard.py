@@ -7,9 +7,16 @@ Catalogue entries:
                            "fixed": [property names that never change, where the others may],
                            "holds": {property: "text" | "integer" |
                            "number" | "list", with "?" at its end where it may be absent},
-                           "addressed": bool (only nodes with a kref are meant)}
+                           "addressed": bool (only nodes with a kref are meant),
+                           "by_hand": {property: least role that may change it in a query},
+                           "within": type of an edge that comes in if it has a kref; `check` looks,
+                           "reserved": {property: {"role": least role, "names": [values that, and
+                           whatever looks like them, take that role]}}}
+    guard:address         {"labels": [of which a node with a kref has one]}; no query gives a kref
     guard:edge:<TYPE>     {"role": ..., "names": [values of the edge property `name` it is about;
-    empty = all],
+    empty = all; what looks like one is meant too],
+                           "by_hand": least role that may write it in a query, "derived": [values
+                           of `name` that no query writes],
                            "single": bool (at most one such edge leaves a node), "single_in": bool
                            (at most one comes in),
                            "single_name": bool (of each value of `name` at most one leaves a node),
@@ -30,6 +37,7 @@ import apsw
 
 from doxa.base.errors import ConstraintError, RoleError
 from doxa.base.ids import ROLES, Role
+from doxa.base.lookalikes import reads_as
 from doxa.base.values import Properties, same_value
 from doxa.store.rows import Edge
 
@@ -62,6 +70,7 @@ class Guards:
         self.edges = {
             name[11:]: rule for name, rule in catalogue.items() if name.startswith("guard:edge:")
         }
+        self._addressed = frozenset(catalogue.get("guard:address", {}).get("labels", ()))
         self.judged_last = frozenset(
             kind
             for kind, rule in self.edges.items()
@@ -87,6 +96,54 @@ class Guards:
             if rule and props is not None and _is_about(rule, props):
                 for name, kind in rule.get("holds", {}).items():
                     _check_held(label, name, kind, props.get(name))
+
+    def node_values(
+        self,
+        role: Role,
+        labels: tuple[str, ...],
+        *,
+        before: Properties,
+        after: Properties,
+        by_hand: bool,
+    ) -> None:
+        """Check the values of a node that is made (`before` is empty) or set. `by_hand`: a query
+        writes them, and no operation."""
+        kref = after.get("kref")
+        if self._addressed and kref is not None:
+            given = kref != before.get("kref")
+            if given or self._addressed.isdisjoint(labels):
+                self._check_address(labels, kref, by_hand=by_hand and given)
+        for label in labels:
+            rule = self.labels.get(label)
+            if rule is None or not (_is_about(rule, after) or _is_about(rule, before)):
+                continue
+            for name, kept in rule.get("reserved", {}).items():
+                value = after.get(name)
+                if rank(role) < rank(kept["role"]) and value != before.get(name):
+                    like = reads_as(value, kept["names"])
+                    if like:
+                        what = f"the {name} {str(value)[:40]!r}{_reads_as(value, like)}"
+                        raise _refused(role, what, kept["role"])
+            for name, needed in rule.get("by_hand", {}).items() if by_hand else ():
+                if rank(role) < rank(needed) and not same_value(before.get(name), after.get(name)):
+                    raise _by_hand(f"{name} of a {label} is", needed)
+
+    def _check_address(self, labels: tuple[str, ...], kref: object, *, by_hand: bool) -> None:
+        """Refuse an address that a query gives, and one of what is not doxa's: it would be taken
+        for everybody."""
+        if by_hand:
+            raise ConstraintError(
+                "No query gives an address: the property kref is written by doxa alone.",
+                next_step="Call doxa.remember, or give the property another name.",
+                property="kref",
+            )
+        if self._addressed.isdisjoint(labels) or not isinstance(kref, str):
+            raise ConstraintError(
+                "The property kref is the address of a belief, turn or place;"
+                f" {':'.join(labels) or 'a node without a label'} has none.",
+                next_step="Give the property another name.",
+                property="kref",
+            )
 
     def node_change(
         self,
@@ -134,7 +191,13 @@ class Guards:
         return kind in self._sides
 
     def edge_write(
-        self, role: Role, kind: str, props: Properties, *, ends: tuple[End, End] | None = None
+        self,
+        role: Role,
+        kind: str,
+        props: Properties,
+        *,
+        ends: tuple[End, End] | None = None,
+        by_hand: bool = False,
     ) -> bool:
         """Return whether a guard is about this edge at all. `ends` are given where the guard asks
         for them. Raises RoleError or ConstraintError."""
@@ -152,12 +215,20 @@ class Guards:
                 or allowed_dst.isdisjoint(dst.labels)
             ):
                 raise _misplaced(kind, rule["ends"], ends)
-        names = rule.get("names") or ()
-        if (not names or props.get("name") in names) and rank(role) < rank(
-            rule.get("role", "agent")
-        ):
-            what = f"the tag {props.get('name')!r}" if names else f"edges of type {kind}"
-            raise _refused(role, what, rule["role"])
+        needed = rule.get("role", "agent")
+        if rank(role) < rank(needed):
+            names, name = rule.get("names") or (), props.get("name")
+            like = reads_as(name, names)
+            if not names or like:
+                what = (
+                    f"the tag {name!r}{_reads_as(name, like)}" if names else f"edges of type {kind}"
+                )
+                raise _refused(role, what, needed)
+        if by_hand:
+            if props.get("name") in rule.get("derived", ()):
+                raise _by_hand(f"the tag {props['name']!r} is", "system")
+            if rank(role) < rank(rule.get("by_hand", "agent")):
+                raise _by_hand(f"edges {kind} of beliefs are", rule["by_hand"])
         return True
 
     def edge_removal(self, role: Role, kind: str) -> None:
@@ -278,6 +349,19 @@ def _misplaced(kind: str, sides: list[list[str]], ends: tuple[End, End]) -> Cons
             " revise, bundle, attach."
         ),
         edge_type=kind,
+    )
+
+
+def _reads_as(value: object, name: str | None) -> str:
+    return "" if value == name else f", which reads as {name!r}"
+
+
+def _by_hand(what: str, needed: str) -> RoleError:
+    who = "by doxa alone" if needed == "system" else f"by an {needed} or by doxa itself"
+    return RoleError(
+        f"In a query, {what} written {who}.",
+        next_step="Call the operation that is for this: doxa.tag, doxa.revise, doxa.bundle.",
+        needed=needed,
     )
 
 

@@ -18,6 +18,7 @@ import apsw
 
 from doxa.base.clock import Clock, SystemClock
 from doxa.base.errors import DoxaError, StoreError
+from doxa.base.ids import Role
 from doxa.base.limits import ACCESS_NOTED_ITEMS_MAX, ACCESS_WAITING_ITEMS_MAX
 from doxa.base.values import canonical
 from doxa.base.words import ANALYSER
@@ -186,12 +187,13 @@ class Store:
         note: str = "",
         stopped: Callable[[], bool] | None = None,
         scored_at: int | None = None,
+        rights: Role | None = None,
+        by_hand: bool = False,
     ) -> Iterator[Transaction]:
         """Open a transaction, durable when the block ends, absent when it raises. Waits for other
-        writers up to the busy limit.
-
-        `stopped` is asked while it waits; when it says yes, the wait ends with BusyError.
-        `scored_at`: the time by which policies judge in it, if it goes on where a read began.
+        writers up to the busy limit, or until `stopped` says yes: BusyError. `scored_at`: the time
+        by which policies judge in it, if it goes on where a read began. `rights`: a role below the
+        identity's, by which guards judge. `by_hand`: a query runs; what joins it is an operation.
         """
         db = self._engine.connection()
         joined: Transaction | None = getattr(self._local, "joined", None)
@@ -222,6 +224,8 @@ class Store:
                     expressions=self._expressions,
                     neutral=not self.decay_enabled,
                     check_before_commit=self._check_before_commit,
+                    rights=rights,
+                    by_hand=by_hand,
                 )
                 tx.turn = turn
                 self._local.entries = tx.entries

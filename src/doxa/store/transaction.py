@@ -14,7 +14,7 @@ from typing import Any
 import apsw
 
 from doxa.base.errors import ConstraintError, InputError, RoleError, StoreError
-from doxa.base.ids import ROLES, EdgeId, NodeId
+from doxa.base.ids import ROLES, EdgeId, NodeId, Role
 from doxa.base.limits import ACTOR_CHARS_MAX, NOTE_CHARS_MAX, SWEEP_BATCH_ITEMS_MAX
 from doxa.base.values import canonical, check_text
 from doxa.policy.rules import PREFIX
@@ -26,6 +26,7 @@ from doxa.store.guard import misfits, rank
 from doxa.store.index import Indexes, build, drop
 from doxa.store.indexing.search_rows import parse_rule
 from doxa.store.indexing.vector_tables import VectorWriter
+from doxa.store.intake.secrets import check_name, without_secrets
 from doxa.store.locking.writer_queue import WriterTurn
 from doxa.store.log_writer import Tail, receipt_hash
 from doxa.store.reader import int64_array
@@ -53,6 +54,8 @@ class Transaction(ElementWriter):
         expressions: Expressions | None = None,
         neutral: bool = False,
         check_before_commit: Callable[[Transaction], None] | None = None,
+        rights: Role | None = None,
+        by_hand: bool = False,
     ) -> None:
         """`check_before_commit` is called at the end, while it may still write: it keeps what must
         hold after every transaction, whichever interface wrote it."""
@@ -65,6 +68,7 @@ class Transaction(ElementWriter):
                 field="role",
             )
         check_text(identity.actor, field="actor", bytes_max=ACTOR_CHARS_MAX * 4)
+        check_name(identity.actor, "actor")
         super().__init__(
             db,
             now=max(clock_ns, tail.time + 1),
@@ -73,9 +77,12 @@ class Transaction(ElementWriter):
             rules=rules,
             expressions=expressions,
             neutral=neutral,
+            rights=rights,
+            by_hand=by_hand,
         )
         self.op = op
-        self.note = check_text(note, field="note", bytes_max=NOTE_CHARS_MAX * 4)
+        note = check_text(note, field="note", bytes_max=NOTE_CHARS_MAX * 4)
+        self.note = without_secrets(note) if note else note
         self.receipt_made: Receipt | None = None
         self._vectors = VectorWriter(db)
         self._policies_changed = [False, False]  # of nodes, of edges
@@ -97,6 +104,8 @@ class Transaction(ElementWriter):
                 next_step="Ask the operator to make this change.",
                 name=name,
             )
+        check_name(name, "name")
+        check_name(canonical(value).decode(), name.partition(":")[0])
         label = name.removeprefix("search:") if name.startswith("search:") else None
         rule = None if label is None or value is None else parse_rule(name, value)
         before = self.catalogue(name)
@@ -409,7 +418,11 @@ class Transaction(ElementWriter):
         """Run an operation inside of a larger transaction. `receipt_made` tells afterwards whether
         it wrote; the receipt's hashes come at the end."""
         seq, self.receipt_made = self.entries.seq, None
-        yield
+        by_hand, self.by_hand = self.by_hand, False
+        try:
+            yield
+        finally:
+            self.by_hand = by_hand
         if self.entries.seq > seq:
             last, head = self.entries.seq, self.entries.head
             self.receipt_made = Receipt(
@@ -418,6 +431,7 @@ class Transaction(ElementWriter):
 
     def finish(self) -> None:
         """Check the transaction as a whole and write its receipt. Store.write calls it last."""
+        self.by_hand = False
         if self._check_before_commit is not None and self._dirty:
             self._check_before_commit(self)
         self.verify_constraints()

@@ -30,9 +30,10 @@ from typing import Annotated, Any
 import msgspec
 
 from doxa.base.clock import TIME_MAX, format_time, parse_time
-from doxa.base.errors import DiskFullError, InputError, RoleError
-from doxa.base.ids import NodeId
+from doxa.base.errors import ConfirmationError, DiskFullError, InputError, RoleError
+from doxa.base.ids import NodeId, Role
 from doxa.base.limits import IMPORT_LINE_BYTES_MAX, INGEST_BATCH_TURNS, SKIPPED_ITEMS_MAX
+from doxa.base.lookalikes import reads_as
 from doxa.base.values import decode_properties, encode_properties
 from doxa.belief import (
     Draft,
@@ -342,10 +343,13 @@ def is_export(path: Path) -> bool:
         return False
 
 
-def import_lines(store: Store, identity: Identity, path: Path) -> Imported:
+def import_lines(
+    store: Store, identity: Identity, path: Path, *, accept_protected: bool = False
+) -> Imported:
     """Import an export; every element keeps its address. Elements that exist here or were erased
-    here are skipped, so importing twice changes nothing. Raises InputError naming the line, or
-    RoleError, before anything is written."""
+    here are skipped, so importing twice changes nothing. Raises InputError naming the line,
+    RoleError, or ConfirmationError for what is verified or approved in it unless
+    `accept_protected`, before anything is written."""
     if EXPORT_START.match(head(path, _START_BYTES)) is None:
         raise InputError(
             f"{path} is not an export of doxa.",
@@ -366,12 +370,14 @@ def import_lines(store: Store, identity: Identity, path: Path) -> Imported:
             attached.setdefault(str(kref.pinned(kref.revision)), []).append(line)
         elif isinstance(line, _BundleLine) and not _is_bundle(parse_kref(line.kref)):
             raise _invalid_line(line.kref, "a bundle's address must end in .bundle")
-    _check_import_role(identity, stated)
+    _check_protected(store, identity, stated, accepted=accept_protected)
     said = _import_exchanges(
         store, identity, [line for line in found if isinstance(line, _ExchangeLine)]
     )
     bundles = [line for line in found if isinstance(line, _BundleLine)]
     job = _Import(store, identity, bundles={line.kref for line in bundles}, attached=attached)
+    if not accept_protected:  # what a file says is not what an operator says
+        job.rights = "agent"
     for item, together in _by_item(stated):
         job.take_item(item, together)
     job.attach_rest()
@@ -380,18 +386,44 @@ def import_lines(store: Store, identity: Identity, path: Path) -> Imported:
     return job.result(said)
 
 
-def _check_import_role(identity: Identity, stated: list[_RevisionLine]) -> None:
-    if identity.role != "agent":
-        return
-    for line in stated:
-        if line.trust == "verified" or set(line.tags) & set(PROTECTED_TAGS):
-            raise RoleError(
-                f"{line.kref[:200]} is verified or carries a protected tag: only an operator may"
-                " import it.",
-                next_step="Ask the operator to import this file.",
-                role=identity.role,
-                needed="operator",
-            )
+def _check_protected(
+    store: Store, identity: Identity, stated: list[_RevisionLine], *, accepted: bool
+) -> None:
+    """Raise RoleError or ConfirmationError for what is verified or carries a protected tag in
+    items of which the import writes anything."""
+    with store.read() as snapshot:
+        new = {line.item for line in stated if snapshot.node_by_kref(line.kref) is None}
+    found = [
+        line.kref[:200]
+        for line in stated
+        if (line.item in new or identity.role == "agent")
+        and (
+            reads_as(line.trust, ("verified",))
+            or any(reads_as(tag, PROTECTED_TAGS) for tag in line.tags)
+        )
+    ]
+    if found and identity.role == "agent":
+        raise RoleError(
+            f"{found[0]} is verified or carries a protected tag: only an operator may import it.",
+            next_step="Ask the operator to import this file.",
+            role=identity.role,
+            needed="operator",
+        )
+    if found and not accepted:
+        shown = ", ".join(found[:_PROTECTED_SHOWN])
+        raise ConfirmationError(
+            f"{len(found)} of the beliefs in this file are verified or approved, by somebody else's"
+            f" word: {shown}{', …' if len(found) > _PROTECTED_SHOWN else ''}.",
+            next_step=(
+                "If you trust where it comes from, import it with accept_protected=True, or with"
+                " --accept-protected on the command line. Otherwise export it without them."
+            ),
+            count=len(found),
+            krefs=found[:100],
+        )
+
+
+_PROTECTED_SHOWN = 5
 
 
 def _is_bundle(kref: Kref) -> bool:
@@ -453,6 +485,7 @@ class _Import:
     ) -> None:
         self._store = store
         self._identity = identity
+        self.rights: Role = identity.role
         self._bundles = bundles
         self._attached = attached
         self._counts = dict.fromkeys(
@@ -479,7 +512,7 @@ class _Import:
         transaction."""
         kref = parse_kref(item)
         drafts = [(line, self._draft(line, kref)) for line in stated]
-        with self._store.write(self._identity, op="import") as tx:
+        with self._store.write(self._identity, op="import", rights=self.rights) as tx:
             node = tx.node_by_kref(item) or create_item(
                 tx, kref, labels=("Bundle",) if item in self._bundles else ()
             )
@@ -553,7 +586,7 @@ class _Import:
 
     def attach_rest(self) -> None:
         """Attach the artifacts of revisions that already existed here."""
-        with self._store.write(self._identity, op="import") as tx:
+        with self._store.write(self._identity, op="import", rights=self.rights) as tx:
             for kref in list(self._attached):
                 node = tx.node_by_kref(kref)
                 if node is None:
@@ -566,7 +599,7 @@ class _Import:
     def take_bundles(self, bundles: list[_BundleLine]) -> None:
         """Create all bundles first, since they may contain each other, then add the members of
         those that never had any here."""
-        with self._store.write(self._identity, op="import") as tx:
+        with self._store.write(self._identity, op="import", rights=self.rights) as tx:
             for line in bundles:
                 refuse_secret(line.kref, field="bundle")
                 if tx.node_by_kref(line.kref) is None:
@@ -587,7 +620,7 @@ class _Import:
 
     def take_edges(self, links: list[_EdgeLine]) -> None:
         for first in range(0, len(links), INGEST_BATCH_TURNS):
-            with self._store.write(self._identity, op="import") as tx:
+            with self._store.write(self._identity, op="import", rights=self.rights) as tx:
                 for line in links[first : first + INGEST_BATCH_TURNS]:
                     self._take_edge(tx, line)
             self._record_change(tx)

@@ -150,12 +150,19 @@ CARE = (
         "import_",
         "care",
         "Import an export of doxa, each thing under the address it had.",
-        "What exists already is skipped. For conversations, use `ingest`.",
-        parameters(path=argument("A file written by `export`.", "path")),
+        "What exists already is skipped. A file that brings verified or approved beliefs is refused"
+        " with ConfirmationError unless `accept_protected`; only an operator may accept them. For"
+        " conversations, use `ingest`.",
+        parameters(
+            path=argument("A file written by `export`.", "path"),
+            accept_protected=Parameter(
+                "Also take what is verified or approved in the file.", False, kind="flag"
+            ),
+        ),
         "Imported",
         owner="Memory",
         writes=True,
-        errors=("InputError", "StoreError"),
+        errors=("ConfirmationError", "InputError", "RoleError", "StoreError"),
         absent={**why.CARE_ONLY, "cli": "`doxa import` detects an export and imports it"},
     ),
     Verb(

@@ -493,6 +493,12 @@ INGEST = Verb(
                 name="embed",
                 cli="--embed/--no-embed",
             ),
+            Parameter(
+                "Of an export, also take what is verified or approved in it, without asking.",
+                False,
+                kind="flag",
+                name="accept_protected",
+            ),
         ),
     ),
     cypher=Procedure(("source",), rows.INGESTED),

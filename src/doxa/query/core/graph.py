@@ -272,7 +272,7 @@ class Graph:
 
     def _refuse_forged(self, labels: Iterable[str], props: Mapping[str, Any]) -> None:
         """Refuse to create beliefs, turns and places by hand: doxa.* procedures create them with
-        their source."""
+        their source. The store refuses every other address that a query gives."""
         guards = self.reader.declared().guards
         made = (
             [label for label in labels if guards.labels.get(label, {}).get("addressed")]

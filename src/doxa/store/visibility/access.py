@@ -33,6 +33,7 @@ from doxa.base.values import (
     encode_properties,
 )
 from doxa.policy.kalman import Filter, observe
+from doxa.store.intake.secrets import cleaned
 
 FIXED = ("accessCount", "lastAccessedAt", "traversalCount", "lastTraversedAt")
 ACCESSES = "accesses"  # the operation of a flush, as receipts call it
@@ -115,7 +116,7 @@ class Access:
         if name in FIXED:
             self._set_fixed(name, value)
         else:
-            self.held |= check_properties({name: value}, owner="access metadata")
+            self.held |= cleaned(check_properties({name: value}, owner="access metadata"), [])
         self.changes += 1
         self.changed = now
 

@@ -1,0 +1,1 @@
+"""What is written has no secrets in it, whichever interface wrote it."""
