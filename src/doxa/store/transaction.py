@@ -94,6 +94,8 @@ class Transaction(ElementWriter):
                 next_step="Ask the operator to make this change.",
                 name=name,
             )
+        if self.binding is not None:
+            raise self.binding.refusal("the catalogue, which is the file's")
         label = name.removeprefix("search:") if name.startswith("search:") else None
         rule = None if label is None or value is None else parse_rule(name, value)
         before = self.catalogue(name)
@@ -165,7 +167,8 @@ class Transaction(ElementWriter):
                 edges.update(
                     row[0]
                     for row in self._db.execute(
-                        f"SELECT id FROM {table} WHERE src = ? OR dst = ?", (identity, identity)
+                        f"SELECT id FROM main.{table} WHERE src = ? OR dst = ?",
+                        (identity, identity),
                     )
                 )
         mark(self._db, self.tx)
@@ -183,7 +186,7 @@ class Transaction(ElementWriter):
         touched = [
             row
             for i in edges
-            for row in self._db.execute("SELECT type, dst FROM edge WHERE id = ?", (i,))
+            for row in self._db.execute("SELECT type, dst FROM main.edge WHERE id = ?", (i,))
         ]
         rested = [
             edge.src
@@ -206,7 +209,8 @@ class Transaction(ElementWriter):
         """Remove the log payloads of these elements. A scan of the log: erasing is rare, and an
         index on it would slow every write."""
         sql = (
-            "DELETE FROM log_payload WHERE seq IN (SELECT seq FROM log WHERE substr(op, 1, 5) = ?"
+            "DELETE FROM main.log_payload WHERE seq IN (SELECT seq FROM main.log WHERE"
+            " substr(op, 1, 5) = ?"
             " AND element IN (SELECT value FROM carray(?)))"
         )
         self.entries.flush()
@@ -396,6 +400,12 @@ class Transaction(ElementWriter):
 
     def finish(self) -> None:
         """Check the transaction as a whole and write its receipt. Store.write calls it last."""
+        if self.binding is not None:  # others' values do not refuse its own
+            self.verify_constraints()
+        with self.whole_file():
+            self._finish()
+
+    def _finish(self) -> None:
         if self._check_before_commit is not None and self._dirty:
             self._check_before_commit(self)
         self.verify_constraints()
@@ -428,7 +438,7 @@ class Transaction(ElementWriter):
         )
         seal = receipt_hash(self._tail.hash, fields, self.entries.head)
         self._db.execute(
-            "INSERT INTO receipt VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            "INSERT INTO main.receipt VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             (*fields, self.entries.head, seal),
         )
         self.receipt_made = Receipt(*fields[:8], self.entries.head, seal)
