@@ -11,10 +11,12 @@ same calls on threads.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import threading
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
+from doxa.app.bound import BoundFile
 from doxa.app.checks import deprecated
 from doxa.app.config import Config, default_path
 from doxa.app.file import MemoryFile
@@ -43,6 +45,8 @@ class Memory(MemoryFile, Session):
                 field="config",
             )
         MemoryFile.__init__(self, config, _query_engine)
+        self._bound: dict[tuple[str, ...], BoundFile] = {}  # by projects
+        self._binding = threading.Lock()
         Session.__init__(self, self, Identity(config.actor, config.role), config.project)
 
     def __enter__(self) -> Memory:
@@ -50,6 +54,15 @@ class Memory(MemoryFile, Session):
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+    def close(self) -> None:
+        """Stop background work after its current batch, and close the file.
+
+        What is not embedded yet stays pending.
+        """
+        for bound in self._bound.values():
+            bound.close()
+        super().close()
 
     @property
     def memory(self) -> Memory:
@@ -67,16 +80,19 @@ class Memory(MemoryFile, Session):
         actor: str = "",
         role: Role = "agent",
         project: str = "",
+        projects: Iterable[str] = (),
         context: Mapping[str, Any] | None = None,
     ) -> Session:
         """Return a session of another identity on the same file.
 
         It never has more power than the memory was opened with. Queries and policies see
-        `context`, such as {"session": "s1", "agent": "planner"}, as $_session and so on.
+        `context`, such as {"session": "s1", "agent": "planner"}, as $_session and so on. With
+        `projects` it is bound to these: everything else is as if it did not exist.
         """
         arguments.check_role(role)
         arguments.text(actor, "actor")
         arguments.project(project)
+        named = arguments.texts(projects, "projects")
         if ROLES.index(role) > ROLES.index(self.config.role):
             raise RoleError(
                 f"This memory was opened as {self.config.role}; it cannot give a session the role"
@@ -84,9 +100,26 @@ class Memory(MemoryFile, Session):
                 next_step=f"Open it with role={role!r}.",
                 role=role,
             )
-        return Session(
-            self, Identity(actor or self.identity.actor, role), project or self.project, context
-        )
+        identity = Identity(actor or self.identity.actor, role)
+        if not named:
+            return Session(self, identity, project or self.project, context)
+        bound = self._bound_to(named)
+        own = project or named[0]
+        if own not in bound.projects:
+            raise bound.store.bound.refusal(f"to the project {own[:80]!r}")
+        return Session(bound, identity, own, context)
+
+    def _bound_to(self, projects: Sequence[str]) -> BoundFile:
+        """Return the file as sessions of these projects have it, one for all of them."""
+        for name in projects:
+            arguments.project(name)
+        key = tuple(dict.fromkeys(projects))
+        with self._binding:
+            found = self._bound.get(key)
+            if found is None:
+                self.store.require_open()
+                found = self._bound[key] = BoundFile(self, key)
+        return found
 
     def import_(self, path: str | Path) -> Imported:
         """Import an export of doxa, each thing under the address it had.

@@ -94,7 +94,7 @@ class Transaction(ElementWriter):
                 next_step="Ask the operator to make this change.",
                 name=name,
             )
-        if self.binding is not None:
+        if self.binding is not None and not self.binding.may_declare(name):
             raise self.binding.refusal("the catalogue, which is the file's")
         label = name.removeprefix("search:") if name.startswith("search:") else None
         rule = None if label is None or value is None else parse_rule(name, value)

@@ -264,11 +264,13 @@ CARE = (
         "start",
         "Return a session of another identity on the same file.",
         "It never has more power than the memory was opened with. Queries and policies see"
-        ' `context`, such as {"session": "s1", "agent": "planner"}, as $_session and so on.',
+        ' `context`, such as {"session": "s1", "agent": "planner"}, as $_session and so on. With'
+        " `projects` it is bound to these: everything else is as if it did not exist.",
         parameters(
             actor=Parameter("The name in the log; without one, the memory's.", ""),
             role=Parameter("agent, operator or system.", "agent", kind="object"),
             project=Parameter("The project of calls that name none.", ""),
+            projects=Parameter("The only projects that it sees; none: all.", (), kind="texts"),
             context=Parameter("Values by name.", None, kind="mapping"),
         ),
         "Session",

@@ -9,6 +9,8 @@ from doxa.base.errors import RoleError
 from doxa.base.values import Properties
 from doxa.store.apply import project_of
 
+PROJECT_RULES = ("constraints", "entrenchment")  # the catalogue's entries that name a project
+
 
 class Binding(NamedTuple):
     """The projects that a session sees and writes; its own nodes without an address lie in the
@@ -27,6 +29,11 @@ class Binding(NamedTuple):
             and any(label in searched for label in labels)
         ):
             raise self.refusal(f"the project {str(named)[:80]!r}")
+
+    def may_declare(self, name: str) -> bool:
+        """Return whether a catalogue entry is about one of these projects alone."""
+        kind, _, project = name.partition(":")
+        return kind in PROJECT_RULES and project in self.projects
 
     def refusal(self, what: str) -> RoleError:
         """Return the error for a write outside of these projects. It says the same whether there is

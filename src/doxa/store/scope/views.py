@@ -21,6 +21,8 @@ from contextlib import contextmanager
 
 import apsw
 
+from doxa.store.scope.binding import PROJECT_RULES
+
 _WHOLE = "(SELECT whole FROM temp.doxa_scope)"
 
 
@@ -46,13 +48,8 @@ def views(projects: Sequence[str]) -> list[tuple[str, str]]:
     """Return the name and the body of each view, in an order in which they can be made."""
     names = "(" + ", ".join(_literal(name) for name in projects) + ")"
     scopes = "(" + ", ".join(_literal("scope:" + name) for name in projects) + ")"
-    rules = (
-        "("
-        + ", ".join(
-            _literal(kind + name) for kind in ("constraints:", "entrenchment:") for name in projects
-        )
-        + ")"
-    )
+    rules = [f"{kind}:" for kind in PROJECT_RULES]
+    own = ", ".join(_literal(kind + name) for kind in rules for name in projects)
     mine = f"project IN {names}"
     tokens = f"(SELECT id FROM main.token WHERE text IN {scopes})"
     return [
@@ -84,8 +81,9 @@ def views(projects: Sequence[str]) -> list[tuple[str, str]]:
         *_search(mine, tokens, scopes),
         (
             "catalogue",
-            f"SELECT * FROM main.catalogue WHERE {_WHOLE} OR NOT (name LIKE 'constraints:%' OR"
-            f" name LIKE 'entrenchment:%') OR name IN {rules}",
+            f"SELECT * FROM main.catalogue WHERE {_WHOLE} OR NOT ("
+            + " OR ".join(f"name LIKE '{kind}%'" for kind in rules)
+            + f") OR name IN ({own})",
         ),
     ]
 
