@@ -24,6 +24,7 @@ from doxa.app.maintenance import MaintenanceThread
 from doxa.app.session import Session
 from doxa.base.errors import InputError, RoleError
 from doxa.base.ids import ROLES, Role
+from doxa.belief.kref import check_name
 from doxa.ingestion import arguments
 from doxa.store import Identity
 
@@ -104,16 +105,14 @@ class Memory(MemoryFile, Session):
         if not named:
             return Session(self, identity, project or self.project, context)
         bound = self._bound_to(named)
-        own = project or named[0]
+        own = check_name(project, what="project") if project else bound.projects[0]
         if own not in bound.projects:
             raise bound.store.bound.refusal(f"to the project {own[:80]!r}")
         return Session(bound, identity, own, context)
 
     def _bound_to(self, projects: Sequence[str]) -> BoundFile:
         """Return the file as sessions of these projects have it, one for all of them."""
-        for name in projects:
-            arguments.project(name)
-        key = tuple(dict.fromkeys(projects))
+        key = tuple(dict.fromkeys(check_name(name, what="project") for name in projects))
         with self._binding:
             found = self._bound.get(key)
             if found is None:

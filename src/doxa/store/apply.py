@@ -58,7 +58,7 @@ def set_node(
     now: int,
     project: str | None,
 ) -> None:
-    """`project` is the one that the address names; without an address a node stays where it is."""
+    """Replace a node. `project` is that of its address; without one the node stays in its own."""
     text = canonical(labels).decode()
     changed, held = close_node(db, identity, now)
     if project is not None and project != held:

@@ -35,7 +35,7 @@ from doxa.store.indexing.search_rows import SearchWriter
 from doxa.store.log_writer import LogWriter, Tail
 from doxa.store.reader import Reader, read_edge, read_node
 from doxa.store.rows import Edge, Identity, Node
-from doxa.store.scope.binding import Binding, project_stated
+from doxa.store.scope.binding import ProjectBinding, project_stated
 from doxa.store.scope.views import seeing_all
 from doxa.store.visibility.evaluator import Expressions, Subject
 from doxa.store.visibility.window_writer import WindowWriter
@@ -65,7 +65,7 @@ class ElementWriter(Reader):
             db, now=now, pending=self.entries, expressions=expressions, neutral=neutral
         )
         self.identity = identity
-        self.binding: Binding | None = None  # the projects that it may read and write; None: all
+        self.binding: ProjectBinding | None = None  # what it may read and write; None: all
         self._tail = tail
         self._node, self._edge = tail.node, tail.edge
         self._declared = rules

@@ -35,7 +35,7 @@ from doxa.store.migration.migrate import prepare
 from doxa.store.migration.schema import MIGRATIONS
 from doxa.store.reader import Reader
 from doxa.store.rows import Identity
-from doxa.store.scope.binding import Binding
+from doxa.store.scope.binding import ProjectBinding
 from doxa.store.scrub import left_over, marked, scrub
 from doxa.store.transaction import Transaction
 from doxa.store.visibility.access import ACCESSES, AccessBuffer, AccessRecord
@@ -47,7 +47,7 @@ class Store:
     """One database file. Open with Store(path); close it, or use it as a context manager. Safe to
     share between threads."""
 
-    binding: Binding | None = None  # the projects that it reads and writes; None: all
+    binding: ProjectBinding | None = None  # the projects that it reads and writes; None: all
 
     def __init__(
         self,

@@ -12,7 +12,7 @@ from doxa.store.apply import project_of
 PROJECT_RULES = ("constraints", "entrenchment")  # the catalogue's entries that name a project
 
 
-class Binding(NamedTuple):
+class ProjectBinding(NamedTuple):
     """The projects that a session sees and writes; its own nodes without an address lie in the
     first."""
 
@@ -51,7 +51,7 @@ class Binding(NamedTuple):
 
 
 def project_stated(
-    binding: Binding | None,
+    binding: ProjectBinding | None,
     labels: Iterable[str],
     props: Properties,
     searched: Collection[str],

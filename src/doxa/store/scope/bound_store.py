@@ -13,7 +13,7 @@ from typing import NoReturn
 from doxa.base.errors import InputError, RoleError
 from doxa.store.declared import declared
 from doxa.store.engine import Engine
-from doxa.store.scope.binding import Binding
+from doxa.store.scope.binding import ProjectBinding
 from doxa.store.scope.views import install
 from doxa.store.store import Store
 from doxa.store.visibility.access import AccessRecord
@@ -30,7 +30,7 @@ class BoundStore(Store):
                 field="projects",
             )
         self.whole = whole
-        self.bound = self.binding = Binding(tuple(dict.fromkeys(projects)))
+        self.bound = self.binding = ProjectBinding(tuple(dict.fromkeys(projects)))
         self.path, self.clock = whole.path, whole.clock
         self.read_only, self.decay_enabled = whole.read_only, whole.decay_enabled
         self._expressions = whole._expressions
