@@ -155,20 +155,23 @@ def test_a_transaction_stays_on_its_database(service: FolderService, users: Cred
 
 
 def test_a_database_in_use_is_not_dropped(service: FolderService, users: Credentials) -> None:
-    with running_bolt(service, users, port=0) as server:
-        with _bolt(server.port, "root") as root, _bolt(server.port, "cid") as cid:
-            assert cid.ask("BEGIN", {"db": "sales"})[0] == SUCCESS
-            assert cid.ask("RUN", "CREATE (:S {a: 1})", {}, {})[0] == SUCCESS
-            assert "in use" in repr(_refused(root, "DROP DATABASE sales"))
-            assert cid.ask("PULL", ALL)[0] == SUCCESS
-            assert cid.ask("COMMIT")[0] == SUCCESS
-            root.rows("DROP DATABASE sales")
-            assert _refused(cid, "RETURN 1")
-            assert _refused(root, "DROP DATABASE sales")
-            root.rows("DROP DATABASE sales IF EXISTS")
-            assert "default" in repr(_refused(root, "DROP DATABASE doxa"))
-            root.rows("CREATE DATABASE sales")
-            assert root.rows("MATCH (n) RETURN n", db="sales") == []
+    with (
+        running_bolt(service, users, port=0) as server,
+        _bolt(server.port, "root") as root,
+        _bolt(server.port, "cid") as cid,
+    ):
+        assert cid.ask("BEGIN", {"db": "sales"})[0] == SUCCESS
+        assert cid.ask("RUN", "CREATE (:S {a: 1})", {}, {})[0] == SUCCESS
+        assert "in use" in repr(_refused(root, "DROP DATABASE sales"))
+        assert cid.ask("PULL", ALL)[0] == SUCCESS
+        assert cid.ask("COMMIT")[0] == SUCCESS
+        root.rows("DROP DATABASE sales")
+        assert _refused(cid, "RETURN 1")
+        assert _refused(root, "DROP DATABASE sales")
+        root.rows("DROP DATABASE sales IF EXISTS")
+        assert "default" in repr(_refused(root, "DROP DATABASE doxa"))
+        root.rows("CREATE DATABASE sales")
+        assert root.rows("MATCH (n) RETURN n", db="sales") == []
     kept = [path.name for path in service.folder.path.iterdir() if "dropped" in path.name]
     assert len(kept) == 1
     assert kept[0].startswith("sales.db.dropped-")

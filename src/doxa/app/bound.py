@@ -2,7 +2,7 @@
 
 It shares the models and the background threads of the whole file, and nothing that is made of its
 content: the store reads through the views of these projects, and recall indexes and query plans are
-its own. What would tell of the whole file is refused.
+its own. What concerns the whole file is refused.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ class BoundFile(MemoryFile):
         found["changes"], found["log_entries"] = rows[0]
         return {name: value for name, value in found.items() if name not in ("path", "bytes")}
 
-    # What tells of the whole file
+    # What concerns the whole file
 
     def embed(
         self,

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
@@ -27,6 +28,7 @@ from doxa.base.ids import ROLES, Role
 from doxa.belief.kref import check_name
 from doxa.ingestion import arguments
 from doxa.store import Identity
+from doxa.store.scope.quota import QUOTA, Quota, parse_quota
 
 if TYPE_CHECKING:
     from doxa.app.verbs.options import OpenOptions
@@ -119,6 +121,34 @@ class Memory(MemoryFile, Session):
                 self.store.require_open()
                 found = self._bound[key] = BoundFile(self, key)
         return found
+
+    def quota(
+        self,
+        *,
+        items: int | None = None,
+        size_bytes: int | None = None,
+        writes_per_minute: int | None = None,
+    ) -> Quota:
+        """Set how much the file may hold, or tell it.
+
+        What is not given stays; 0 takes a limit away. Operators set it; each commit is checked.
+        """
+        given = {
+            "items": items,
+            "size_bytes": size_bytes,
+            "writes_per_minute": writes_per_minute,
+        }
+        for name, value in given.items():
+            arguments.whole(value, name, optional=True)
+        with self.store.read() as snapshot:
+            held = parse_quota(snapshot.catalogue(QUOTA))
+        told = {name: value for name, value in given.items() if value is not None}
+        if not told:
+            return held
+        limits = {name: value for name, value in (asdict(held) | told).items() if value}
+        with self.store.write(self.identity, op="quota") as tx:
+            tx.set_catalogue(QUOTA, limits or None)
+        return parse_quota(limits)
 
     def import_(self, path: str | Path) -> Imported:
         """Import an export of doxa, each thing under the address it had.

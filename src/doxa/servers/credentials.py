@@ -67,7 +67,7 @@ class Principal(NamedTuple):
 
 
 class LoginEntry(NamedTuple):
-    """What `users` tells of a login; `how` is `password`, or `token` with its label."""
+    """A login as `users` lists it; `how` is `password`, or `token` with its label."""
 
     name: str
     role: Role

@@ -11,6 +11,7 @@ from doxa.store.constraint import Constraints
 from doxa.store.guard import Guards
 from doxa.store.index import Indexes, IndexRule
 from doxa.store.indexing.search_rows import SearchRule, rules_of
+from doxa.store.scope.quota import QUOTA, Quota, parse_quota
 from doxa.store.visibility.evaluator import Expressions, PolicyEvaluator
 
 # [edge types]: what a transaction changes of them is returned by Transaction.drain_dirty
@@ -27,6 +28,7 @@ class Declared(NamedTuple):
     evaluator: PolicyEvaluator
     suppressing: Mapping[str, bool]
     support: frozenset[str]  # types of edges by which one node depends on another
+    quota: Quota | None  # how much the file may hold
     swept: Mapping[str, int]  # how far a change of policies has come, by kind; usually empty
 
     def hides(self, *, edge: bool) -> bool:
@@ -53,6 +55,7 @@ def declared(
         PolicyEvaluator(rules, expressions),
         catalogue.get(SUPPRESSING) or {},
         frozenset(catalogue.get(SUPPORT) or ()),
+        parse_quota(catalogue[QUOTA]) if catalogue.get(QUOTA) else None,
         swept or {},
     )
 

@@ -68,6 +68,7 @@ class ElementWriter(Reader):
         self.binding: ProjectBinding | None = None  # what it may read and write; None: all
         self._tail = tail
         self._node, self._edge = tail.node, tail.edge
+        self._more_nodes = 0  # made, less those deleted
         self._declared = rules
         self._guards = rules.guards
         self._cache = ElementCache()
@@ -266,7 +267,10 @@ class ElementWriter(Reader):
         self, identity: int, before: State | None, after: State | None, *, kept: bool = False
     ) -> None:
         self._ends.pop(identity, None)
+        if before is None:
+            self._more_nodes += 1
         if after is None:
+            self._more_nodes -= 1
             self._live.discard(identity)
         else:
             self._note_live(identity)

@@ -29,6 +29,7 @@ from doxa.store.indexing.vector_tables import VectorWriter
 from doxa.store.log_writer import Tail, receipt_hash
 from doxa.store.reader import int64_array
 from doxa.store.rows import Identity, Receipt
+from doxa.store.scope.quota import QUOTA, check_quota, forget_count, parse_quota
 from doxa.store.scrub import mark
 from doxa.store.visibility.access import AccessRecord, encode_access, used
 from doxa.store.visibility.evaluator import Expressions, PolicyEvaluator
@@ -96,6 +97,9 @@ class Transaction(ElementWriter):
             )
         if self.binding is not None and not self.binding.may_declare(name):
             raise self.binding.refusal("the catalogue, which is the file's")
+        if name == QUOTA:
+            parse_quota(value)  # type: ignore[arg-type]  # checked there
+            forget_count(self._db)
         label = name.removeprefix("search:") if name.startswith("search:") else None
         rule = None if label is None or value is None else parse_rule(name, value)
         before = self.catalogue(name)
@@ -423,6 +427,11 @@ class Transaction(ElementWriter):
         self.entries.flush()
         if self.entries.seq == self._tail.seq:
             return
+        quota = self._declared.quota
+        if quota is not None:
+            more, system = self._more_nodes, self.identity.role == "system"
+            emptied = system or more < 0 or self.catalogue_changed
+            check_quota(self._db, quota, now=self.now, more=more, emptied=emptied)
         first = self._tail.seq + 1
         fields = (
             self.tx,

@@ -170,6 +170,27 @@ CARE = (
         absent=_STATUS,
     ),
     Verb(
+        "quota",
+        "care",
+        "Set how much the file may hold, or tell it.",
+        "What is not given stays; 0 takes a limit away. Operators set it; each commit is checked.",
+        parameters(
+            items=Parameter("How many nodes there may be.", None, kind="integer"),
+            size_bytes=Parameter(
+                "How large the file may be, without free pages.", None, kind="integer"
+            ),
+            writes_per_minute=Parameter(
+                "How many transactions may commit in a minute.", None, kind="integer"
+            ),
+        ),
+        "Quota",
+        owner="Memory",
+        writes=True,
+        errors=("InputError", "RoleError"),
+        cli=Command(),
+        absent=why.CARE_ONLY,
+    ),
+    Verb(
         "embed",
         "care",
         "Embed what has no vector yet, and return how many memories were embedded.",
