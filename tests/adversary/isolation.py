@@ -19,6 +19,7 @@ import doxa
 from doxa.app import Memory, Session
 from doxa.base.clock import FakeClock
 from doxa.base.errors import DoxaError
+from doxa.models.fakes import HashEmbedder
 from doxa.query.core.elements import Edge, Node
 from doxa.query.core.elements import Path as Walk
 
@@ -34,6 +35,9 @@ _SCHEMA = (
     "CREATE CONSTRAINT person_email FOR (n:Person) REQUIRE n.email IS UNIQUE",
     "CREATE FULLTEXT INDEX bios FOR (n:Person) ON EACH [n.bio]",
     "CREATE FULLTEXT INDEX said FOR ()-[r:KNOWS]-() ON EACH [r.how]",
+    "CREATE DECAY PROFILE towns FOR (n:City) APPLY { DECAY HALF LIFE 86400 DECAY THRESHOLD 0.4 }",
+    """CREATE DECAY PROFILE friends FOR ()-[r:TRUSTS]-()
+       APPLY { DECAY HALF LIFE 864000 DECAY THRESHOLD 0.2 }""",
     "CREATE INDEX known FOR ()-[r:KNOWS]-() ON (r.since)",
 )
 _MINE = (
@@ -70,6 +74,7 @@ def _say(session: Session, name: str, word: str) -> None:
     for day in ("Monday", "Tuesday"):
         session.remember(f"{name} deploys the shop on {day}", title=f"{word}deploy day")
     session.remember(f"The {word}office is in Bern", space=f"{word}places")
+    session.remember(f"The {word}shop opens at nine", kind=f"{word}rule")
     about = f"{word}garden"
     dependent = session.remember(f"The {about} needs water because the office is in Bern")
     session.link(
@@ -95,7 +100,7 @@ def build(path: Path, *, both: bool) -> Memory:
     """Make a file; `both`: with what is not of `mine`."""
     clock = FakeClock()
     memory = doxa.open(
-        path, role="operator", clock=clock, background=False, embedder=None, decay_enabled=False
+        path, role="operator", clock=clock, background=False, embedder=HashEmbedder()
     )
     _run_all(memory, _SCHEMA)
     mine = memory.session(projects=["mine"], role="operator")
@@ -111,6 +116,8 @@ def build(path: Path, *, both: bool) -> Memory:
         memory.session(project="mine", role="operator").link(
             _first(memory, "theirs"), _first(memory, "mine"), kind="DEPENDS_ON"
         )
+    memory.embed()
+    memory.flush()
     clock.advance(days=1)
     return memory
 
@@ -141,9 +148,7 @@ def pair(made: Path, folder: Path) -> Iterator[tuple[Session, Session]]:
 
 def _opened(path: Path) -> Memory:
     clock = FakeClock(FakeClock().now_ns() + 2 * 86_400 * 10**9)
-    return doxa.open(
-        path, role="operator", clock=clock, background=False, embedder=None, decay_enabled=False
-    )
+    return doxa.open(path, role="operator", clock=clock, background=False, embedder=HashEmbedder())
 
 
 def bound(memory: Memory, *, role: Any = "operator") -> Session:

@@ -116,7 +116,7 @@ class DatabaseFolder:
             if len(known) >= DATABASES_ITEMS_MAX:
                 raise LimitError(
                     f"A folder holds up to {DATABASES_ITEMS_MAX:,} databases.",
-                    next_step="Drop one that is not needed.",
+                    next_step="Serve another folder for more.",
                     items_max=DATABASES_ITEMS_MAX,
                 )
             self._open_memory(self._file(name)).close()

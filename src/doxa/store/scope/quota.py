@@ -113,6 +113,6 @@ def _count_items(db: apsw.Connection, more: int) -> int:
 def _beyond(found: str, limit: str, name: str) -> LimitError:
     return LimitError(
         f"This database would hold {found}; its quota is {limit}. Nothing was written.",
-        next_step="Retire or delete what is not needed; the operator can raise the quota.",
+        next_step="Write less, or ask the operator to raise the quota.",
         quota=name,
     )
