@@ -284,6 +284,16 @@ def test_beliefs_of_others_lose_a_support_that_goes(tmp_path: Path) -> None:
         assert digest(memory.store) == replayed_digest(memory.store)
 
 
+def test_an_operator_who_is_bound_erases(tmp_path: Path) -> None:
+    with build(tmp_path / "a.db", both=True) as memory:
+        before = _theirs(memory)
+        item = bound(memory).recall("office Bern").hits[0].kref.partition("?")[0]
+        done = bound(memory).forget(item, erase=True)
+        assert done.done
+        assert _theirs(memory) == before
+        assert check(memory.store) == []
+
+
 # Names
 
 

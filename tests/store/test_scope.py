@@ -7,9 +7,9 @@ from pathlib import Path
 import apsw
 import pytest
 
-from doxa.base.errors import RoleError
+from doxa.base.errors import ConstraintError, RoleError
 from doxa.base.ids import NodeId
-from doxa.store import Identity, Store, check, digest, replayed_digest
+from doxa.store import Identity, Store, Transaction, check, digest, replayed_digest
 from doxa.store.scope.bound_store import BoundStore
 from doxa.store.scope.views import views
 
@@ -113,6 +113,24 @@ def test_a_bound_transaction_reaches_nothing_else(tmp_path: Path) -> None:
             tx.set_catalogue("constraints:p", {})
             with pytest.raises(RoleError):
                 tx.set_catalogue("constraints:q", {})
+        bound.close()
+
+
+def test_what_is_refused_for_the_sake_of_others_does_not_name_them(tmp_path: Path) -> None:
+    named = "kref://q/secret.fact"
+
+    def check_before_commit(tx: Transaction) -> None:
+        raise ConstraintError(f"{named} depends on it.", next_step="Ask.", kref=named)
+
+    with Store(tmp_path / "a.db", check_before_commit=check_before_commit) as store:
+        with store.write(Identity("doxa", "system"), op="test") as tx:
+            tx.set_catalogue("support", ["RESTS"])
+        bound = BoundStore(store, ["p"])
+        for found, wanted in ((store, ConstraintError), (bound, RoleError)):
+            with pytest.raises(wanted) as caught, found.write(_ANA, op="test") as tx:
+                one = tx.create_node(["A"], {})
+                tx.create_edge("RESTS", one, dst=one)
+            assert ("secret" in repr(caught.value.as_dict())) is (found is store)
         bound.close()
 
 

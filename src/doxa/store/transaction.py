@@ -13,7 +13,7 @@ from typing import Any
 
 import apsw
 
-from doxa.base.errors import ConstraintError, InputError, RoleError
+from doxa.base.errors import ConstraintError, DoxaError, InputError, RoleError
 from doxa.base.ids import ROLES, EdgeId, NodeId
 from doxa.base.limits import ACTOR_CHARS_MAX, NOTE_CHARS_MAX, SWEEP_BATCH_ITEMS_MAX
 from doxa.base.values import canonical, check_text
@@ -406,8 +406,14 @@ class Transaction(ElementWriter):
         """Check the transaction as a whole and write its receipt. Store.write calls it last."""
         if self.binding is not None:  # others' values do not refuse its own
             self.verify_constraints()
-        with self.whole_file():
-            self._finish()
+        binding = self.binding
+        try:
+            with self.whole_file():
+                self._finish()
+        except DoxaError as error:  # what holds for the whole file may name what is not seen
+            if binding is None or not binding.is_named_beyond(error):
+                raise
+            raise binding.refusal("what other projects depend on") from None
 
     def _finish(self) -> None:
         if self._check_before_commit is not None and self._dirty:

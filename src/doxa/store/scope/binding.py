@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable
 from typing import NamedTuple
 
-from doxa.base.errors import RoleError
+from doxa.base.errors import DoxaError, RoleError
 from doxa.base.values import Properties
 from doxa.store.apply import project_of
 
+_NAMED = re.compile(r"kref://([^/?\s'\",)\]]+)")
 PROJECT_RULES = ("constraints", "entrenchment")  # the catalogue's entries that name a project
 
 
@@ -34,6 +36,11 @@ class ProjectBinding(NamedTuple):
         """Return whether a catalogue entry is about one of these projects alone."""
         kind, _, project = name.partition(":")
         return kind in PROJECT_RULES and project in self.projects
+
+    def is_named_beyond(self, error: DoxaError) -> bool:
+        """Return whether an error names an address outside of these projects."""
+        said = f"{error} {error.fields}"
+        return any(name not in self.projects for name in _NAMED.findall(said))
 
     def refusal(self, what: str) -> RoleError:
         """Return the error for a write outside of these projects. It says the same whether there is

@@ -75,7 +75,7 @@ class BoundStore(Store):
         self._refuse("compacting")
 
     def scrub(self) -> str:
-        self._refuse("scrubbing")
+        return self.whole.scrub()
 
     def left_to_scrub(self) -> str:
         return ""
