@@ -208,7 +208,9 @@ class ElementWriter(Reader):
         self._guards.node_write(self.identity.role, names, clean)
         data = encode_properties(clean, owner=_owner(names))
         identity = self._node + 1
-        stated = project_stated(self.binding, names, clean, self._search.rules)
+        stated = None
+        if self.binding is not None or "project" in clean:
+            stated = project_stated(self.binding, names, clean, self._search.rules)
         self._insert_node(identity, names, clean, data, stated)
         self._node = identity
         return NodeId(identity)
@@ -239,7 +241,7 @@ class ElementWriter(Reader):
         self._require_room()
         if self.binding is not None:
             self.binding.check(names, props, self._search.rules)
-        project = stated or apply.project_of(kref)
+        project = stated if kref is None else apply.project_of(kref)
         try:
             apply.create_node(self._db, identity, names, props=data, now=self.now, project=project)
         except apsw.ConstraintError:
