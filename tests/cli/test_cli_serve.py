@@ -30,6 +30,26 @@ def doxa(db: Path, *arguments: str, said: str = "") -> tuple[int, str, str]:
     return result.exit_code, result.stdout, result.stderr
 
 
+def test_a_login_is_bound_to_projects_and_databases(db: Path) -> None:
+    given = ("users", "add", "ana", "--project", "mine", "-p", "shared", "--database", "sales")
+    assert doxa(db, *given, said=f"{PASSWORD}\n") == (
+        0,
+        "ana may log in as agent  (projects mine, shared; databases sales)\n",
+        "",
+    )
+    assert json.loads(doxa(db, "users", "list", "--json")[1]) == [
+        {
+            "name": "ana",
+            "role": "agent",
+            "with": "password",
+            "projects": ["mine", "shared"],
+            "databases": ["sales"],
+        }
+    ]
+    assert doxa(db, "users", "add", "bob", "--database", "../x", said=f"{PASSWORD}\n")[0] == 2
+    assert doxa(db, "serve", "--http", "--data", "folder")[0] == 2
+
+
 def test_users_come_and_go(db: Path) -> None:
     assert doxa(db, "users", "list") == (0, "nobody\n", "")
     assert doxa(db, "users", "add", "ana", "--role", "operator", said=f"{PASSWORD}\n") == (

@@ -45,7 +45,7 @@ class GraphDatabase:
         self.engine = QueryEngine(builtin(Registry()))
         self.sessions: list[GraphSession] = []
 
-    def names(self) -> Sequence[str]:
+    def names(self, principal: Principal) -> Sequence[str]:
         return ("doxa", "second")
 
     def open_session(
@@ -58,7 +58,7 @@ class GraphDatabase:
         self.sessions.append(made)
         return made
 
-    def last_transaction(self, database: str) -> int:
+    def last_transaction(self, principal: Principal, database: str) -> int:
         with self.store.read() as snapshot:
             last = snapshot.last_receipt()
             return last.tx if last else 0

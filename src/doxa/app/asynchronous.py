@@ -52,6 +52,7 @@ if TYPE_CHECKING:
     from doxa.query.session import GraphSession
     from doxa.recall import Hit, Recall
     from doxa.store import Identity, LogProof, Receipt
+    from doxa.store.scope.quota import Quota
     from doxa.transfer.jsonl import Imported
 
 _P = ParamSpec("_P")
@@ -429,11 +430,17 @@ class AsyncMemory(AsyncSession):
         actor: str = "",
         role: Role = "agent",
         project: str = "",
+        projects: Iterable[str] = (),
         context: Mapping[str, Any] | None = None,
     ) -> AsyncSession:
         """Return a session of another identity on the same file."""
         made = await _on_thread(
-            self._memory.session, actor=actor, role=role, project=project, context=context
+            self._memory.session,
+            actor=actor,
+            role=role,
+            project=project,
+            projects=projects,
+            context=context,
         )
         return AsyncSession(made)
 
@@ -483,6 +490,21 @@ class AsyncMemory(AsyncSession):
     async def stats(self) -> dict[str, object]:
         """Return counts and sizes."""
         return await _on_thread(self._memory.stats)
+
+    async def quota(
+        self,
+        *,
+        items: int | None = None,
+        size_bytes: int | None = None,
+        writes_per_minute: int | None = None,
+    ) -> Quota:
+        """Set how much the file may hold, or tell it."""
+        return await _on_thread(
+            self._memory.quota,
+            items=items,
+            size_bytes=size_bytes,
+            writes_per_minute=writes_per_minute,
+        )
 
     async def embed(
         self,

@@ -11,10 +11,13 @@ same calls on threads.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import threading
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
+from doxa.app.bound import BoundFile
 from doxa.app.checks import deprecated
 from doxa.app.config import Config, default_path
 from doxa.app.file import MemoryFile
@@ -22,8 +25,10 @@ from doxa.app.maintenance import MaintenanceThread
 from doxa.app.session import Session
 from doxa.base.errors import InputError, RoleError
 from doxa.base.ids import ROLES, Role
+from doxa.belief.kref import check_name
 from doxa.ingestion import arguments
 from doxa.store import Identity
+from doxa.store.scope.quota import QUOTA, Quota, parse_quota
 
 if TYPE_CHECKING:
     from doxa.app.verbs.options import OpenOptions
@@ -43,6 +48,8 @@ class Memory(MemoryFile, Session):
                 field="config",
             )
         MemoryFile.__init__(self, config, _query_engine)
+        self._bound: dict[tuple[str, ...], BoundFile] = {}  # by projects
+        self._binding = threading.Lock()
         Session.__init__(self, self, Identity(config.actor, config.role), config.project)
 
     def __enter__(self) -> Memory:
@@ -50,6 +57,15 @@ class Memory(MemoryFile, Session):
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+    def close(self) -> None:
+        """Stop background work after its current batch, and close the file.
+
+        What is not embedded yet stays pending.
+        """
+        for bound in self._bound.values():
+            bound.close()
+        super().close()
 
     @property
     def memory(self) -> Memory:
@@ -67,16 +83,19 @@ class Memory(MemoryFile, Session):
         actor: str = "",
         role: Role = "agent",
         project: str = "",
+        projects: Iterable[str] = (),
         context: Mapping[str, Any] | None = None,
     ) -> Session:
         """Return a session of another identity on the same file.
 
         It never has more power than the memory was opened with. Queries and policies see
-        `context`, such as {"session": "s1", "agent": "planner"}, as $_session and so on.
+        `context`, such as {"session": "s1", "agent": "planner"}, as $_session and so on. With
+        `projects` it is bound to these: everything else is as if it did not exist.
         """
         arguments.check_role(role)
         arguments.text(actor, "actor")
         arguments.project(project)
+        named = arguments.texts(projects, "projects")
         if ROLES.index(role) > ROLES.index(self.config.role):
             raise RoleError(
                 f"This memory was opened as {self.config.role}; it cannot give a session the role"
@@ -84,9 +103,52 @@ class Memory(MemoryFile, Session):
                 next_step=f"Open it with role={role!r}.",
                 role=role,
             )
-        return Session(
-            self, Identity(actor or self.identity.actor, role), project or self.project, context
-        )
+        identity = Identity(actor or self.identity.actor, role)
+        if not named:
+            return Session(self, identity, project or self.project, context)
+        bound = self._bound_to(named)
+        own = check_name(project, what="project") if project else bound.projects[0]
+        if own not in bound.projects:
+            raise bound.store.bound.refusal(f"to the project {own[:80]!r}")
+        return Session(bound, identity, own, context)
+
+    def _bound_to(self, projects: Sequence[str]) -> BoundFile:
+        """Return the file as sessions of these projects have it, one for all of them."""
+        key = tuple(dict.fromkeys(check_name(name, what="project") for name in projects))
+        with self._binding:
+            found = self._bound.get(key)
+            if found is None:
+                self.store.require_open()
+                found = self._bound[key] = BoundFile(self, key)
+        return found
+
+    def quota(
+        self,
+        *,
+        items: int | None = None,
+        size_bytes: int | None = None,
+        writes_per_minute: int | None = None,
+    ) -> Quota:
+        """Set how much the file may hold, or tell it.
+
+        What is not given stays; 0 takes a limit away. Operators set it; each commit is checked.
+        """
+        given = {
+            "items": items,
+            "size_bytes": size_bytes,
+            "writes_per_minute": writes_per_minute,
+        }
+        for name, value in given.items():
+            arguments.whole(value, name, optional=True)
+        with self.store.read() as snapshot:
+            held = parse_quota(snapshot.catalogue(QUOTA))
+        told = {name: value for name, value in given.items() if value is not None}
+        if not told:
+            return held
+        limits = {name: value for name, value in (asdict(held) | told).items() if value}
+        with self.store.write(self.identity, op="quota") as tx:
+            tx.set_catalogue(QUOTA, limits or None)
+        return parse_quota(limits)
 
     def import_(self, path: str | Path, *, accept_protected: bool = False) -> Imported:
         """Import an export of doxa, each thing under the address it had.

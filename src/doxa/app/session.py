@@ -76,6 +76,8 @@ class History:
 class Session(BeliefVerbs):
     """The verbs in the name of one identity, by default in one project. A Memory makes it."""
 
+    databases: tuple[str, ...] = ()  # those that SHOW DATABASES lists, where a server has several
+
     def __init__(
         self,
         memory: MemoryFile,

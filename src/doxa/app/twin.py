@@ -102,11 +102,17 @@ class AsyncMemory(AsyncSession):
         actor: str = "",
         role: Role = "agent",
         project: str = "",
+        projects: Iterable[str] = (),
         context: Mapping[str, Any] | None = None,
     ) -> AsyncSession:
         """{session}"""
         made = await _on_thread(
-            self._memory.session, actor=actor, role=role, project=project, context=context
+            self._memory.session,
+            actor=actor,
+            role=role,
+            project=project,
+            projects=projects,
+            context=context,
         )
         return AsyncSession(made)
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import sys
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
@@ -17,6 +18,7 @@ from doxa.cli.users import Users, credentials_of
 
 if TYPE_CHECKING:
     from doxa.servers.bolt import BoltServer
+    from doxa.servers.contract import Database
     from doxa.servers.credentials import Credentials
     from doxa.servers.http import HttpServer
 
@@ -70,6 +72,22 @@ Csv = Annotated[
     Path | None,
     typer.Option("--csv", help="The folder that LOAD CSV may read.", show_default=False),
 ]
+Data = Annotated[
+    Path | None,
+    typer.Option(
+        "--data",
+        help="Serve a folder of databases, a file for each, in place of one memory file.",
+        show_default=False,
+    ),
+]
+Bound = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--bound",
+        help="See and write this project alone; repeated, these.",
+        show_default=False,
+    ),
+]
 Actor = Annotated[str, typer.Option(help="The agent's name in the log.")]
 Conversation = Annotated[
     str,
@@ -84,13 +102,14 @@ PrintConfig = Annotated[
 
 def mcp(
     project: Project = "default",
+    bound: Bound = None,
     actor: Actor = "agent",
     session: Conversation = "",
     config: PrintConfig = False,
     db: Db = None,
 ) -> None:
     if config:
-        sys.stdout.write(json_text(_host_entry(project, actor, db)) + "\n")
+        sys.stdout.write(json_text(_host_entry(project, bound or [], actor, db)) + "\n")
         return
     from doxa.app import open_memory
 
@@ -111,13 +130,16 @@ def mcp(
             db, role="agent", actor=actor, project=project, decay_enabled=decay_enabled()
         )
         context = {"session": session or str(uuid.uuid4()), "agent": actor}
-        serve_stdio(memory, memory.session(context=context), version=__version__)
+        own = project if not bound or project in bound else bound[0]
+        made = memory.session(project=own, projects=bound or (), context=context)
+        serve_stdio(memory, made, version=__version__)
 
 
-def _host_entry(project: str, actor: str, db: Path | None) -> dict[str, object]:
+def _host_entry(project: str, bound: list[str], actor: str, db: Path | None) -> dict[str, object]:
     """The entry of this server in the configuration of an MCP host."""
     where = ["--db", str(db.absolute())] if db else []
-    args = ["-m", "doxa.cli", "mcp", "--project", project, "--actor", actor, *where]
+    only = [word for name in bound for word in ("--bound", name)]
+    args = ["-m", "doxa.cli", "mcp", "--project", project, *only, "--actor", actor, *where]
     return {"mcpServers": {"memory": {"command": sys.executable, "args": args}}}
 
 
@@ -136,6 +158,7 @@ def serve(
     csv: Csv = None,
     project: Project = "default",
     users: Users = None,
+    data: Data = None,
     db: Db = None,
     as_json: Json = False,
 ) -> None:
@@ -147,6 +170,7 @@ def serve(
             "advertise": ("bolt", advertise or None),
             "http-port": ("http", http_port),
         }
+        _check_data(data, db)
         _check_interfaces({"bolt": bolt, "http": http}, given)
         kinds = _kinds(bolt=bolt, http=http)  # every error before anything is opened
         shared = _given(
@@ -162,17 +186,22 @@ def serve(
         }
         options = {name: shared | _given(**own[name]) for name in kinds}
         folder = check_folder(csv)
-        known = None if no_login else credentials_of(users, db)
+        known = None if no_login else credentials_of(users or _users_in(data), db)
         count = len(known.users()) if known else 0
         memory = {
-            "path": db,
             "role": "operator",
             "actor": user(),
             "project": project,
             "csv_folder": folder,
             "decay_enabled": decay_enabled(),
         }
-        _serve(kinds, options, memory, known, lambda path: _Ready(path, known, count, as_json).show)
+        _serve(
+            kinds,
+            options,
+            lambda: _folder(data, memory) if data else _file(db, memory),
+            known,
+            lambda path: _Ready(path, known, count, as_json).show,
+        )
 
 
 def _given(**options: Any) -> dict[str, Any]:
@@ -183,25 +212,65 @@ def _given(**options: Any) -> dict[str, Any]:
 def _serve(
     kinds: dict[str, type[BoltServer] | type[HttpServer]],
     options: dict[str, dict[str, Any]],
-    memory_options: dict[str, Any],
+    opened: Callable[[], AbstractContextManager[tuple[Database, Path]]],
     known: Credentials | None,
     ready: Callable[[Path], Callable[[dict[str, str]], None]],
 ) -> None:
-    """Open the memory and serve it until interrupted."""
+    """Open what is served, and serve it until interrupted."""
     from doxa import __version__
-    from doxa.app import open_memory
     from doxa.servers.credentials import throttled
     from doxa.servers.listening import serve as serve_all
-    from doxa.servers.memory import MemoryDatabase
 
     throttle = throttled(known)  # one for all interfaces: wrong passwords count together
     if "http" in options:
         options["http"]["version"] = __version__
-    with open_memory(**memory_options) as memory:
-        database = MemoryDatabase(memory)
+    with opened() as (database, path):
         made = {name: kind(database, throttle, **options[name]) for name, kind in kinds.items()}
-        show = ready(memory.config.path)
+        show = ready(path)
         serve_all(*made.values(), ready=lambda: show({name: one.uri for name, one in made.items()}))
+
+
+@contextmanager
+def _file(db: Path | None, options: dict[str, Any]) -> Iterator[tuple[Database, Path]]:
+    """One memory file, as a database."""
+    from doxa.app import open_memory
+    from doxa.servers.memory import MemoryDatabase
+
+    with open_memory(db, **options) as memory:
+        yield MemoryDatabase(memory), memory.config.path
+
+
+@contextmanager
+def _folder(folder: Path, options: dict[str, Any]) -> Iterator[tuple[Database, Path]]:
+    """A folder of databases."""
+    from doxa.app import open_memory
+    from doxa.servers.databases.folder import DatabaseFolder
+    from doxa.servers.databases.service import FolderService
+
+    found = DatabaseFolder(folder, lambda path: open_memory(path, **options))
+    try:
+        yield FolderService(found), found.path
+    finally:
+        found.close()
+
+
+def _users_in(data: Path | None) -> Path | None:
+    """The file of users of a folder of databases."""
+    if data is None:
+        return None
+    data.mkdir(parents=True, exist_ok=True, mode=0o700)
+    return data / "users.json"
+
+
+def _check_data(data: Path | None, db: Path | None) -> None:
+    from doxa.base.errors import InputError
+
+    if data is not None and db is not None:
+        raise InputError(
+            "--data serves a folder and --db one file.",
+            next_step="Give one of them.",
+            field="command line",
+        )
 
 
 def _check_interfaces(

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -23,6 +24,23 @@ Users = Annotated[
     ),
 ]
 Name = Annotated[str, typer.Argument(help="The name to log in with.", show_default=False)]
+Projects = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--project",
+        "-p",
+        help="Bind the login to this project; repeated, to several.",
+        show_default=False,
+    ),
+]
+Databases = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--database",
+        help="Bind the login to this database; repeated, to several.",
+        show_default=False,
+    ),
+]
 RoleOption = Annotated[str, typer.Option("--role", help="agent or operator")]
 
 users = typer.Typer(
@@ -38,6 +56,8 @@ users = typer.Typer(
 def add_user(
     name: Name,
     role: RoleOption = "agent",
+    projects: Projects = None,
+    databases: Databases = None,
     users: Users = None,
     db: Db = None,
     as_json: Json = False,
@@ -45,11 +65,13 @@ def add_user(
     """Add a user. The password is asked for, or read as one line of standard input."""
     with errors_reported(as_json):
         known = credentials_of(users, db)
-        made = known.add(name, _password(), role=role)  # type: ignore[arg-type]  # checked there
+        bounds = {"projects": projects or (), "databases": databases or ()}
+        made = known.add(name, _password(), role=role, **bounds)  # type: ignore[arg-type]  # checked there
+        limits = _limits(made.projects, made.databases)
         show(
-            {"name": made.name, "role": made.role, "users": str(known.path)},
+            {"name": made.name, "role": made.role, "users": str(known.path), **limits},
             as_json,
-            lambda _: f"{made.name} may log in as {made.role}",
+            lambda _: f"{made.name} may log in as {made.role}{_limits_text(limits)}",
         )
 
 
@@ -58,13 +80,16 @@ def add_token(
     name: Name,
     role: RoleOption = "agent",
     label: Annotated[str, typer.Option(help="What it is for, by which it can be removed.")] = "",
+    projects: Projects = None,
+    databases: Databases = None,
     users: Users = None,
     db: Db = None,
     as_json: Json = False,
 ) -> None:
     """Add a token for bearer authentication, which is printed only once."""
     with errors_reported(as_json):
-        token = credentials_of(users, db).add_token(name, role=role, label=label)  # type: ignore[arg-type]  # checked there
+        bounds = {"projects": projects or (), "databases": databases or ()}
+        token = credentials_of(users, db).add_token(name, role=role, label=label, **bounds)  # type: ignore[arg-type]  # checked there
         show({"name": name, "role": role, "label": label, "token": token}, as_json, lambda _: token)
 
 
@@ -73,8 +98,9 @@ def list_users(users: Users = None, db: Db = None, as_json: Json = False) -> Non
     """List who may log in, with role and credentials; no secrets."""
     with errors_reported(as_json):
         found = [
-            {"name": name, "role": role, "with": how}
-            for name, role, how in credentials_of(users, db).users()
+            {"name": one.name, "role": one.role, "with": one.how}
+            | _limits(one.projects, one.databases)
+            for one in credentials_of(users, db).logins()
         ]
         show(found, as_json, _users_text)
 
@@ -108,8 +134,22 @@ def credentials_of(path: Path | None, db: Path | None) -> Credentials:
     return Credentials(path)
 
 
-def _users_text(found: list[dict[str, str]]) -> str:
-    return "\n".join(f"{one['name']}  {one['role']}  {one['with']}" for one in found) or "nobody"
+def _users_text(found: list[dict[str, Any]]) -> str:
+    lines = [f"{one['name']}  {one['role']}  {one['with']}{_limits_text(one)}" for one in found]
+    return "\n".join(lines) or "nobody"
+
+
+def _limits(projects: Sequence[str], databases: Sequence[str]) -> dict[str, list[str]]:
+    """What a login is bound to, if it is."""
+    given = {"projects": list(projects), "databases": list(databases)}
+    return {name: value for name, value in given.items() if value}
+
+
+def _limits_text(limits: Mapping[str, Any]) -> str:
+    named = [
+        f"{name} {', '.join(limits[name])}" for name in ("projects", "databases") if name in limits
+    ]
+    return f"  ({'; '.join(named)})" if named else ""
 
 
 def _password() -> str:

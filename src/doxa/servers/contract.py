@@ -107,8 +107,8 @@ class DatabaseSession(Protocol):
 class Database(Protocol):
     """The databases behind a server."""
 
-    def names(self) -> Sequence[str]:
-        """Return their names; the first is the default."""
+    def names(self, principal: Principal) -> Sequence[str]:
+        """Return the names of those that a principal may use; the first is its default."""
 
     def open_session(
         self, principal: Principal, database: str, metadata: Mapping[str, Any], timeout_ms: int
@@ -116,5 +116,6 @@ class Database(Protocol):
         """Open a session for one unit of work. `metadata` comes from the client; `timeout_ms`
         limits each statement."""
 
-    def last_transaction(self, database: str) -> int:
-        """Return the number of the last committed transaction, for bookmarks."""
+    def last_transaction(self, principal: Principal, database: str) -> int:
+        """Return the number of the last committed transaction that a principal sees, for
+        bookmarks."""

@@ -1,9 +1,9 @@
 """Users and tokens that may log in to a server, in a private file with hashed passwords and tokens.
 
     {"format": 1,
-     "users":  [{"name", "role", "salt", "hash", "n", "r", "p"}],
+     "users":  [{"name", "role", "salt", "hash", "n", "r", "p"[, "projects"][, "databases"]}],
                 hash = scrypt(password, salt, n, r, p), hexadecimal
-     "tokens": [{"name", "role", "label", "hash"}]}
+     "tokens": [{"name", "role", "label", "hash"[, "projects"][, "databases"]}]}
                 hash = SHA-256(token): a token is 256 random bits
 
 Only its owner can read the file (mode 600), and it is replaced as a whole. Servers reload it when
@@ -23,7 +23,7 @@ import os
 import secrets
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
@@ -38,12 +38,15 @@ from doxa.base.limits import (
     LOGIN_SECRET_CHARS_MIN,
     LOGIN_USERS_ITEMS_MAX,
 )
+from doxa.belief.kref import check_name
+from doxa.servers.databases.names import check_database_name
 
 LOGIN_ROLES: tuple[Role, ...] = ("agent", "operator")
 ANONYMOUS = "anonymous"  # the principal if no login is required
 TOKEN_PREFIX = "doxa-"  # noqa: S105 - identifies tokens to secret scanners; not a secret
 
 _FORMAT = 1
+_FORMAT_BOUND = 2  # with logins that are bound: a version that would not heed it refuses the file
 _MODE = 0o600
 _SCRYPT = {"n": 2**15, "r": 8, "p": 1}  # 32 MiB and about 60 ms per attempt
 _SCRYPT_MEMORY_BYTES = 64 * 1024**2
@@ -51,10 +54,26 @@ _PARALLEL_LOGINS = 2  # limits the memory and processor time of hashing
 
 
 class Principal(NamedTuple):
-    """An authenticated user: the name for the log and the role for authorisation."""
+    """An authenticated user: the name for the log, the role for authorisation, and the projects and
+    databases that it is bound to; none: all."""
 
     name: str
     role: Role
+    projects: tuple[str, ...] = ()
+    databases: tuple[str, ...] = ()
+
+    def may_use(self, database: str) -> bool:
+        return not self.databases or database in self.databases
+
+
+class LoginEntry(NamedTuple):
+    """A login as `users` lists it; `how` is `password`, or `token` with its label."""
+
+    name: str
+    role: Role
+    how: str
+    projects: tuple[str, ...]
+    databases: tuple[str, ...]
 
 
 class Authenticator(Protocol):
@@ -85,7 +104,7 @@ class Credentials:
         right = hmac.compare_digest(
             found, bytes.fromhex(user["hash"]) if user else bytes(len(found))
         )
-        return Principal(user["name"], user["role"]) if user and right else None
+        return _principal(user) if user and right else None
 
     def verify_token(self, token: str) -> Principal | None:
         """Return the owner of a token. Every token is compared, so that timing reveals nothing."""
@@ -93,14 +112,23 @@ class Credentials:
         right = [
             entry for entry in self._read()["tokens"] if hmac.compare_digest(entry["hash"], digest)
         ]
-        return Principal(right[0]["name"], right[0]["role"]) if right else None
+        return _principal(right[0]) if right else None
 
     # Managing users
 
-    def add(self, name: str, password: str, *, role: Role = "agent") -> Principal:
-        """Add a user. Raises InputError for an invalid name, password or role, ConflictError if the
-        name is taken."""
+    def add(
+        self,
+        name: str,
+        password: str,
+        *,
+        role: Role = "agent",
+        projects: Sequence[str] = (),
+        databases: Sequence[str] = (),
+    ) -> Principal:
+        """Add a user, bound to these projects and databases if any are named. Raises InputError for
+        an invalid name, password or role, ConflictError if the name is taken."""
         _check_name(name, role)
+        limits = _limits(projects, databases)
         if (
             len(password) < LOGIN_SECRET_CHARS_MIN
             or len(password.encode(errors="replace")) > LOGIN_SECRET_BYTES_MAX
@@ -118,6 +146,7 @@ class Credentials:
             "salt": salt.hex(),
             "hash": _hashed(password, salt, _SCRYPT).hex(),
             **_SCRYPT,
+            **limits,
         }
         with self._changing() as held:
             if any(user["name"] == name for user in held["users"]):
@@ -127,9 +156,17 @@ class Credentials:
                     name=name,
                 )
             held["users"].append(entry)
-        return Principal(name, role)
+        return _principal(entry)
 
-    def add_token(self, name: str, *, role: Role = "agent", label: str = "") -> str:
+    def add_token(
+        self,
+        name: str,
+        *,
+        role: Role = "agent",
+        label: str = "",
+        projects: Sequence[str] = (),
+        databases: Sequence[str] = (),
+    ) -> str:
         """Create and return a token. Only its hash is stored. `label` identifies it in `users` and
         `remove`."""
         _check_name(name, role)
@@ -139,6 +176,7 @@ class Credentials:
             "role": role,
             "label": label[:LOGIN_NAME_CHARS_MAX],
             "hash": hashlib.sha256(token.encode()).hexdigest(),
+            **_limits(projects, databases),
         }
         with self._changing() as held:
             held["tokens"].append(entry)
@@ -169,12 +207,15 @@ class Credentials:
 
     def users(self) -> list[tuple[str, Role, str]]:
         """List name, role and login method (`password`, or `token` with its label)."""
+        return [entry[:3] for entry in self.logins()]
+
+    def logins(self) -> list[LoginEntry]:
+        """List every login with what it is bound to."""
         held = self._read()
-        found = [(user["name"], user["role"], "password") for user in held["users"]]
-        return found + [
-            (token["name"], token["role"], f"token {token['label']}".strip())
-            for token in held["tokens"]
+        named = [(user, "password") for user in held["users"]] + [
+            (token, f"token {token['label']}".strip()) for token in held["tokens"]
         ]
+        return [LoginEntry(*_principal(one)[:2], how, *_principal(one)[2:]) for one, how in named]
 
     # The file
 
@@ -199,7 +240,7 @@ class Credentials:
         with suppress(OSError, ValueError, KeyError, TypeError):
             held = json.loads(self.path.read_text())
             if (
-                held["format"] == _FORMAT
+                held["format"] in (_FORMAT, _FORMAT_BOUND)
                 and all(map(_sound_user, held["users"]))
                 and all(map(_sound_token, held["tokens"]))
             ):
@@ -232,6 +273,8 @@ class Credentials:
                     next_step="Share one login between programs that act together.",
                     items_max=LOGIN_USERS_ITEMS_MAX,
                 )
+            if any("projects" in one or "databases" in one for one in _entries(held)):
+                held["format"] = _FORMAT_BOUND
             part = self.path.with_name(f"{self.path.name}.{secrets.token_hex(4)}.part")
             with os.fdopen(os.open(part, os.O_CREAT | os.O_EXCL | os.O_WRONLY, _MODE), "w") as file:
                 json.dump(held, file, indent=1)
@@ -294,6 +337,28 @@ def throttled(authenticator: Authenticator | None) -> Authenticator | None:
     )
 
 
+def _principal(entry: Mapping[str, Any]) -> Principal:
+    return Principal(
+        entry["name"],
+        entry["role"],
+        tuple(entry.get("projects", ())),
+        tuple(entry.get("databases", ())),
+    )
+
+
+def _limits(projects: Sequence[str], databases: Sequence[str]) -> dict[str, list[str]]:
+    """Return what an entry says of the projects and databases that it is bound to."""
+    projects = [check_name(name, what="project") for name in projects]
+    for name in databases:
+        check_database_name(name)
+    given = {"projects": list(projects), "databases": [name.lower() for name in databases]}
+    return {name: value for name, value in given.items() if value}
+
+
+def _entries(held: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    return [*held["users"], *held["tokens"]]
+
+
 def _empty() -> dict[str, Any]:
     return {"format": _FORMAT, "users": [], "tokens": []}
 
@@ -302,6 +367,7 @@ def _sound_user(entry: Any) -> bool:
     costs = all(type(entry[name]) is int for name in _SCRYPT)
     return (
         costs
+        and _sound_limits(entry)
         and entry["role"] in LOGIN_ROLES
         and type(entry["name"]) is str
         and len(bytes.fromhex(entry["hash"])) == 32
@@ -312,8 +378,17 @@ def _sound_user(entry: Any) -> bool:
 def _sound_token(entry: Any) -> bool:
     return (
         entry["role"] in LOGIN_ROLES
+        and _sound_limits(entry)
         and type(entry["name"]) is str
         and len(bytes.fromhex(entry["hash"])) == 32
+    )
+
+
+def _sound_limits(entry: Any) -> bool:
+    return all(
+        name not in entry
+        or (type(entry[name]) is list and entry[name] and all(type(x) is str for x in entry[name]))
+        for name in ("projects", "databases")
     )
 
 

@@ -3,10 +3,10 @@ and role of the login."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from doxa.app import Memory
+from doxa.app import Memory, Session
 from doxa.servers.contract import DatabaseSession
 from doxa.servers.credentials import Principal
 
@@ -19,29 +19,49 @@ class MemoryDatabase:
     """Serves one memory under one name. It must be opened as operator if operators log in: a
     session cannot have more rights than its memory."""
 
-    def __init__(self, memory: Memory, *, name: str = DATABASE, project: str = "") -> None:
+    def __init__(
+        self,
+        memory: Memory,
+        *,
+        name: str = DATABASE,
+        project: str = "",
+        known: Callable[[Principal], Sequence[str]] | None = None,
+    ) -> None:
+        """`known` gives the names that SHOW DATABASES lists, where there are others."""
         self._memory, self._name, self._project = memory, name, project
+        self._known = known or self.names
         self._seen = -1
 
-    def names(self) -> Sequence[str]:
-        return (self._name,)
+    def names(self, principal: Principal) -> Sequence[str]:
+        return (self._name,) if principal.may_use(self._name) else ()
 
     def open_session(
         self, principal: Principal, database: str, metadata: Mapping[str, Any], timeout_ms: int
     ) -> DatabaseSession:
-        """Open a session of the memory. Raises RoleError if the memory was opened with fewer rights
-        than the principal has."""
-        session = self._memory.session(
-            actor=principal.name, role=principal.role, project=self._project
-        )
+        """Open a session of the memory, bound to the projects of the principal. Raises RoleError if
+        the memory was opened with fewer rights than the principal has."""
+        session = self.session_of(principal)
+        session.databases = tuple(self._known(principal))
         graph = session.graph(context=metadata)
         graph.timeout_ms = timeout_ms
         graph.system_time = metadata.get(SYSTEM_TIME)
         graph.valid_time = metadata.get(VALID_TIME)
         return graph
 
-    def last_transaction(self, database: str) -> int:
-        with self._memory.store.read() as snapshot:
+    def session_of(self, principal: Principal) -> Session:
+        """Return a session of the memory with the rights of a principal and the projects that it is
+        bound to."""
+        bound = principal.projects
+        return self._memory.session(
+            actor=principal.name,
+            role=principal.role,
+            project=self._project if not bound or self._project in bound else bound[0],
+            projects=bound,
+        )
+
+    def last_transaction(self, principal: Principal, database: str) -> int:
+        store = self.session_of(principal).memory.store
+        with store.read() as snapshot:
             last = snapshot.last_receipt()
         number = last.tx if last else 0
         if number != self._seen:  # something was written and may need to be embedded

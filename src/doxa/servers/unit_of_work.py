@@ -18,6 +18,7 @@ from typing import Any
 from doxa.base.errors import DoxaError
 from doxa.servers.codes import DATABASE_NOT_FOUND, TIMED_OUT, RequestError
 from doxa.servers.contract import Database, DatabaseSession, StatementResult
+from doxa.servers.credentials import Principal
 from doxa.servers.notifications import NotificationFilter
 
 _ROWS_PER_BLOCK = 500
@@ -31,24 +32,28 @@ Row = Sequence[Any]
 Take = Callable[[Iterator[Row], int], tuple[bytes, int, bool]]
 
 
-def resolve(database: Database, name: str | None) -> str:
+def resolve(database: Database, principal: Principal, name: str | None) -> str:
     """Resolve the name of a database; None and the aliases mean the default. Raises RequestError if
-    it does not exist."""
-    known = list(database.names())
+    it does not exist for the principal."""
+    known = list(database.names(principal))
     found = next((one for one in known if name and one.lower() == name.lower()), None)
-    if found is not None or not name or name.lower() in (DEFAULT_ALIAS, SYSTEM_ALIAS):
-        return found or known[0]
+    if found is not None:
+        return found
+    if known and (not name or name.lower() in (DEFAULT_ALIAS, SYSTEM_ALIAS)):
+        return known[0]
     raise RequestError(
-        f"Unknown database {name[:80]!r}.",
+        f"Unknown database {(name or DEFAULT_ALIAS)[:80]!r}.",
         status=DATABASE_NOT_FOUND,
-        next_step=f"Name one of: {', '.join(known[:20])}.",
+        next_step=f"Name one of: {', '.join(known[:20])}."
+        if known
+        else "Ask the operator for one.",
     )
 
 
-def bookmark(database: Database, name: str) -> str:
+def bookmark(database: Database, principal: Principal, name: str) -> str:
     """Return a bookmark for the last commit. Clients never wait for one: there is one file, and
     every snapshot sees all earlier commits."""
-    return f"doxa:{name}:{database.last_transaction(name)}"
+    return f"doxa:{name}:{database.last_transaction(principal, name)}"
 
 
 class Stream:

@@ -3,7 +3,7 @@ that they cannot differ.
 
 Operations and their bodies (canonical JSON, as they lie in the log):
 
-    node.create {id, labels, props}      node.set {id, labels, props}      node.delete {id}
+    node.create {id, labels, props[, project]}   node.set {id, labels, props}      node.delete {id}
     edge.create {id, type, src, dst, props}      edge.set {id, props}      edge.delete {id}
     node.access, edge.access {id, data, support}      node.suppress, node.restore, edge.suppress,
     edge.restore {id}
@@ -23,74 +23,111 @@ from doxa.base.values import canonical
 from doxa.store.visibility.access import decode_access, encode_access
 
 
+def project_of(kref: object) -> str | None:
+    """Return the project that an address names, or None if it is not an address."""
+    if not isinstance(kref, str) or not kref.startswith("kref://"):
+        return None
+    return kref[7:].replace("?", "/").partition("/")[0]
+
+
 def create_node(
-    db: apsw.Connection, identity: int, labels: Sequence[str], *, props: bytes, now: int
+    db: apsw.Connection,
+    identity: int,
+    labels: Sequence[str],
+    *,
+    props: bytes,
+    now: int,
+    project: str | None,
 ) -> None:
     text = canonical(labels).decode()
     db.execute(
-        "INSERT INTO node(id, labels, props, since, born) VALUES(?, ?, jsonb(?), ?, ?)",
-        (identity, text, props.decode(), now, now),
+        "INSERT INTO main.node(id, labels, props, since, born, project) VALUES(?, ?, jsonb(?),"
+        " ?, ?, ?)",
+        (identity, text, props.decode(), now, now, project),
     )
     for label in labels:
-        db.execute("INSERT INTO node_label VALUES(?, ?)", (label, identity))
+        db.execute("INSERT INTO main.node_label VALUES(?, ?)", (label, identity))
 
 
 def set_node(
-    db: apsw.Connection, identity: int, labels: Sequence[str], *, props: bytes, now: int
+    db: apsw.Connection,
+    identity: int,
+    labels: Sequence[str],
+    *,
+    props: bytes,
+    now: int,
+    project: str | None,
 ) -> None:
+    """Replace a node. `project` is that of its address; without one the node stays in its own."""
     text = canonical(labels).decode()
-    changed = close_node(db, identity, now)
+    changed, held = close_node(db, identity, now)
+    if project is not None and project != held:
+        _move_node(db, identity, project)
     db.execute(
-        "UPDATE node SET labels = ?, props = jsonb(?), since = ? WHERE id = ?",
+        "UPDATE main.node SET labels = ?, props = jsonb(?), since = ? WHERE id = ?",
         (text, props.decode(), now, identity),
     )
     if changed != text:
         db.execute(
-            "DELETE FROM node_label WHERE node = ? AND label IN (SELECT value FROM json_each(?))",
+            "DELETE FROM main.node_label WHERE node = ? AND label IN (SELECT value FROM"
+            " json_each(?))",
             (identity, changed),
         )
         db.executemany(
-            "INSERT INTO node_label VALUES(?, ?)", [(label, identity) for label in labels]
+            "INSERT INTO main.node_label VALUES(?, ?)", [(label, identity) for label in labels]
         )
 
 
-def close_node(db: apsw.Connection, identity: int, now: int) -> str:
-    """Keep the live version as past and return its labels. A version made in the same instant is
-    replaced: nobody could see it."""
-    row = db.execute("SELECT labels, since FROM node WHERE id = ?", (identity,)).get
+def _move_node(db: apsw.Connection, identity: int, project: str) -> None:
+    """Put a node that was given an address into the project of it, and its edges."""
+    db.execute("UPDATE main.node SET project = ? WHERE id = ?", (project, identity))
+    for end, other in (("src", "dst"), ("dst", "src")):
+        db.execute(
+            f"UPDATE main.edge SET project = (SELECT n.project FROM main.node n WHERE n.id ="
+            f" edge.{other} AND n.project = ?) WHERE {end} = ?",
+            (project, identity),
+        )
+
+
+def close_node(db: apsw.Connection, identity: int, now: int) -> tuple[str, str | None]:
+    """Keep the live version as past and return its labels and project. A version made in the same
+    instant is replaced: nobody could see it."""
+    row = db.execute("SELECT labels, since, project FROM main.node WHERE id = ?", (identity,)).get
     if row[1] < now:
         db.execute(
-            "INSERT INTO node_past(id, since, until, labels, props, born) SELECT id, since, ?,"
-            " labels, props, born FROM node WHERE id = ?",
+            "INSERT INTO main.node_past(id, since, until, labels, props, born, project) SELECT id,"
+            " since, ?, labels, props, born, project FROM main.node WHERE id = ?",
             (now, identity),
         )
-    return str(row[0])
+    return str(row[0]), row[2]
 
 
 def delete_node(db: apsw.Connection, identity: int, now: int) -> None:
-    labels = close_node(db, identity, now)
+    labels, _ = close_node(db, identity, now)
     db.execute(
-        "DELETE FROM node_label WHERE node = ? AND label IN (SELECT value FROM json_each(?))",
+        "DELETE FROM main.node_label WHERE node = ? AND label IN (SELECT value FROM json_each(?))",
         (identity, labels),
     )
-    db.execute("DELETE FROM node WHERE id = ?", (identity,))
-    db.execute("DELETE FROM access WHERE edge = 0 AND element = ?", (identity,))
+    db.execute("DELETE FROM main.node WHERE id = ?", (identity,))
+    db.execute("DELETE FROM main.access WHERE edge = 0 AND element = ?", (identity,))
 
 
 def create_edge(
     db: apsw.Connection, identity: int, kind: str, *, src: int, dst: int, props: bytes, now: int
 ) -> None:
     db.execute(
-        "INSERT INTO edge(id, type, src, dst, props, since, born) VALUES(?, ?, ?, ?, jsonb(?),"
-        " ?, ?)",
-        (identity, kind, src, dst, props.decode(), now, now),
+        "INSERT INTO main.edge(id, type, src, dst, props, since, born, project) VALUES(?1, ?2, ?3,"
+        " ?4, jsonb(?5), ?6, ?6, (SELECT s.project FROM main.node s JOIN main.node d ON d.project ="
+        " s.project WHERE s.id = ?3 AND d.id = ?4))",
+        (identity, kind, src, dst, props.decode(), now),
     )
 
 
 def close_edge(db: apsw.Connection, identity: int, now: int) -> None:
     db.execute(
-        "INSERT INTO edge_past(id, since, until, type, src, dst, props, born) "
-        "SELECT id, since, ?, type, src, dst, props, born FROM edge WHERE id = ? AND since < ?",
+        "INSERT INTO main.edge_past(id, since, until, type, src, dst, props, born, project) SELECT"
+        " id, since, ?, type, src, dst, props, born, project FROM main.edge WHERE id = ? AND"
+        " since < ?",
         (now, identity, now),
     )
 
@@ -98,21 +135,22 @@ def close_edge(db: apsw.Connection, identity: int, now: int) -> None:
 def set_edge(db: apsw.Connection, identity: int, *, props: bytes, now: int) -> None:
     close_edge(db, identity, now)
     db.execute(
-        "UPDATE edge SET props = jsonb(?), since = ? WHERE id = ?", (props.decode(), now, identity)
+        "UPDATE main.edge SET props = jsonb(?), since = ? WHERE id = ?",
+        (props.decode(), now, identity),
     )
 
 
 def delete_edge(db: apsw.Connection, identity: int, now: int) -> None:
     close_edge(db, identity, now)
-    db.execute("DELETE FROM edge WHERE id = ?", (identity,))
+    db.execute("DELETE FROM main.edge WHERE id = ?", (identity,))
 
 
 def set_catalogue(db: apsw.Connection, name: str, value: object) -> None:
     if value is None:
-        db.execute("DELETE FROM catalogue WHERE name = ?", (name,))
+        db.execute("DELETE FROM main.catalogue WHERE name = ?", (name,))
     else:
         db.execute(
-            "INSERT OR REPLACE INTO catalogue VALUES(?, jsonb(?))",
+            "INSERT OR REPLACE INTO main.catalogue VALUES(?, jsonb(?))",
             (name, canonical(value).decode()),
         )
 
@@ -120,10 +158,11 @@ def set_catalogue(db: apsw.Connection, name: str, value: object) -> None:
 def set_access(db: apsw.Connection, identity: int, *, edge: bool, data: bytes) -> None:
     """Keep the access metadata of an element; an empty map is none."""
     if data == b"{}":
-        db.execute("DELETE FROM access WHERE edge = ? AND element = ?", (edge, identity))
+        db.execute("DELETE FROM main.access WHERE edge = ? AND element = ?", (edge, identity))
     else:
         db.execute(
-            "INSERT OR REPLACE INTO access VALUES(?, ?, jsonb(?))", (edge, identity, data.decode())
+            "INSERT OR REPLACE INTO main.access VALUES(?, ?, jsonb(?))",
+            (edge, identity, data.decode()),
         )
 
 
@@ -139,7 +178,7 @@ def note_access(
     time."""
     before = decode_access(
         db.execute(
-            "SELECT json(data) FROM access WHERE edge = ? AND element = ?", (edge, identity)
+            "SELECT json(data) FROM main.access WHERE edge = ? AND element = ?", (edge, identity)
         ).get
     )
     support = {
@@ -157,7 +196,7 @@ def note_access(
 def suppress(db: apsw.Connection, identity: int, *, edge: bool, hidden: bool) -> None:
     access = decode_access(
         db.execute(
-            "SELECT json(data) FROM access WHERE edge = ? AND element = ?", (edge, identity)
+            "SELECT json(data) FROM main.access WHERE edge = ? AND element = ?", (edge, identity)
         ).get
     )
     access.suppressed = hidden
@@ -167,29 +206,44 @@ def suppress(db: apsw.Connection, identity: int, *, edge: bool, hidden: bool) ->
 def erase(db: apsw.Connection, *, nodes: Sequence[int], edges: Sequence[int]) -> None:
     """Remove live and past versions. Labels go by the row's own list, so that no scan is needed."""
     for identity in nodes:
-        labels = db.execute("SELECT labels FROM node WHERE id = ?", (identity,)).get
+        labels = db.execute("SELECT labels FROM main.node WHERE id = ?", (identity,)).get
         if labels is not None:
             db.execute(
-                "DELETE FROM node_label WHERE node = ? AND label IN (SELECT value FROM"
+                "DELETE FROM main.node_label WHERE node = ? AND label IN (SELECT value FROM"
                 " json_each(?))",
                 (identity, labels),
             )
-        db.execute("DELETE FROM node WHERE id = ?", (identity,))
-        db.execute("DELETE FROM node_past WHERE id = ?", (identity,))
-        db.execute("DELETE FROM access WHERE edge = 0 AND element = ?", (identity,))
+        db.execute("DELETE FROM main.node WHERE id = ?", (identity,))
+        db.execute("DELETE FROM main.node_past WHERE id = ?", (identity,))
+        db.execute("DELETE FROM main.access WHERE edge = 0 AND element = ?", (identity,))
     for identity in edges:
-        db.execute("DELETE FROM edge WHERE id = ?", (identity,))
-        db.execute("DELETE FROM edge_past WHERE id = ?", (identity,))
-        db.execute("DELETE FROM access WHERE edge = 1 AND element = ?", (identity,))
+        db.execute("DELETE FROM main.edge WHERE id = ?", (identity,))
+        db.execute("DELETE FROM main.edge_past WHERE id = ?", (identity,))
+        db.execute("DELETE FROM main.access WHERE edge = 1 AND element = ?", (identity,))
 
 
 def replay_entry(db: apsw.Connection, op: str, *, body: dict[str, Any], now: int) -> None:
     """Apply one logged operation as the transaction did."""
     match op:
         case "node.create":
-            create_node(db, body["id"], body["labels"], props=canonical(body["props"]), now=now)
+            project = body.get("project") or project_of(body["props"].get("kref"))
+            create_node(
+                db,
+                body["id"],
+                body["labels"],
+                props=canonical(body["props"]),
+                now=now,
+                project=project,
+            )
         case "node.set":
-            set_node(db, body["id"], body["labels"], props=canonical(body["props"]), now=now)
+            set_node(
+                db,
+                body["id"],
+                body["labels"],
+                props=canonical(body["props"]),
+                now=now,
+                project=project_of(body["props"].get("kref")),
+            )
         case "node.delete":
             delete_node(db, body["id"], now)
         case "edge.create":

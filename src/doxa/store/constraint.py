@@ -4,8 +4,8 @@ again before the commit.
 Catalogue entry   constraint:<name>  {"kind": …, "edge": bool, "name": label or type, "properties":
 [...], "detail": [...], "index": id or null}
 
-    unique       no two elements with the same properties (those that have them all)      key
-    the same, and all present
+    unique       no two elements of a project with the same properties (those that have them all)
+    key          the same, and all present
     exists       the property is present                                                  type
     it is of a type
     values       it is one of a list                                                      temporal
@@ -176,7 +176,8 @@ class ConstraintChecker:
         if key is None:
             return
         other = self._db.execute(
-            "SELECT element FROM entry WHERE idx = ? AND key = ? AND element <> ? LIMIT 1",
+            "SELECT element FROM entry WHERE idx = ?1 AND key = ?2 AND element <> ?3 AND"
+            f" {_of_one_project(rule)} LIMIT 1",
             (rule.entries, key, identity),
         ).get
         if other is not None:
@@ -232,10 +233,10 @@ class ConstraintChecker:
         """The first other element of a part of the constraint's index, with its key."""
         order, least, beyond = place
         sql = (
-            "SELECT element, key FROM entry WHERE idx = ? AND key >= ? AND key < ? AND element <>"
-            f" ? ORDER BY key {order} LIMIT 1"
+            "SELECT element, key FROM entry WHERE idx = ?1 AND key >= ?2 AND key < ?4 AND element"
+            f" <> ?3 AND {_of_one_project(rule)} ORDER BY key {order} LIMIT 1"
         )
-        found: Any = self._db.execute(sql, (rule.entries, least, beyond, identity)).fetchone()
+        found: Any = self._db.execute(sql, (rule.entries, least, identity, beyond)).fetchone()
         return None if found is None else (found[0], found[1])
 
     def _verify_count(self, kind: str, node: int, side: str) -> None:
@@ -298,6 +299,13 @@ class ConstraintChecker:
                 )
             else:
                 self.verify_element(rule, identity, props)
+
+
+def _of_one_project(rule: ConstraintRule) -> str:
+    """Return the test that another element lies in the project of the one that is tested (?3), or
+    both in none: what is taken in one project must tell nobody of it in another."""
+    of = f"(SELECT project FROM main.{_what(rule)} WHERE id = "
+    return f"{of} entry.element) IS {of} ?3)"
 
 
 def _what(rule: ConstraintRule) -> str:

@@ -12,6 +12,7 @@ from doxa.store.guard import Guards
 from doxa.store.index import Indexes, IndexRule
 from doxa.store.indexing.search_rows import rules_of
 from doxa.store.indexing.search_texts import SearchRule
+from doxa.store.scope.quota import QUOTA, Quota, parse_quota
 from doxa.store.visibility.evaluator import Expressions, PolicyEvaluator
 
 # [edge types]: what a transaction changes of them is returned by Transaction.drain_dirty
@@ -28,6 +29,7 @@ class Declared(NamedTuple):
     evaluator: PolicyEvaluator
     suppressing: Mapping[str, bool]
     support: frozenset[str]  # types of edges by which one node depends on another
+    quota: Quota | None  # how much the file may hold
     swept: Mapping[str, int]  # how far a change of policies has come, by kind; usually empty
 
     def hides(self, *, edge: bool) -> bool:
@@ -54,6 +56,7 @@ def declared(
         PolicyEvaluator(rules, expressions),
         catalogue.get(SUPPRESSING) or {},
         frozenset(catalogue.get(SUPPORT) or ()),
+        parse_quota(catalogue[QUOTA]) if catalogue.get(QUOTA) else None,
         swept or {},
     )
 

@@ -7,8 +7,9 @@ it holds the write lock.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import cast
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any, cast
 
 import apsw
 
@@ -35,11 +36,14 @@ from doxa.store.intake.secrets import check_name, cleaned
 from doxa.store.log_writer import LogWriter, Tail
 from doxa.store.reader import Reader, read_edge, read_node
 from doxa.store.rows import Edge, Identity, Node
+from doxa.store.scope.binding import ProjectBinding, project_stated
+from doxa.store.scope.views import seeing_all
 from doxa.store.visibility.evaluator import Expressions, Subject
 from doxa.store.visibility.window_writer import WindowWriter
 
 _ANY_END = End((), False)  # where no guard asks
 _LIVE_MAX = 200_000
+_PROJECT_OF_PAST = "SELECT project FROM main.node_past WHERE id = ? ORDER BY since DESC LIMIT 1"
 
 
 class ElementWriter(Reader):
@@ -68,8 +72,10 @@ class ElementWriter(Reader):
         self.rights: Role = rights or identity.role
         self.left_out: list[str] = []  # kinds of secrets that were redacted on the way in
         self.by_hand = by_hand  # a query writes, and no operation
+        self.binding: ProjectBinding | None = None  # what it may read and write; None: all
         self._tail = tail
         self._node, self._edge = tail.node, tail.edge
+        self._more_nodes = 0  # made, less those deleted
         self._declared = rules
         self._guards = rules.guards
         self._cache = ElementCache()
@@ -211,7 +217,10 @@ class ElementWriter(Reader):
         self._guards.node_values(self.rights, names, before={}, after=clean, by_hand=self.by_hand)
         data = encode_properties(clean, owner=_owner(names))
         identity = self._node + 1
-        self._insert_node(identity, names, clean, data)
+        stated = None
+        if self.binding is not None or "project" in clean:
+            stated = project_stated(self.binding, names, clean, self._search.rules)
+        self._insert_node(identity, names, clean, data, stated)
         self._node = identity
         return NodeId(identity)
 
@@ -220,23 +229,38 @@ class ElementWriter(Reader):
         names = _labels(labels)
         self._guards.node_write(self.rights, names, props)
         data = encode_properties(props, owner=_owner(names))
-        self._insert_node(identity, names, props, data)
+        held = self._db.execute(_PROJECT_OF_PAST, (identity,)).get  # where it was, it is again
+        self._insert_node(identity, names, props, data, held if "kref" not in props else None)
 
     def _insert_node(
-        self, identity: int, names: tuple[str, ...], props: Properties, data: bytes
+        self,
+        identity: int,
+        names: tuple[str, ...],
+        props: Properties,
+        data: bytes,
+        stated: str | None,
     ) -> None:
-        """Nothing is logged if the address is taken: a caller may catch the refusal and go on in
-        the same transaction."""
+        """`stated` is the project of a node that no address names one for. Nothing is logged if the
+        address is taken: a caller may catch the refusal and go on in the same transaction."""
         kref = props.get("kref")
         self._require_room()
+        if self.binding is not None:
+            self.binding.check(names, props, self._search.rules)
+        project = stated if kref is None else apply.project_of(kref)
         try:
-            apply.create_node(self._db, identity, names, props=data, now=self.now)
+            apply.create_node(self._db, identity, names, props=data, now=self.now, project=project)
         except apsw.ConstraintError:
             raise _taken(kref) from None
         self.entries.add(
             "node.create",
             identity,
-            b'{"id":%d,"labels":%b,"props":%b}' % (identity, canonical(names), data),
+            b'{"id":%d,"labels":%b%b,"props":%b}'
+            % (
+                identity,
+                canonical(names),
+                b"" if stated is None else b',"project":%b' % canonical(stated),
+                data,
+            ),
         )
         self._cache.node_made((identity, names, data, self.now, self.now), kref)
         self._node_changed(identity, None, (names, props))
@@ -250,7 +274,10 @@ class ElementWriter(Reader):
         self, identity: int, before: State | None, after: State | None, *, kept: bool = False
     ) -> None:
         self._ends.pop(identity, None)
+        if before is None:
+            self._more_nodes += 1
         if after is None:
+            self._more_nodes -= 1
             self._live.discard(identity)
         else:
             self._note_live(identity)
@@ -282,7 +309,16 @@ class ElementWriter(Reader):
             identity,
             payload=b'{"id":%d,"labels":%b,"props":%b}' % (identity, canonical(names), data),
         )
-        apply.set_node(self._db, identity, names, props=data, now=self.now)
+        if self.binding is not None:
+            self.binding.check(names, clean, self._search.rules)
+        apply.set_node(
+            self._db,
+            identity,
+            names,
+            props=data,
+            now=self.now,
+            project=apply.project_of(clean.get("kref")),
+        )
         self._cache.node_set(
             (identity, names, data, self.now, before.born),
             clean.get("kref"),
@@ -302,8 +338,10 @@ class ElementWriter(Reader):
         before = self._require_node(identity)
         self._guards.node_write(self.rights, before.labels)
         self._guards.node_change(self.rights, before.labels, before=before.props, after=None)
+        if self.binding is not None:
+            self._drop_unseen_edges(identity)
         if self._db.execute(
-            "SELECT 1 FROM edge WHERE src = ? OR dst = ? LIMIT 1", (identity, identity)
+            "SELECT 1 FROM main.edge WHERE src = ? OR dst = ? LIMIT 1", (identity, identity)
         ).get:
             raise ConstraintError(
                 f"Node {identity} still has edges.",
@@ -440,6 +478,36 @@ class ElementWriter(Reader):
         self._search.edge_touched(before.type, before.dst)
         self._mark_dirty(before.type, before.src, before.dst)
 
+    # Bound to projects
+
+    @contextmanager
+    def whole_file(self) -> Iterator[None]:
+        """Read and write the whole file in the block, if the transaction is bound to projects: what
+        must hold for all of it is checked so."""
+        binding, self.binding = self.binding, None
+        if binding is None:
+            yield
+            return
+        self._cache.clear()
+        try:
+            with seeing_all(self._db):
+                yield
+        finally:
+            self._cache.clear()
+            self.binding = binding
+
+    def _drop_unseen_edges(self, identity: int) -> None:
+        """Delete the edges that join a node to what its session does not see, since it cannot."""
+        rows: list[Any] = self._db.execute(
+            "SELECT id FROM main.edge WHERE (src = ?1 OR dst = ?1) AND id NOT IN (SELECT id FROM"
+            " edge WHERE src = ?1 OR dst = ?1)",
+            (identity,),
+        ).fetchall()
+        if rows:
+            with self.whole_file():
+                for (edge,) in rows:
+                    self.delete_edge(EdgeId(edge))
+
     # What has to be looked at again before the commit
 
     def _mark_dirty(self, kind: str, src: int, dst: int) -> None:
@@ -475,7 +543,9 @@ class ElementWriter(Reader):
 
     def _require_free(self, kref: object, *, owner: int) -> None:
         if kref is not None and (
-            self._db.execute("SELECT 1 FROM node WHERE kref = ? AND id <> ?", (kref, owner)).get
+            self._db.execute(
+                "SELECT 1 FROM main.node WHERE kref = ? AND id <> ?", (kref, owner)
+            ).get
             is not None
         ):
             raise _taken(kref)

@@ -82,8 +82,16 @@ class Engine:
     """Connections to one file. Thread-safe: every thread, and every process after a fork, gets a
     connection of its own."""
 
-    def __init__(self, path: str, *, read_only: bool = False) -> None:
+    def __init__(
+        self,
+        path: str,
+        *,
+        read_only: bool = False,
+        prepared: Callable[[apsw.Connection], None] | None = None,
+    ) -> None:
+        """`prepared` is called with every new connection."""
         self.path = path
+        self._prepared = prepared
         self.read_only = read_only
         self._local = threading.local()
         self._all: list[apsw.Connection] = []
@@ -196,6 +204,8 @@ class Engine:
         )  # so it is asked once for each statement
         connection.create_scalar_function("doxa_seen", lambda *given: moment.is_seen(*given), 2)
         connection.create_scalar_function("doxa_shown", lambda *given: moment.shown_of(*given), 4)
+        if self._prepared is not None:
+            self._prepared(connection)
         return connection
 
     @staticmethod

@@ -236,7 +236,7 @@ class IndexWriter:
         for rule in rules:
             if rule.kind in _OF_THE_PAST:
                 self._db.executemany(
-                    "INSERT OR IGNORE INTO entry_past VALUES(?, ?, ?)",
+                    "INSERT OR IGNORE INTO main.entry_past VALUES(?, ?, ?)",
                     [(rule.id, key, identity) for key in rule.keys(props)],
                 )
 
@@ -246,7 +246,7 @@ class IndexWriter:
         for rule in self.indexes.rules:
             for identity in gone[rule.edge]:
                 self._db.execute(
-                    "DELETE FROM entry_past WHERE idx = ? AND element = ?", (rule.id, identity)
+                    "DELETE FROM main.entry_past WHERE idx = ? AND element = ?", (rule.id, identity)
                 )
 
     def _replace(
@@ -259,12 +259,12 @@ class IndexWriter:
             one, other = old.get(index, frozenset()), new.get(index, frozenset())
             for key in one - other:
                 self._db.execute(
-                    "DELETE FROM entry WHERE idx = ? AND key = ? AND element = ?",
+                    "DELETE FROM main.entry WHERE idx = ? AND key = ? AND element = ?",
                     (index, key, identity),
                 )
             for key in other - one:
                 self._db.execute(
-                    "INSERT OR IGNORE INTO entry VALUES(?, ?, ?)", (index, key, identity)
+                    "INSERT OR IGNORE INTO main.entry VALUES(?, ?, ?)", (index, key, identity)
                 )
 
 
@@ -275,7 +275,7 @@ def build(db: apsw.Connection, rule: IndexRule) -> None:
         _require_options(rule)
     for identity, props in elements(db, edge=rule.edge, names=rule.names):
         for key in rule.keys(props):
-            db.execute("INSERT OR IGNORE INTO entry VALUES(?, ?, ?)", (rule.id, key, identity))
+            db.execute("INSERT OR IGNORE INTO main.entry VALUES(?, ?, ?)", (rule.id, key, identity))
     build_past(db, rule)
 
 
@@ -306,12 +306,14 @@ def build_past(db: apsw.Connection, rule: IndexRule) -> None:
         past_elements(db, edge=rule.edge, names=rule.names) if rule.kind in _OF_THE_PAST else ()
     ):
         for key in rule.keys(props):
-            db.execute("INSERT OR IGNORE INTO entry_past VALUES(?, ?, ?)", (rule.id, key, identity))
+            db.execute(
+                "INSERT OR IGNORE INTO main.entry_past VALUES(?, ?, ?)", (rule.id, key, identity)
+            )
 
 
 def drop(db: apsw.Connection, index: int) -> None:
-    db.execute("DELETE FROM entry WHERE idx = ?", (index,))
-    db.execute("DELETE FROM entry_past WHERE idx = ?", (index,))
+    db.execute("DELETE FROM main.entry WHERE idx = ?", (index,))
+    db.execute("DELETE FROM main.entry_past WHERE idx = ?", (index,))
 
 
 def elements(
@@ -321,10 +323,11 @@ def elements(
     seen: set[int] = set()
     for name in names:
         if edge:
-            rows = db.execute("SELECT id, json(props) FROM edge WHERE type = ?", (name,))
+            rows = db.execute("SELECT id, json(props) FROM main.edge WHERE type = ?", (name,))
         else:
             rows = db.execute(
-                "SELECT n.id, json(n.props) FROM node_label l CROSS JOIN node n ON n.id = l.node"
+                "SELECT n.id, json(n.props) FROM main.node_label l CROSS JOIN main.node n ON"
+                " n.id = l.node"
                 " WHERE l.label = ?",
                 (name,),
             )
@@ -341,9 +344,9 @@ def past_elements(
     """Return the closed versions of nodes that had one of the labels, or of edges of types."""
     wanted = set(names)
     sql = (
-        "SELECT id, json_array(type), json(props) FROM edge_past"
+        "SELECT id, json_array(type), json(props) FROM main.edge_past"
         if edge
-        else "SELECT id, labels, json(props) FROM node_past"
+        else "SELECT id, labels, json(props) FROM main.node_past"
     )
     found: list[Any] = db.execute(sql).fetchall()
     for identity, labels, props in found:
@@ -361,7 +364,7 @@ def problems(db: apsw.Connection, indexes: Indexes) -> Iterable[str]:
         }
         held = {
             (bytes(row[0]), row[1])
-            for row in db.execute("SELECT key, element FROM entry WHERE idx = ?", (rule.id,))
+            for row in db.execute("SELECT key, element FROM main.entry WHERE idx = ?", (rule.id,))
         }
         for _, identity in sorted(wanted - held):
             yield f"the index {rule.name} lacks {'edge' if rule.edge else 'node'} {identity}"
@@ -371,7 +374,7 @@ def problems(db: apsw.Connection, indexes: Indexes) -> Iterable[str]:
             )
         yield from _past_problems(db, rule)
     known = {rule.id for rule in indexes.rules}
-    for (index,) in db.execute("SELECT idx FROM entry UNION SELECT idx FROM entry_past"):
+    for (index,) in db.execute("SELECT idx FROM main.entry UNION SELECT idx FROM main.entry_past"):
         if index not in known:
             yield f"entries of an index {index} that is not declared"
 
@@ -381,7 +384,7 @@ def _past_problems(db: apsw.Connection, rule: IndexRule) -> Iterable[str]:
     wanted = {(key, identity) for identity, props in past for key in rule.keys(props)}
     held = {
         (bytes(row[0]), row[1])
-        for row in db.execute("SELECT key, element FROM entry_past WHERE idx = ?", (rule.id,))
+        for row in db.execute("SELECT key, element FROM main.entry_past WHERE idx = ?", (rule.id,))
     }
     for _, identity in sorted(wanted ^ held):
         yield (

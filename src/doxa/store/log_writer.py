@@ -59,7 +59,7 @@ def read_start(db: apsw.Connection) -> tuple[int, Tail]:
 
 _START = (
     "SELECT m.value, r.tx, r.time, r.last_seq, r.last_node, r.last_edge, r.head, r.hash"
-    " FROM meta m LEFT JOIN receipt r ON r.tx = (SELECT max(tx) FROM receipt)"
+    " FROM meta m LEFT JOIN main.receipt r ON r.tx = (SELECT max(tx) FROM main.receipt)"
     " WHERE m.key = 'catalogue'"
 )
 
@@ -92,8 +92,8 @@ class LogWriter:
 
     def flush(self) -> None:
         if self._entries:
-            insert_rows(self._db, "INSERT INTO log", self._entries)
-            insert_rows(self._db, "INSERT INTO log_payload", self._payloads)
+            insert_rows(self._db, "INSERT INTO main.log", self._entries)
+            insert_rows(self._db, "INSERT INTO main.log_payload", self._payloads)
             self._entries, self._payloads, self._bytes = [], [], 0
 
     def discard(self) -> None:

@@ -37,6 +37,7 @@ from doxa.store.migration.migrate import prepare
 from doxa.store.migration.schema import MIGRATIONS
 from doxa.store.reader import Reader
 from doxa.store.rows import Identity
+from doxa.store.scope.binding import ProjectBinding
 from doxa.store.scrub import left_over, marked, scrub
 from doxa.store.transaction import Transaction
 from doxa.store.visibility.access import ACCESSES, AccessBuffer, AccessRecord
@@ -47,6 +48,8 @@ from doxa.store.visibility.window_writer import swept
 class Store:
     """One database file. Open with Store(path); close it, or use it as a context manager. Safe to
     share between threads."""
+
+    binding: ProjectBinding | None = None  # the projects that it reads and writes; None: all
 
     def __init__(
         self,
@@ -228,6 +231,7 @@ class Store:
                     by_hand=by_hand,
                 )
                 tx.turn = turn
+                tx.binding = self.binding
                 self._local.entries = tx.entries
                 tx.scored_at = tx.now if scored_at is None else scored_at
                 self._judging(tx)

@@ -13,7 +13,7 @@ from typing import Any
 
 import apsw
 
-from doxa.base.errors import ConstraintError, InputError, RoleError, StoreError
+from doxa.base.errors import ConstraintError, DoxaError, InputError, RoleError, StoreError
 from doxa.base.ids import ROLES, EdgeId, NodeId, Role
 from doxa.base.limits import ACTOR_CHARS_MAX, NOTE_CHARS_MAX, SWEEP_BATCH_ITEMS_MAX
 from doxa.base.values import canonical, check_text
@@ -31,6 +31,7 @@ from doxa.store.locking.writer_queue import WriterTurn
 from doxa.store.log_writer import Tail, receipt_hash
 from doxa.store.reader import int64_array
 from doxa.store.rows import Identity, Receipt
+from doxa.store.scope.quota import QUOTA, check_quota, forget_count, parse_quota
 from doxa.store.scrub import mark
 from doxa.store.visibility.access import AccessRecord, encode_access, used
 from doxa.store.visibility.evaluator import Expressions, PolicyEvaluator
@@ -106,6 +107,11 @@ class Transaction(ElementWriter):
             )
         check_name(name, "name")
         check_name(canonical(value).decode(), name.partition(":")[0])
+        if self.binding is not None and not self.binding.may_declare(name):
+            raise self.binding.refusal("the catalogue, which is the file's")
+        if name == QUOTA:
+            parse_quota(value)  # type: ignore[arg-type]  # checked there
+            forget_count(self._db)
         label = name.removeprefix("search:") if name.startswith("search:") else None
         rule = None if label is None or value is None else parse_rule(name, value)
         before = self.catalogue(name)
@@ -177,7 +183,8 @@ class Transaction(ElementWriter):
                 edges.update(
                     row[0]
                     for row in self._db.execute(
-                        f"SELECT id FROM {table} WHERE src = ? OR dst = ?", (identity, identity)
+                        f"SELECT id FROM main.{table} WHERE src = ? OR dst = ?",
+                        (identity, identity),
                     )
                 )
         mark(self._db, self.tx)
@@ -195,7 +202,7 @@ class Transaction(ElementWriter):
         touched = [
             row
             for i in edges
-            for row in self._db.execute("SELECT type, dst FROM edge WHERE id = ?", (i,))
+            for row in self._db.execute("SELECT type, dst FROM main.edge WHERE id = ?", (i,))
         ]
         rested = [
             edge.src
@@ -218,7 +225,8 @@ class Transaction(ElementWriter):
         """Remove the log payloads of these elements. A scan of the log: erasing is rare, and an
         index on it would slow every write."""
         sql = (
-            "DELETE FROM log_payload WHERE seq IN (SELECT seq FROM log WHERE substr(op, 1, 5) = ?"
+            "DELETE FROM main.log_payload WHERE seq IN (SELECT seq FROM main.log WHERE"
+            " substr(op, 1, 5) = ?"
             " AND element IN (SELECT value FROM carray(?)))"
         )
         self.entries.flush()
@@ -432,6 +440,18 @@ class Transaction(ElementWriter):
     def finish(self) -> None:
         """Check the transaction as a whole and write its receipt. Store.write calls it last."""
         self.by_hand = False
+        if self.binding is not None:  # others' values do not refuse its own
+            self.verify_constraints()
+        binding = self.binding
+        try:
+            with self.whole_file():
+                self._finish()
+        except DoxaError as error:  # what holds for the whole file may name what is not seen
+            if binding is None or not binding.is_named_beyond(error):
+                raise
+            raise binding.refusal("what other projects depend on") from None
+
+    def _finish(self) -> None:
         if self._check_before_commit is not None and self._dirty:
             self._check_before_commit(self)
         self.verify_constraints()
@@ -449,6 +469,11 @@ class Transaction(ElementWriter):
         self.entries.flush()
         if self.entries.seq == self._tail.seq:
             return
+        quota = self._declared.quota
+        if quota is not None:
+            more, system = self._more_nodes, self.identity.role == "system"
+            emptied = system or more < 0 or self.catalogue_changed
+            check_quota(self._db, quota, now=self.now, more=more, emptied=emptied)
         first = self._tail.seq + 1
         fields = (
             self.tx,
@@ -464,7 +489,7 @@ class Transaction(ElementWriter):
         )
         seal = receipt_hash(self._tail.hash, fields, self.entries.head)
         self._db.execute(
-            "INSERT INTO receipt VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            "INSERT INTO main.receipt VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             (*fields, self.entries.head, seal),
         )
         self.receipt_made = Receipt(*fields[:8], self.entries.head, seal)

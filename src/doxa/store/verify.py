@@ -46,12 +46,13 @@ from doxa.store.visibility.window_writer import WindowWriter
 from doxa.store.visibility.window_writer import problems as window_problems
 
 _STATE = (
-    "SELECT 'n', id, labels, json(props), since, born FROM node ORDER BY id",
-    "SELECT 'e', id, type, src, dst, json(props), since, born FROM edge ORDER BY id",
-    "SELECT 'np', id, since, until, labels, json(props), born FROM node_past ORDER BY id, since",
+    "SELECT 'n', id, labels, json(props), since, born, project FROM node ORDER BY id",
+    "SELECT 'e', id, type, src, dst, json(props), since, born, project FROM edge ORDER BY id",
+    "SELECT 'np', id, since, until, labels, json(props), born, project FROM node_past ORDER BY"
+    " id, since",
     (
-        "SELECT 'ep', id, since, until, type, src, dst, json(props), born FROM edge_past ORDER BY"
-        " id, since"
+        "SELECT 'ep', id, since, until, type, src, dst, json(props), born, project FROM edge_past"
+        " ORDER BY id, since"
     ),
     "SELECT 'a', edge, element, json(data) FROM access ORDER BY edge, element",
     "SELECT 'c', name, json(value) FROM catalogue ORDER BY name",

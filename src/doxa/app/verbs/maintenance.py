@@ -177,6 +177,27 @@ CARE = (
         absent=_STATUS,
     ),
     Verb(
+        "quota",
+        "care",
+        "Set how much the file may hold, or tell it.",
+        "What is not given stays; 0 takes a limit away. Operators set it; each commit is checked.",
+        parameters(
+            items=Parameter("How many nodes there may be.", None, kind="integer"),
+            size_bytes=Parameter(
+                "How large the file may be, without free pages.", None, kind="integer"
+            ),
+            writes_per_minute=Parameter(
+                "How many transactions may commit in a minute.", None, kind="integer"
+            ),
+        ),
+        "Quota",
+        owner="Memory",
+        writes=True,
+        errors=("InputError", "RoleError"),
+        cli=Command(),
+        absent=why.CARE_ONLY,
+    ),
+    Verb(
         "embed",
         "care",
         "Embed what has no vector yet, and return how many memories were embedded.",
@@ -271,11 +292,13 @@ CARE = (
         "start",
         "Return a session of another identity on the same file.",
         "It never has more power than the memory was opened with. Queries and policies see"
-        ' `context`, such as {"session": "s1", "agent": "planner"}, as $_session and so on.',
+        ' `context`, such as {"session": "s1", "agent": "planner"}, as $_session and so on. With'
+        " `projects` it is bound to these: everything else is as if it did not exist.",
         parameters(
             actor=Parameter("The name in the log; without one, the memory's.", ""),
             role=Parameter("agent, operator or system.", "agent", kind="object"),
             project=Parameter("The project of calls that name none.", ""),
+            projects=Parameter("The only projects that it sees; none: all.", (), kind="texts"),
             context=Parameter("Values by name.", None, kind="mapping"),
         ),
         "Session",

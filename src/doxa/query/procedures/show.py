@@ -353,11 +353,16 @@ def _procedures(registry: Registry) -> Callable[..., Rows]:
 
 
 def _databases(run: Any, detail: str) -> Rows:
-    if detail in ("", "DEFAULT", "HOME", "DOXA", "NEO4J"):
+    known = getattr(run.session, "databases", ()) or ("doxa",)
+    for name in known:
+        home = name == known[0]
+        named = ("", name.upper(), *(("DEFAULT", "HOME", "NEO4J") if home else ()))
+        if detail not in named:
+            continue
         yield (
-            "doxa",
+            name,
             "standard",
-            ["neo4j"],
+            ["neo4j"] if home else [],
             "read-write",
             "localhost",
             "primary",
@@ -365,8 +370,8 @@ def _databases(run: Any, detail: str) -> Rows:
             "online",
             "online",
             "",
-            True,
-            True,
+            home,
+            home,
             [],
         )
 

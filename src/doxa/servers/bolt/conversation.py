@@ -460,7 +460,9 @@ class Conversation:
         self._succeed({"rt": {"ttl": ROUTING_TTL_S, "db": name, "servers": servers}})
 
     def _resolve(self, name: Any) -> str:
-        return resolve(self._database, name if name is None or isinstance(name, str) else str(name))
+        assert self.principal is not None, "no state before the login names a database"
+        wanted = name if name is None or isinstance(name, str) else str(name)
+        return resolve(self._database, self.principal, wanted)
 
     def _open(self, extra: dict[str, Any], *, explicit: bool) -> UnitOfWork:
         _not_another(extra)
@@ -595,7 +597,7 @@ class Conversation:
             found, work.notifications, self.version, columns=len(stream.columns), rows=stream.count
         )
         if not work.explicit:
-            summary["bookmark"] = bookmark(self._database, work.database)
+            summary["bookmark"] = self._bookmark(work)
         return summary
 
     def _commit(self) -> None:
@@ -604,7 +606,11 @@ class Conversation:
         work.commit()
         self._work = None
         self.state = BoltState.READY
-        self._succeed({"bookmark": bookmark(self._database, work.database)})
+        self._succeed({"bookmark": self._bookmark(work)})
+
+    def _bookmark(self, work: UnitOfWork) -> str:
+        assert self.principal is not None, "no state before the login commits"
+        return bookmark(self._database, self.principal, work.database)
 
     def _rollback(self) -> None:
         self._abandon()

@@ -116,14 +116,14 @@ class App:
         return _json(200, {"status": "ok"})
 
     async def _discovery(self, request: Request) -> Response:
-        await self._login.principal(request.headers.get("authorization"))
+        principal = await self._login.principal(request.headers.get("authorization"))
         found = {
             "doxa": self._version,
             "query": "/db/{databaseName}/query/v2",
             "transaction": "/db/{databaseName}/tx/commit",
             "health": "/health",
         }
-        return _json(200, found | {"databases": list(self._database.names())})
+        return _json(200, found | {"databases": list(self._database.names(principal))})
 
     async def _query(self, request: Request) -> Response:
         with_types, media = content_type(request.headers), accepted(request.headers)

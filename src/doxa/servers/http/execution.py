@@ -104,7 +104,7 @@ class RequestExecution:
         response with status 200, as clients of this endpoint expect."""
         self._raise_if_cancelled()
         body = read_body(data, BatchBody)
-        resolve(self._database, self._caller.database)
+        resolve(self._database, self._caller.principal, self._caller.database)
         try:
             work = self._open_work(explicit=True, read_only=read_only, timeout_ms=0)
             return self._with_rollback(work, lambda: self._run_batch(work, body))
@@ -112,7 +112,7 @@ class RequestExecution:
             return ResponseData(200, JSON, [encode({"results": [], "errors": errors_of(error)})])
 
     def _open_work(self, *, explicit: bool, read_only: bool, timeout_ms: int) -> UnitOfWork:
-        name = resolve(self._database, self._caller.database)
+        name = resolve(self._database, self._caller.principal, self._caller.database)
         timeout_ms = min(timeout_ms or self._timeout_ms, self._timeout_ms)
         session = self._database.open_session(
             self._caller.principal, name, self._caller.context, timeout_ms
@@ -148,7 +148,7 @@ class RequestExecution:
         rest = summary(
             stream.result, counters=bool(body.include_counters), shape=shape, rows=stream.count
         )
-        rest["bookmarks"] = [bookmark(self._database, work.database)]
+        rest["bookmarks"] = [bookmark(self._database, self._caller.principal, work.database)]
         buffer.put(b"]}," + encode(rest)[1:])
         return ResponseData(202, media, buffer.done())
 
@@ -177,7 +177,9 @@ class RequestExecution:
             JSON,
             [
                 *buffer.done(),
-                b',"lastBookmarks":' + encode([bookmark(self._database, work.database)]) + b"}",
+                b',"lastBookmarks":'
+                + encode([bookmark(self._database, self._caller.principal, work.database)])
+                + b"}",
             ],
         )
 

@@ -63,29 +63,34 @@ _NEXT_CHANGE = (
     " RETURNING value, EXISTS (SELECT 1 FROM meta WHERE key = 'embedder_next')"
 )
 _INSERT = (
-    "INSERT INTO doc(scope, doc, node, live, prev, length, vis_from, vis_until, vectors, changed,"
+    "INSERT INTO main.doc(scope, doc, node, live, prev, length, vis_from, vis_until, vectors,"
+    " changed,"
     " kind, space, speaker, thread, time, valid_from, valid_until, trust) VALUES(?, ?, ?, ?, ?, ?,"
     " ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 )
 _DUE = "UPDATE doc SET vectors = 0, attempts = 0 WHERE scope = ? AND doc = ?"
 _SET_ATTRIBUTES = (
-    "UPDATE doc SET kind = ?, space = ?, speaker = ?, thread = ?, time = ?, valid_from = ?,"
+    "UPDATE main.doc SET kind = ?, space = ?, speaker = ?, thread = ?, time = ?, valid_from = ?,"
     " valid_until = ?, trust = ? WHERE scope = ? AND doc = ?"
 )
 _RELIVE = (
-    "UPDATE doc SET live = ?, prev = ?, vis_from = coalesce(?, vis_from), vis_until = coalesce(?,"
+    "UPDATE main.doc SET live = ?, prev = ?, vis_from = coalesce(?, vis_from), vis_until ="
+    " coalesce(?,"
     " vis_until), changed = ? WHERE node = ?"
 )
 _DOCS_AFTER = (
-    "SELECT d.scope, d.doc, n.labels, json(n.props) FROM doc d JOIN node n ON n.id = d.node WHERE"
+    "SELECT d.scope, d.doc, n.labels, json(n.props) FROM main.doc d JOIN main.node n ON n.id ="
+    " d.node WHERE"
     " (d.scope, d.doc) > (?, ?) ORDER BY d.scope, d.doc LIMIT ?"
 )
 # The number stays, since what lies in other processes' memory under it must not become another
 # name.
 _FORGET_NAMES = (
-    "UPDATE token SET text = 'erased:' || id WHERE substr(text, 1, 7) <> 'erased:' AND id NOT IN"
-    " (SELECT scope FROM doc WHERE node > 0 UNION SELECT kind FROM doc UNION SELECT space FROM doc"
-    " UNION SELECT speaker FROM doc UNION SELECT thread FROM doc)"
+    "UPDATE main.token SET text = 'erased:' || id WHERE substr(text, 1, 7) <> 'erased:' AND id"
+    " NOT IN"
+    " (SELECT scope FROM main.doc WHERE node > 0 UNION SELECT kind FROM main.doc UNION SELECT"
+    " space FROM main.doc"
+    " UNION SELECT speaker FROM main.doc UNION SELECT thread FROM main.doc)"
 )
 
 
@@ -271,7 +276,7 @@ class SearchWriter:
         labelled = dict.fromkeys(
             row[0]
             for row in self._db.execute(
-                "SELECT node FROM node_label WHERE label = ? ORDER BY node", (label,)
+                "SELECT node FROM main.node_label WHERE label = ? ORDER BY node", (label,)
             )
         )
         self._dirty |= labelled
@@ -331,24 +336,26 @@ class SearchWriter:
             wanted = {(scope, key) for key in keys}
         held: set[tuple[int, str]] = set()
         if not made:
-            held = set(self._db.execute("SELECT scope, key FROM atom WHERE node = ?", (identity,)))
+            held = set(
+                self._db.execute("SELECT scope, key FROM main.atom WHERE node = ?", (identity,))
+            )
         self._spoken.add(identity)
         if held and not wanted:
-            self._db.execute("DELETE FROM atom WHERE node = ?", (identity,))
+            self._db.execute("DELETE FROM main.atom WHERE node = ?", (identity,))
         else:
             for scope, key in held - wanted:
                 self._db.execute(
-                    "DELETE FROM atom WHERE scope = ? AND key = ? AND node = ?",
+                    "DELETE FROM main.atom WHERE scope = ? AND key = ? AND node = ?",
                     (scope, key, identity),
                 )
         rows = [(scope, key, identity) for scope, key in sorted(wanted - held)]
-        insert_rows(self._db, "INSERT INTO atom", rows)
+        insert_rows(self._db, "INSERT INTO main.atom", rows)
 
     def rebuild(self) -> None:
         """Cut the text of every search row into words again, for another analyser. Numbers and
         attributes stay, and vectors but of texts that held their statements twice."""
         self._change = next_change(self._db)
-        for table in ("posting", "posting_new"):
+        for table in ("main.posting", "main.posting_new"):
             self._db.execute(f"DELETE FROM {table}")
         self._db.execute("UPDATE meta SET value = 0 WHERE key = 'posting_new'")
         at = (-1, -1)
@@ -361,7 +368,7 @@ class SearchWriter:
                     self._db.execute(_DUE, (scope, number))
                     self._db.execute(DUE_NEXT, (scope, number))
                 self._db.execute(
-                    "UPDATE doc SET length = ?, changed = ? WHERE scope = ? AND doc = ?",
+                    "UPDATE main.doc SET length = ?, changed = ? WHERE scope = ? AND doc = ?",
                     (length, self._change, scope, number),
                 )
             at = rows[-1][:2]
@@ -380,7 +387,7 @@ class SearchWriter:
                 self._relive(node, rule)
             return
         old: Any = self._db.execute(
-            "SELECT scope, doc FROM doc WHERE node = ?", (identity,)
+            "SELECT scope, doc FROM main.doc WHERE node = ?", (identity,)
         ).fetchone()
         if old is not None:
             labels, props = (node.labels, node.props) if node else ((), {})
@@ -435,7 +442,7 @@ class SearchWriter:
         live = self._is_live(node, rule)
         if rule.prev_edge:
             row: Any = self._db.execute(
-                "SELECT scope FROM doc WHERE node = ?", (node.id,)
+                "SELECT scope FROM main.doc WHERE node = ?", (node.id,)
             ).fetchone()
             prev = self._prev(node.id, rule, row[0]) if row else -1
         else:
@@ -448,7 +455,7 @@ class SearchWriter:
         if not self._source.has_windows and self._source.is_made(identity):
             return common_window(SEEN, rule.read)
         row: Any = self._db.execute(
-            "SELECT vis_from, vis_until, json(fades) FROM node WHERE id = ?", (identity,)
+            "SELECT vis_from, vis_until, json(fades) FROM main.node WHERE id = ?", (identity,)
         ).fetchone()
         return common_window(VisibilityDecision(*row), rule.read)
 
@@ -459,7 +466,7 @@ class SearchWriter:
     def _next_number(self, scope: int) -> int:
         if scope not in self._numbers:
             self._numbers[scope] = self._db.execute(
-                "SELECT coalesce(max(doc), -1) + 1 FROM doc WHERE scope = ?", (scope,)
+                "SELECT coalesce(max(doc), -1) + 1 FROM main.doc WHERE scope = ?", (scope,)
             ).get
         self._numbers[scope] += 1
         return self._numbers[scope] - 1
@@ -480,7 +487,7 @@ class SearchWriter:
             entries.sort()
             data = b"".join([RECORD.pack(number, count) for number, count in entries])
             rows.append((scope, entries[0][0], term, data))
-        insert_rows(self._db, "INSERT INTO posting_new(scope, first, term, data)", rows)
+        insert_rows(self._db, "INSERT INTO main.posting_new(scope, first, term, data)", rows)
         added = len(self._postings)
         self._postings.clear()
         self._held = 0
@@ -492,7 +499,8 @@ class SearchWriter:
             if not self._source.edges_out(NodeId(identity), kind):
                 continue
             for (dst,) in self._db.execute(
-                "SELECT d.node FROM edge e JOIN doc d ON d.node = e.dst WHERE e.src = ? AND"
+                "SELECT d.node FROM main.edge e JOIN main.doc d ON d.node = e.dst WHERE e.src"
+                " = ? AND"
                 " e.type = ?",
                 (identity, kind),
             ):
@@ -501,7 +509,8 @@ class SearchWriter:
     def _relink(self) -> None:
         for identity in self._followers:
             row: Any = self._db.execute(
-                "SELECT d.scope, d.doc, n.labels FROM doc d JOIN node n ON n.id = d.node WHERE"
+                "SELECT d.scope, d.doc, n.labels FROM main.doc d JOIN main.node n ON n.id ="
+                " d.node WHERE"
                 " d.node = ?",
                 (identity,),
             ).fetchone()
@@ -509,7 +518,7 @@ class SearchWriter:
             if rule:
                 prev = self._prev(identity, rule, row[0])
                 self._db.execute(
-                    "UPDATE doc SET prev = ?, changed = ? WHERE scope = ? AND doc = ?",
+                    "UPDATE main.doc SET prev = ?, changed = ? WHERE scope = ? AND doc = ?",
                     (prev, self._change, *row[:2]),
                 )
 
@@ -529,7 +538,8 @@ class SearchWriter:
         if not rule.prev_edge or not self._source.edges_in(NodeId(identity), rule.prev_edge):
             return -1
         found = self._db.execute(
-            "SELECT d.doc FROM edge e JOIN doc d ON d.node = e.src WHERE e.dst = ? AND e.type = ?"
+            "SELECT d.doc FROM main.edge e JOIN main.doc d ON d.node = e.src WHERE e.dst = ?"
+            " AND e.type = ?"
             " AND d.scope = ? ORDER BY e.id LIMIT 1",
             (identity, rule.prev_edge, scope),
         ).get
@@ -538,10 +548,10 @@ class SearchWriter:
     def _token(self, text: str) -> int:
         known = self._tokens.get(text)
         if known is None:
-            known = self._db.execute("SELECT id FROM token WHERE text = ?", (text,)).get
+            known = self._db.execute("SELECT id FROM main.token WHERE text = ?", (text,)).get
             if known is None:
                 known = self._db.execute(
-                    "INSERT INTO token(text) VALUES(?) RETURNING id", (text,)
+                    "INSERT INTO main.token(text) VALUES(?) RETURNING id", (text,)
                 ).get
             self._tokens[text] = known
         return known
@@ -563,13 +573,13 @@ class SearchWriter:
         else every posting of the scope is read.
         """
         row: Any = self._db.execute(
-            "SELECT scope, doc FROM doc WHERE node = ?", (identity,)
+            "SELECT scope, doc FROM main.doc WHERE node = ?", (identity,)
         ).fetchone()
         if row is None:
             return
         scope, number = row
         words = None if texts is None else tuple(words_of(texts)[0])
-        for table in ("posting", "posting_new"):
+        for table in ("main.posting", "main.posting_new"):
             # instr finds a byte run at any offset; rewrite() keeps only whole records, so a false
             # hit changes nothing
             sql = f"SELECT term, first, data FROM {table} WHERE scope = ? AND instr(data, ?) > 0"
@@ -589,7 +599,7 @@ class SearchWriter:
                 self._rewrite(table, (scope, term, first), data=data, without=number)
         forget_vectors(self._db, scope, number)
         self._db.execute(
-            "UPDATE doc SET live = 0, node = ?, length = 0, kind = 0, space = 0, speaker = 0,"
+            "UPDATE main.doc SET live = 0, node = ?, length = 0, kind = 0, space = 0, speaker = 0,"
             " thread = 0, time = 0, prev = -1, vectors = 1, changed = ? WHERE scope = ? AND"
             " doc = ?",
             (-(scope << 32 | number) - 1, self._change, scope, number),
@@ -664,13 +674,13 @@ def _docs_with(db: apsw.Connection, sql: str, scope: int, terms: tuple[str, ...]
     return cast("list[int]", numbers.tolist())
 
 
-_TOKENS = "SELECT t.text, t.id FROM carray(?) v CROSS JOIN token t ON t.text = v.value"
+_TOKENS = "SELECT t.text, t.id FROM carray(?) v CROSS JOIN main.token t ON t.text = v.value"
 # The terms are counted first: of a table that lacks one, no row is read.
 _WITH_TERMS = tuple(
     f"SELECT p.term, p.data FROM (SELECT count(DISTINCT term) AS n FROM {table} WHERE scope = ?1"
     f" AND term IN (SELECT value FROM carray(?2))) c CROSS JOIN {table} p WHERE c.n = ?3 AND"
     " p.scope = ?1 AND p.term IN (SELECT value FROM carray(?2))"
-    for table in ("posting", "posting_new")
+    for table in ("main.posting", "main.posting_new")
 )
 _LIVE_AMONG = (
     "SELECT d.node FROM carray(?2) v CROSS JOIN doc d ON d.scope = ?1 AND d.doc = v.value WHERE"
@@ -700,19 +710,19 @@ def compact(db: apsw.Connection) -> None:
     writes."""
     pending: dict[tuple[int, str], list[bytes]] = defaultdict(list)
     for scope, term, data in db.execute(
-        "SELECT scope, term, data FROM posting_new ORDER BY scope, term, first"
+        "SELECT scope, term, data FROM main.posting_new ORDER BY scope, term, first"
     ):
         pending[scope, term].append(data)
     for (scope, term), parts in pending.items():
         data = b"".join(parts)
         last: Any = db.execute(
-            "SELECT first, data FROM posting WHERE scope = ? AND term = ? ORDER BY first DESC"
+            "SELECT first, data FROM main.posting WHERE scope = ? AND term = ? ORDER BY first DESC"
             " LIMIT 1",
             (scope, term),
         ).fetchone()
         if last and len(last[1]) + len(data) <= POSTING_BYTES_MAX:
             db.execute(
-                "UPDATE posting SET data = ? WHERE scope = ? AND term = ? AND first = ?",
+                "UPDATE main.posting SET data = ? WHERE scope = ? AND term = ? AND first = ?",
                 (last[1] + data, scope, term, last[0]),
             )
         else:
@@ -723,6 +733,8 @@ def compact(db: apsw.Connection) -> None:
                     RECORD.unpack_from(data, start)[0],
                     data[start : start + POSTING_BYTES_MAX],
                 )
-                db.execute("INSERT INTO posting(scope, term, first, data) VALUES(?, ?, ?, ?)", row)
-    db.execute("DELETE FROM posting_new")
+                db.execute(
+                    "INSERT INTO main.posting(scope, term, first, data) VALUES(?, ?, ?, ?)", row
+                )
+    db.execute("DELETE FROM main.posting_new")
     db.execute("UPDATE meta SET value = 0 WHERE key = 'posting_new'")

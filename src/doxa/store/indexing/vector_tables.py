@@ -36,23 +36,23 @@ INDEXED_PARTS = 64
 PARTS, _ROWS, _SCOPES = 1 << 7, 1 << 30, 1 << 26
 # A row of the search that is new is due in the coming set too, if there is one.
 DUE_NEXT = (
-    "INSERT INTO vector_next_due(scope, doc) SELECT ?, ? FROM meta WHERE key = 'embedder_next'"
+    "INSERT INTO main.vector_next_due(scope, doc) SELECT ?, ? FROM meta WHERE key = 'embedder_next'"
 )
 
 _TABLES = ("vector", "vector_code", "vector_next", "vector_code_next")
 _LACKED = """
-UPDATE doc INDEXED BY {index} SET attempts = 0,
-  vectors = (SELECT count(*) FROM vector_next v WHERE v.id BETWEEN {ids})
+UPDATE main.doc INDEXED BY {index} SET attempts = 0,
+  vectors = (SELECT count(*) FROM main.vector_next v WHERE v.id BETWEEN {ids})
 WHERE vectors {test} 0 AND NOT EXISTS
-  (SELECT 1 FROM vector_next_due q WHERE q.scope = doc.scope AND q.doc = doc.doc)
+  (SELECT 1 FROM main.vector_next_due q WHERE q.scope = doc.scope AND q.doc = doc.doc)
 """
 _RECOUNT = """
-UPDATE doc SET vectors = (SELECT count(*) FROM vector v WHERE v.id BETWEEN {ids})
-WHERE vectors > 0 AND (scope, doc) IN (SELECT scope, doc FROM vector_next WHERE id <= ?)
-AND vectors <> (SELECT count(*) FROM vector v WHERE v.id BETWEEN {ids})
+UPDATE main.doc SET vectors = (SELECT count(*) FROM main.vector v WHERE v.id BETWEEN {ids})
+WHERE vectors > 0 AND (scope, doc) IN (SELECT scope, doc FROM main.vector_next WHERE id <= ?)
+AND vectors <> (SELECT count(*) FROM main.vector v WHERE v.id BETWEEN {ids})
 """
 _GIVEN_UP = (
-    "UPDATE doc SET vectors = -1, attempts = ? WHERE (scope, doc) IN (SELECT scope, doc FROM"
+    "UPDATE main.doc SET vectors = -1, attempts = ? WHERE (scope, doc) IN (SELECT scope, doc FROM"
     " vector_next_due)"
 )
 
@@ -90,8 +90,8 @@ def forget_vectors(db: apsw.Connection, scope: int, doc: int) -> None:
     """Delete from every table what was made of the text of a row, since the text is gone."""
     first = vector_id(scope, doc)
     for table in _TABLES:
-        db.execute(f"DELETE FROM {table} WHERE id BETWEEN ? AND ?", (first, first + PARTS - 1))
-    db.execute("DELETE FROM vector_next_due WHERE scope = ? AND doc = ?", (scope, doc))
+        db.execute(f"DELETE FROM main.{table} WHERE id BETWEEN ? AND ?", (first, first + PARTS - 1))
+    db.execute("DELETE FROM main.vector_next_due WHERE scope = ? AND doc = ?", (scope, doc))
 
 
 class VectorWriter:
@@ -131,16 +131,16 @@ class VectorWriter:
         for part, (data, code) in vectors.items():
             identity = vector_id(scope, doc, part)
             self._db.execute(
-                f"INSERT OR REPLACE INTO vector{end}(id, data) VALUES(?, ?)", (identity, data)
+                f"INSERT OR REPLACE INTO main.vector{end}(id, data) VALUES(?, ?)", (identity, data)
             )
             if part < INDEXED_PARTS:
                 self._db.execute(
-                    f"INSERT OR REPLACE INTO vector_code{end}(id, code) VALUES(?, ?)",
+                    f"INSERT OR REPLACE INTO main.vector_code{end}(id, code) VALUES(?, ?)",
                     (identity, code),
                 )
         if not coming:
             self._db.execute(
-                "UPDATE doc SET vectors = ?, changed = ? WHERE scope = ? AND doc = ?",
+                "UPDATE main.doc SET vectors = ?, changed = ? WHERE scope = ? AND doc = ?",
                 (len(vectors), next_change(self._db), scope, doc),
             )
         return True
@@ -151,7 +151,7 @@ class VectorWriter:
             raise another_model(held, embedder_next(self._db), model)
         if (
             self._db.execute(
-                "SELECT 1 FROM doc WHERE scope = ? AND doc = ? AND node > 0", (scope, doc)
+                "SELECT 1 FROM main.doc WHERE scope = ? AND doc = ? AND node > 0", (scope, doc)
             ).get
             is None
         ):
@@ -163,7 +163,9 @@ class VectorWriter:
     def _take_next(self, scope: int, doc: int, model: str) -> bool:
         if embedder_next(self._db) != model or has_former(self._db):
             return False
-        self._db.execute("DELETE FROM vector_next_due WHERE scope = ? AND doc = ?", (scope, doc))
+        self._db.execute(
+            "DELETE FROM main.vector_next_due WHERE scope = ? AND doc = ?", (scope, doc)
+        )
         return bool(self._db.changes())
 
     def fail(self, scope: int, doc: int, *, coming: bool) -> None:
@@ -171,12 +173,14 @@ class VectorWriter:
         doc."""
         if coming:
             self._db.execute(
-                "UPDATE vector_next_due SET attempts = attempts + 1 WHERE scope = ? AND doc = ?",
+                "UPDATE main.vector_next_due SET attempts = attempts + 1 WHERE scope = ? AND"
+                " doc = ?",
                 (scope, doc),
             )
             return
         self._db.execute(
-            "UPDATE doc SET attempts = attempts + 1, vectors = CASE WHEN attempts + 1 >= ? THEN -1"
+            "UPDATE main.doc SET attempts = attempts + 1, vectors = CASE WHEN attempts + 1 >="
+            " ? THEN -1"
             " ELSE 0 END, changed = ? WHERE scope = ? AND doc = ? AND node > 0",
             (JOB_ATTEMPTS_MAX, next_change(self._db), scope, doc),
         )
@@ -189,22 +193,23 @@ class VectorWriter:
         held, coming = embedder_name(self._db), embedder_next(self._db)
         if held is None:
             self._db.execute(
-                "UPDATE doc INDEXED BY doc_given_up SET vectors = 0, attempts = 0, changed = ?"
+                "UPDATE main.doc INDEXED BY doc_given_up SET vectors = 0, attempts = 0, changed = ?"
                 " WHERE vectors < 0",
                 (next_change(self._db),),
             )
             return
         if coming == model:
-            self._db.execute("UPDATE vector_next_due SET attempts = 0 WHERE attempts > 0")
+            self._db.execute("UPDATE main.vector_next_due SET attempts = 0 WHERE attempts > 0")
             return
-        self._db.execute("DELETE FROM vector_next_due")
+        self._db.execute("DELETE FROM main.vector_next_due")
         self._db.execute("DELETE FROM meta WHERE key = 'embedder_next'")
-        if self._db.execute("SELECT 1 FROM vector_next LIMIT 1").get is not None:
+        if self._db.execute("SELECT 1 FROM main.vector_next LIMIT 1").get is not None:
             self._db.execute("INSERT OR REPLACE INTO meta VALUES('vectors_former', 1)")
         if coming is None or held != model:
             self._db.execute("INSERT INTO meta VALUES('embedder_next', ?)", (model,))
             self._db.execute(
-                "INSERT INTO vector_next_due(scope, doc) SELECT scope, doc FROM doc WHERE node > 0"
+                "INSERT INTO main.vector_next_due(scope, doc) SELECT scope, doc FROM main.doc"
+                " WHERE node > 0"
             )
 
     def switch(self, model: str) -> bool:
@@ -214,7 +219,7 @@ class VectorWriter:
             return False
         if (
             self._db.execute(
-                "SELECT 1 FROM vector_next_due WHERE attempts < ? LIMIT 1", (JOB_ATTEMPTS_MAX,)
+                "SELECT 1 FROM main.vector_next_due WHERE attempts < ? LIMIT 1", (JOB_ATTEMPTS_MAX,)
             ).get
             is not None
         ):
@@ -227,7 +232,7 @@ class VectorWriter:
             self._db.execute(f"ALTER TABLE {table} RENAME TO {table}_former")
             self._db.execute(f"ALTER TABLE {table}_next RENAME TO {table}")
             self._db.execute(f"ALTER TABLE {table}_former RENAME TO {table}_next")
-        self._db.execute("DELETE FROM vector_next_due")
+        self._db.execute("DELETE FROM main.vector_next_due")
         self._db.execute("DELETE FROM meta WHERE key = 'embedder_next'")
         rows = (
             ("embedder", model),
@@ -242,7 +247,8 @@ class VectorWriter:
         if not has_former(self._db):
             return False
         found: Any = self._db.execute(
-            "SELECT id FROM vector_next ORDER BY id LIMIT 1 OFFSET ?", (VECTORS_DROPPED_ITEMS_MAX,)
+            "SELECT id FROM main.vector_next ORDER BY id LIMIT 1 OFFSET ?",
+            (VECTORS_DROPPED_ITEMS_MAX,),
         ).get
         last = None if found is None else found | PARTS - 1  # with all parts of its row
         self._db.execute(

@@ -1,10 +1,10 @@
 """The tables of a doxa file and the named migrations that make them, so that a file of any age
 opens or says why not.
 
-State        node(id, labels, props, kref, since, born, vis_from, vis_until, fades)
+State        node(id, labels, props, kref, since, born, vis_from, vis_until, fades, project)
 node_label(label, node)
-             edge(id, type, src, dst, props, since, born, vis_from, vis_until, fades)      windows:
-             window_writer.py
+             edge(id, type, src, dst, props, since, born, vis_from, vis_until, fades, project)
+             windows: window_writer.py; project: apply.py
 Past         node_past(id, since, until, ...)  edge_past(id, since, until, ...)    closed versions,
 half-open [since, until)
 Log          log(seq, tx, op, element, payload_hash, hash)   log_payload(seq, salt, payload)
@@ -29,7 +29,7 @@ tables are derived from state and can be rebuilt; state can be rebuilt from the 
 
 from __future__ import annotations
 
-FORMAT = 7
+FORMAT = 8
 APPLICATION_ID = 0x646F7861  # "doxa"
 
 _FIRST = """
@@ -175,6 +175,26 @@ CREATE TABLE vector_code_next(id INTEGER PRIMARY KEY, code BLOB NOT NULL,
 """
 _VECTORS_NUMBERED = _ONE_SET + _ONE_SET.replace("_next", "")
 
+# A node lies in the project that its address names, or in that of the session that made it; an edge
+# in that of both its ends. Sessions that are bound to projects read by it (scope/views.py).
+_PROJECT_OF = "substr(kref, 8, instr(replace(substr(kref, 8), '?', '/') || '/', '/') - 1)"
+_PROJECTS = f"""
+ALTER TABLE node ADD COLUMN project TEXT;
+ALTER TABLE edge ADD COLUMN project TEXT;
+ALTER TABLE node_past ADD COLUMN project TEXT;
+ALTER TABLE edge_past ADD COLUMN project TEXT;
+UPDATE node SET project = {_PROJECT_OF} WHERE substr(kref, 1, 7) = 'kref://';
+UPDATE node_past SET project = {_PROJECT_OF} WHERE substr(kref, 1, 7) = 'kref://';
+CREATE TEMP TABLE lies(node INTEGER PRIMARY KEY, project TEXT);
+INSERT INTO lies SELECT id, project FROM node WHERE project IS NOT NULL;
+INSERT OR IGNORE INTO lies SELECT id, project FROM node_past WHERE project IS NOT NULL;
+UPDATE edge SET project = (SELECT s.project FROM lies s JOIN lies d ON d.project = s.project
+  WHERE s.node = edge.src AND d.node = edge.dst);
+UPDATE edge_past SET project = (SELECT s.project FROM lies s JOIN lies d ON d.project = s.project
+  WHERE s.node = edge_past.src AND d.node = edge_past.dst);
+DROP TABLE lies;
+"""
+
 PAST_ENTRIES = "0003-past-entries"  # the store fills the table from the past that there is
 VECTORS_NUMBERED = "0007-vectors-numbered"  # the store makes codes of the vectors that there are
 MIGRATIONS: tuple[tuple[str, str], ...] = (
@@ -185,4 +205,5 @@ MIGRATIONS: tuple[tuple[str, str], ...] = (
     ("0005-atoms", _ATOMS),
     ("0006-vectors-next", _VECTORS_NEXT),
     (VECTORS_NUMBERED, _VECTORS_NUMBERED),
+    ("0008-projects", _PROJECTS),
 )

@@ -122,7 +122,7 @@ class WindowWriter:
             return False
         table = "edge" if subject.edge else "node"
         self._db.execute(
-            f"UPDATE {table} SET vis_from = ?, vis_until = ?, fades = jsonb(?) WHERE id = ?",
+            f"UPDATE main.{table} SET vis_from = ?, vis_until = ?, fades = jsonb(?) WHERE id = ?",
             (decision.start, decision.end, decision.fades, subject.id),
         )
         if docs and not subject.edge:
@@ -130,7 +130,7 @@ class WindowWriter:
             if rule is not None:
                 start, end = common_window(decision, rule.read)
                 self._db.execute(
-                    "UPDATE doc SET vis_from = ?, vis_until = ?, changed = ? WHERE node = ?",
+                    "UPDATE main.doc SET vis_from = ?, vis_until = ?, changed = ? WHERE node = ?",
                     (start, end, next_change(self._db), subject.id),
                 )
         return True
@@ -204,7 +204,7 @@ def problems(
             rule = None if subject.edge else rule_of(subject.names, search)
             if rule is not None:
                 doc: Any = db.execute(
-                    "SELECT vis_from, vis_until FROM doc WHERE node = ?", (subject.id,)
+                    "SELECT vis_from, vis_until FROM main.doc WHERE node = ?", (subject.id,)
                 ).fetchone()
                 if doc is not None and tuple(doc) != common_window(wanted, rule.read):
                     yield f"the search row of node {subject.id} has another window than the node"

@@ -1,0 +1,1 @@
+"""Named databases: a folder with a file for each, and the statements that concern them."""

@@ -1,0 +1,188 @@
+"""A folder of databases, each a memory file of its own: nothing but the folder is shared.
+
+    <folder>/<name>.db                      a database
+    <folder>/<name>.db.dropped-<time>       what DROP DATABASE without DESTROY DATA leaves
+
+Files are opened when they are first used. A database that anybody has open is not dropped.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import NamedTuple
+
+from doxa.app import Memory
+from doxa.base.clock import SystemClock, format_time
+from doxa.base.errors import ConflictError, InputError, LimitError, NotFoundError, StoreError
+from doxa.base.limits import DATABASES_ITEMS_MAX
+from doxa.servers.credentials import Principal
+from doxa.servers.databases.names import SUFFIX, check_database_name
+from doxa.servers.memory import DATABASE, MemoryDatabase
+
+_SIDES = ("-wal", "-shm")
+
+
+class _Opened(NamedTuple):
+    memory: Memory
+    database: MemoryDatabase
+
+
+class DatabaseFolder:
+    """The databases of a folder, which is made if it is not there. Thread-safe."""
+
+    def __init__(self, path: str | os.PathLike[str], open_memory: Callable[[Path], Memory]) -> None:
+        """`open_memory` opens a file, or creates it."""
+        self.path = Path(path)
+        try:
+            self.path.mkdir(parents=True, exist_ok=True, mode=0o700)
+        except OSError as error:
+            raise StoreError(
+                f"{self.path} cannot be used as a folder: {error.strerror}.",
+                next_step="Give the path of a folder that you may write to.",
+                path=str(self.path),
+            ) from None
+        self._open_memory = open_memory
+        self._lock = threading.RLock()
+        self._opened: dict[str, _Opened] = {}
+        self._users: dict[str, int] = {}  # sessions by database
+        if not self._file(DATABASE).exists():
+            self.create(DATABASE)
+
+    def names(self) -> list[str]:
+        """Return the names, the default database first."""
+        found = []
+        for entry in os.scandir(self.path):
+            name = entry.name.removesuffix(SUFFIX)
+            if name == entry.name or not entry.is_file(follow_symlinks=False):
+                continue
+            with suppress(InputError):
+                if check_database_name(name) == name:
+                    found.append(name)
+        return sorted(found, key=lambda name: (name != DATABASE, name))
+
+    def names_for(self, principal: Principal) -> list[str]:
+        """Return the names of those that a principal may use, its default first."""
+        return [name for name in self.names() if principal.may_use(name)]
+
+    def database(self, name: str) -> MemoryDatabase:
+        """Return a database, opened if need be. Raises NotFoundError if it does not exist."""
+        with self._lock:
+            held = self._opened.get(name)
+            if held is None:
+                if name not in self.names():
+                    raise _unknown(name)
+                memory = self._open_memory(self._file(name))
+                held = _Opened(memory, MemoryDatabase(memory, name=name, known=self.names_for))
+                self._opened[name] = held
+            return held.database
+
+    @contextmanager
+    def using(self, name: str) -> Iterator[MemoryDatabase]:
+        """Count a user of a database in the block."""
+        found = self.enter(name)
+        try:
+            yield found
+        finally:
+            self.leave(name)
+
+    def enter(self, name: str) -> MemoryDatabase:
+        """Count a user of a database, who must `leave`."""
+        with self._lock:
+            found = self.database(name)
+            self._users[name] = self._users.get(name, 0) + 1
+            return found
+
+    def leave(self, name: str) -> None:
+        with self._lock:
+            self._users[name] -= 1
+
+    def create(self, name: str, *, lenient: bool = False) -> bool:
+        """Create a database. False if it exists and `lenient` is set; else ConflictError."""
+        name = check_database_name(name)
+        with self._lock:
+            known = self.names()
+            if name in known:
+                if lenient:
+                    return False
+                raise ConflictError(
+                    f"The database {name} exists already.",
+                    next_step="Use CREATE DATABASE … IF NOT EXISTS, or another name.",
+                    database=name,
+                )
+            if len(known) >= DATABASES_ITEMS_MAX:
+                raise LimitError(
+                    f"A folder holds up to {DATABASES_ITEMS_MAX:,} databases.",
+                    next_step="Serve another folder for more.",
+                    items_max=DATABASES_ITEMS_MAX,
+                )
+            self._open_memory(self._file(name)).close()
+            return True
+
+    def drop(self, name: str, *, lenient: bool = False, destroys: bool = False) -> bool:
+        """Take a database away. Without `destroys` its file is kept under a name that is not a
+        database's. False if it is not there and `lenient` is set; else NotFoundError. Raises
+        ConflictError for the default database, and while anybody uses it."""
+        name = check_database_name(name)
+        with self._lock:
+            if name not in self.names():
+                if lenient:
+                    return False
+                raise _unknown(name)
+            if name == DATABASE:
+                raise ConflictError(
+                    f"{name} is the default database and stays.",
+                    next_step="Stop the server to move its file.",
+                    database=name,
+                )
+            if self._users.get(name):
+                raise ConflictError(
+                    f"The database {name} is in use by {self._users[name]} open sessions.",
+                    next_step="Wait until their transactions have ended.",
+                    database=name,
+                )
+            held = self._opened.pop(name, None)
+            if held is not None:
+                held.memory.close()
+            self._take_away(name, destroys=destroys)
+            return True
+
+    def _take_away(self, name: str, *, destroys: bool) -> None:
+        file = self._file(name)
+        for (
+            side
+        ) in _SIDES:  # what a closed file leaves is empty; another process would have content
+            log = file.with_name(file.name + side)
+            if side == "-wal" and log.exists() and log.stat().st_size:
+                raise ConflictError(
+                    f"Another process has the database {name} open.",
+                    next_step="Close it there first.",
+                    database=name,
+                )
+            with suppress(FileNotFoundError):
+                log.unlink()
+        if destroys:
+            file.unlink()
+        else:
+            stamp = format_time(SystemClock().now_ns()).translate(dict.fromkeys(map(ord, ":-.")))
+            file.rename(file.with_name(f"{file.name}.dropped-{stamp}"))
+
+    def close(self) -> None:
+        with self._lock:
+            for held in self._opened.values():
+                held.memory.close()
+            self._opened.clear()
+
+    def _file(self, name: str) -> Path:
+        return self.path / f"{check_database_name(name)}{SUFFIX}"
+
+
+def _unknown(name: str) -> NotFoundError:
+    return NotFoundError(
+        f"Unknown database {name[:80]!r}.",
+        next_step="List them with SHOW DATABASES.",
+        database=name,
+    )

@@ -1,0 +1,161 @@
+"""A folder of databases behind a server: sessions that USE moves, and the statements that create
+and drop databases."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from doxa.base.errors import InputError, NotFoundError, RoleError
+from doxa.servers.codes import DATABASE_NOT_FOUND, RequestError
+from doxa.servers.contract import DatabaseSession, StatementResult
+from doxa.servers.credentials import Principal
+from doxa.servers.databases.folder import DatabaseFolder
+from doxa.servers.databases.statements import Administration, administration, used
+from doxa.servers.unit_of_work import resolve
+
+
+class FolderService:
+    """The databases of a folder, as servers use them."""
+
+    def __init__(self, folder: DatabaseFolder) -> None:
+        self.folder = folder
+
+    def names(self, principal: Principal) -> Sequence[str]:
+        return self.folder.names_for(principal)
+
+    def open_session(
+        self, principal: Principal, database: str, metadata: Mapping[str, Any], timeout_ms: int
+    ) -> DatabaseSession:
+        return FolderSession(self, principal, database, metadata, timeout_ms)
+
+    def last_transaction(self, principal: Principal, database: str) -> int:
+        try:
+            with self.folder.using(database) as found:
+                return found.last_transaction(principal, database)
+        except NotFoundError:  # dropped by the statement that asks for its bookmark
+            return 0
+
+
+class FolderSession:
+    """A session of one database at a time: a statement that begins with USE runs on another."""
+
+    def __init__(
+        self,
+        service: FolderService,
+        principal: Principal,
+        database: str,
+        metadata: Mapping[str, Any],
+        timeout_ms: int,
+    ) -> None:
+        self._service, self._principal = service, principal
+        self._metadata, self._timeout_ms = metadata, timeout_ms
+        self._database, self._held = database, ""
+        self._inner: DatabaseSession | None = None
+        self._explicit = False
+
+    def run(
+        self, text: str, params: Mapping[str, Any] | None = None, *, timeout_ms: int | None = None
+    ) -> StatementResult:
+        found = administration(text)
+        if found is not None:
+            return self._administer(found)
+        moved = used(text)
+        if moved is not None:
+            name = resolve(self._service, self._principal, moved[0])
+            if self._explicit and name != self._database:
+                raise InputError(
+                    f"This transaction is on the database {self._database}; USE cannot move it.",
+                    next_step="Open a transaction on the other database.",
+                    field="text",
+                )
+            self._move(name)
+            text = moved[1]
+        return self._session().run(text, params, timeout_ms=timeout_ms)
+
+    def begin(self, *, read_only: bool = False) -> None:
+        self._session().begin(read_only=read_only)
+        self._explicit = True
+
+    def commit(self) -> None:
+        self._session().commit()
+        self._explicit = False
+
+    def rollback(self) -> None:
+        self._session().rollback()
+        self._explicit = False
+
+    def cancel(self) -> None:
+        inner = self._inner
+        if inner is not None:
+            inner.cancel()
+
+    def close(self) -> None:
+        inner, self._inner = self._inner, None
+        if inner is not None:
+            try:
+                inner.close()
+            finally:
+                self._service.folder.leave(self._held)
+
+    def _session(self) -> DatabaseSession:
+        if self._inner is None:
+            try:
+                database = self._service.folder.enter(self._database)
+            except NotFoundError as error:  # dropped since its name was resolved
+                raise RequestError(
+                    error.message, status=DATABASE_NOT_FOUND, next_step=error.next_step
+                ) from None
+            self._held = self._database
+            try:
+                self._inner = database.open_session(
+                    self._principal, self._database, self._metadata, self._timeout_ms
+                )
+            except BaseException:
+                self._service.folder.leave(self._held)
+                raise
+        return self._inner
+
+    def _move(self, name: str) -> None:
+        if name != self._database:
+            self.close()
+            self._database = name
+
+    def _administer(self, what: Administration) -> StatementResult:
+        bound = self._principal.projects or self._principal.databases
+        if self._principal.role != "operator" or bound:
+            raise RoleError(
+                "Only an operator who is bound to nothing creates and drops databases.",
+                next_step="Ask such an operator.",
+                role=self._principal.role,
+            )
+        if self._explicit and self._inner is not None and self._held == what.name.lower():
+            self.close()  # its own read-only transaction, which the alias `system` begins
+        folder = self._service.folder
+        if what.action == "create":
+            done = folder.create(what.name, lenient=what.lenient)
+        else:
+            done = folder.drop(what.name, lenient=what.lenient, destroys=what.destroys)
+        return Administered(done)
+
+
+class Administered:
+    """The result of a statement about databases: no rows."""
+
+    columns: tuple[str, ...] = ()
+    plan = None
+
+    def __init__(self, done: bool) -> None:
+        self.counters = {"system_updates": int(done)}
+
+    def description(self) -> None:
+        return None
+
+    def notices(self) -> Sequence[Any]:
+        return ()
+
+    def __iter__(self) -> Iterator[Sequence[Any]]:
+        return iter(())
+
+    def close(self) -> None:
+        return None

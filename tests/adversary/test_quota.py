@@ -1,0 +1,124 @@
+"""A quota is checked at each commit, whichever interface writes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import doxa
+from doxa.app import Memory
+from doxa.base.clock import FakeClock
+from doxa.base.errors import InputError, LimitError, RoleError
+from doxa.store import check, digest, replayed_digest
+from doxa.store.scope.quota import Quota
+
+
+@pytest.fixture
+def clock() -> FakeClock:
+    return FakeClock()
+
+
+@pytest.fixture
+def memory(tmp_path: Path, clock: FakeClock) -> Iterator[Memory]:
+    with doxa.open(
+        tmp_path / "a.db", role="operator", clock=clock, background=False, embedder=None
+    ) as made:
+        yield made
+        assert check(made.store) == []
+        assert digest(made.store) == replayed_digest(made.store)
+
+
+def _count(memory: Memory) -> int:
+    return int(next(iter(memory.run("MATCH (n) RETURN count(n)")))[0])
+
+
+def test_there_is_none_unless_it_is_set(memory: Memory) -> None:
+    assert memory.quota() == Quota()
+    memory.run("UNWIND range(1, 500) AS i CREATE (:A)")
+
+
+def test_nodes_beyond_a_quota_are_refused_and_nothing_of_them_stays(memory: Memory) -> None:
+    memory.run("UNWIND range(1, 8) AS i CREATE (:A {i: i})")
+    assert memory.quota(items=10) == Quota(items=10)
+    memory.run("CREATE (:A), (:A)")
+    agent = memory.session(actor="eve", projects=["mine"])
+    for write in (
+        lambda: memory.run("CREATE (:A)"),
+        lambda: agent.run("CREATE (:A)"),
+        lambda: agent.remember("The office is in Bern"),
+        lambda: agent.ingest([{"text": "hello"}]),
+    ):
+        with pytest.raises(LimitError, match="quota is 10"):
+            write()
+    assert _count(memory) == 10
+
+
+def test_a_full_file_can_be_emptied_and_given_more(memory: Memory) -> None:
+    memory.run("UNWIND range(1, 10) AS i CREATE (:A {i: i})")
+    memory.quota(items=5)
+    with pytest.raises(LimitError):
+        memory.run("MATCH (n:A {i: 1}) DELETE n CREATE (:A)")
+    memory.run("MATCH (n:A) WHERE n.i > 4 DELETE n")
+    memory.run("CREATE (:A)")
+    with pytest.raises(LimitError):
+        memory.run("CREATE (:A)")
+    memory.quota(items=6)
+    memory.run("CREATE (:A)")
+    assert memory.quota(items=0) == Quota()
+    memory.run("CREATE (:A)")
+    memory.quota(items=7)
+    with pytest.raises(LimitError):
+        memory.run("CREATE (:A)")
+
+
+def test_undone_and_erased_nodes_are_counted(memory: Memory) -> None:
+    change = memory.remember("The office is in Bern").change
+    held = _count(memory)
+    memory.quota(items=held + 1)
+    memory.run("CREATE (:A)")
+    memory.forget(change.kref.partition("?")[0], erase=True)
+    memory.run("CREATE (:A)")
+    assert _count(memory) <= held + 1
+
+
+def test_bytes_beyond_a_quota_are_refused(memory: Memory) -> None:
+    size = memory.stats()["bytes"]
+    assert isinstance(size, int)
+    memory.quota(size_bytes=size + 200_000)
+    memory.run("CREATE (:A {t: $t})", {"t": "x" * 1_000})
+    with pytest.raises(LimitError, match="bytes; its quota"):
+        memory.run("UNWIND range(1, 40) AS i CREATE (:A {t: $t})", {"t": "x" * 10_000})
+    with pytest.raises(LimitError, match="bytes; its quota"):
+        memory.run("MATCH (n:A) SET n.t = $t", {"t": "x" * 400_000})
+    memory.run("MATCH (n:A) DELETE n")
+
+
+def test_writes_beyond_a_quota_wait_for_the_next_minute(memory: Memory, clock: FakeClock) -> None:
+    memory.quota(writes_per_minute=3)
+    clock.advance(seconds=120)
+    for _ in range(3):
+        memory.run("CREATE (:A)")
+    with pytest.raises(LimitError, match="3 writes a minute"):
+        memory.run("CREATE (:A)")
+    memory.run("MATCH (n) RETURN n")
+    clock.advance(seconds=61)
+    memory.run("CREATE (:A)")
+    assert _count(memory) == 4
+
+
+def test_only_operators_set_one(memory: Memory, tmp_path: Path) -> None:
+    with (
+        doxa.open(tmp_path / "b.db", role="agent", background=False) as other,
+        pytest.raises(RoleError),
+    ):
+        other.quota(items=5)
+    for wrong in (-1, True, 1.5, "9"):
+        with pytest.raises(InputError):
+            memory.quota(items=wrong)  # type: ignore[arg-type]
+    with (
+        pytest.raises(InputError, match="no 'rows'"),
+        memory.store.write(memory.identity, op="x") as tx,
+    ):
+        tx.set_catalogue("quota", {"rows": 5})
