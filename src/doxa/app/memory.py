@@ -28,7 +28,7 @@ from doxa.store import Identity
 if TYPE_CHECKING:
     from doxa.app.verbs.options import OpenOptions
     from doxa.query.engine import QueryEngine
-    from doxa.transfer.jsonl import Imported
+    from doxa.transfer.types import Imported
 
 
 class Memory(MemoryFile, Session):
@@ -88,12 +88,13 @@ class Memory(MemoryFile, Session):
             self, Identity(actor or self.identity.actor, role), project or self.project, context
         )
 
-    def import_(self, path: str | Path) -> Imported:
-        """Import an export of doxa, each thing under the address it had.
+    def import_(self, path: str | Path, *, dry_run: bool = False) -> Imported:
+        """Import an export of doxa: all of it into an empty file, into another what it lacks.
 
-        What exists already is skipped. For conversations, use `ingest`.
+        Everything keeps its address; what exists already is skipped. For conversations, use
+        `ingest`.
         """
-        return self._import(path, self.identity)
+        return self._import(path, self.identity, dry_run=dry_run)
 
 
 def _query_engine() -> QueryEngine:

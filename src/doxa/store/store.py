@@ -185,12 +185,14 @@ class Store:
         note: str = "",
         stopped: Callable[[], bool] | None = None,
         scored_at: int | None = None,
+        not_before: int = 0,
     ) -> Iterator[Transaction]:
         """Open a transaction, durable when the block ends, absent when it raises. Waits for other
         writers up to the busy limit.
 
         `stopped` is asked while it waits; when it says yes, the wait ends with BusyError.
         `scored_at`: the time by which policies judge in it, if it goes on where a read began.
+        `not_before`: the earliest time that it may have, in ns.
         """
         db = self._engine.connection()
         joined: Transaction | None = getattr(self._local, "joined", None)
@@ -212,7 +214,7 @@ class Store:
                     self._load_catalogue(db, version)
                 tx = Transaction(
                     db,
-                    clock_ns=self.clock.now_ns(),
+                    clock_ns=max(self.clock.now_ns(), not_before),
                     tail=tail,
                     identity=identity,
                     op=op,
