@@ -156,7 +156,10 @@ def _ingest(memory: Memory, verb: Verb, values: Given, as_json: bool) -> None:
 
     path = Path(values["source"])
     if is_export(path):
-        summary = _imported(memory.import_(path))
+        summary = _imported(_import(memory, path, values))
+        if values["dry_run"]:
+            show(summary, as_json, fields_text)
+            return
     else:
         with progress("turns", as_json) as advance:
             done = call(_Progressing(memory, advance), verb, values)  # type: ignore[arg-type]
@@ -202,6 +205,26 @@ class _Progressing:
         return self._memory.extract(progress=self._advance, **options)
 
 
+def _import(memory: Memory, path: Path, values: Given) -> Any:
+    """Import an export; one that brings verified beliefs or protected tags is asked about first."""
+    from doxa.base.errors import ConfirmationError
+
+    if values["dry_run"]:
+        return memory.import_(path, dry_run=True)
+    if not values["verified"]:
+        count = memory.import_(path, dry_run=True).verified
+        if count:
+            raise ConfirmationError(
+                f"{path} brings {count} beliefs that are verified or carry a protected tag; nothing"
+                " was imported.",
+                next_step="Look at it with --dry-run. If you trust where it comes from, repeat with"
+                " --verified.",
+                path=str(path),
+                count=count,
+            )
+    return memory.import_(path)
+
+
 def _imported(done: Any) -> dict[str, object]:
     return {
         "added": done.added,
@@ -210,6 +233,10 @@ def _imported(done: Any) -> dict[str, object]:
         "artifacts": done.artifacts,
         "bundles": done.bundles,
         "edges": done.edges,
+        "nodes": done.nodes,
+        "verified": done.verified,
+        "restored": done.restored,
+        "digest": done.digest,
         "passed_over": done.passed_over,
         "redacted": done.redacted,
         "threads": len(done.threads),

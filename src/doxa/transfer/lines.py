@@ -22,6 +22,7 @@ import hashlib
 import os
 import zlib
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Annotated, Any, Literal
 
@@ -200,7 +201,8 @@ class ExportFile:
             raise self.invalid(number, reason) from None
 
 
-def opened(path: Path) -> IO[bytes]:
+@contextmanager
+def opened(path: Path) -> Iterator[IO[bytes]]:
     """Open a regular file, compressed or not. Raises InputError or LimitError."""
     try:
         if not path.is_file():
@@ -216,7 +218,7 @@ def opened(path: Path) -> IO[bytes]:
             next_step="Check the path and its permissions.",
             path=str(path),
         ) from None
-    try:
+    with file:
         size = os.fstat(file.fileno()).st_size
         if size > EXPORT_BYTES_MAX:
             raise LimitError(
@@ -229,10 +231,11 @@ def opened(path: Path) -> IO[bytes]:
         start = file.read(4)
         file.seek(0)
         refuse_other_encodings(str(path), start)
-    except BaseException:
-        file.close()
-        raise
-    return gzip.GzipFile(fileobj=file, mode="rb") if start.startswith(_GZIP) else file  # type: ignore[return-value]
+        if start.startswith(_GZIP):
+            with gzip.GzipFile(fileobj=file, mode="rb") as unpacked:
+                yield unpacked  # type: ignore[misc]
+        else:
+            yield file
 
 
 def is_export(path: Path) -> bool:

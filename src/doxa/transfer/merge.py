@@ -53,6 +53,7 @@ from doxa.transfer.beliefs import (
 from doxa.transfer.lines import read_properties
 from doxa.transfer.types import Imported
 
+_CREATED = ("revisions", "artifacts", "bundles", "edges", "nodes")
 _HELD_EDGE = "SELECT 1 FROM edge WHERE src = ? AND dst = ? AND type = ?"
 Source = Callable[[], Iterator[BeliefLine]]  # the lines, from the first, each time it is called
 
@@ -112,9 +113,7 @@ def _survey(identity: Identity, source: Source) -> tuple[set[str], int]:
 
 
 def _check_import_role(identity: Identity, line: RevisionLine) -> None:
-    if identity.role == "agent" and (
-        line.trust == "verified" or set(line.tags) & set(PROTECTED_TAGS)
-    ):
+    if identity.role == "agent" and is_verified(line):
         raise RoleError(
             f"{line.kref[:200]} is verified or carries a protected tag: only an operator may"
             " import it.",
@@ -122,6 +121,11 @@ def _check_import_role(identity: Identity, line: RevisionLine) -> None:
             role=identity.role,
             needed="operator",
         )
+
+
+def is_verified(line: RevisionLine) -> bool:
+    """Return whether only an operator may import it."""
+    return line.trust == "verified" or not set(PROTECTED_TAGS).isdisjoint(line.tags)
 
 
 def _is_bundle(kref: Kref) -> bool:
@@ -196,7 +200,17 @@ class BeliefMerge:
         self._bundles = bundles
         self._attached: dict[str, list[ArtifactLine]] = {}
         self.counts: dict[str, Any] = dict.fromkeys(
-            ("revisions", "artifacts", "bundles", "edges", "nodes", "passed_over", "redacted"), 0
+            (
+                "revisions",
+                "artifacts",
+                "bundles",
+                "edges",
+                "nodes",
+                "verified",
+                "passed_over",
+                "redacted",
+            ),
+            0,
         )
         self._changes: list[int] = []
         self._losses: list[Retracted] = []
@@ -273,6 +287,7 @@ class BeliefMerge:
                 revision = add_revision(tx, node, draft)
                 self._attach(tx, revision.id, str(revision.props["kref"]))
                 made.append(line)
+                self.counts["verified"] += is_verified(line)
             if made:
                 _set_tags(tx, node, stated)
                 self._losses += reconcile(tx, node)

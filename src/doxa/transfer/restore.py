@@ -16,8 +16,9 @@ from typing import Any
 from doxa.base.clock import format_time
 from doxa.base.errors import DoxaError, InputError
 from doxa.base.limits import IMPORT_AHEAD_MS, SKIPPED_ITEMS_MAX
-from doxa.base.values import Properties
+from doxa.base.values import Properties, canonical
 from doxa.belief import check_rule
+from doxa.belief.graph import PROTECTED_TAGS
 from doxa.ingestion.remember import clean_value
 from doxa.store import Identity, Loader, Store, Times, Transaction, checked_access
 from doxa.transfer.lines import (
@@ -34,6 +35,11 @@ from doxa.transfer.types import Imported
 # What an address is made of: another value would contradict it.
 _ADDRESS = frozenset(("kref", "project", "space", "name", "kind", "thread"))
 _TROUBLE = (ValueError, TypeError, AttributeError, ArithmeticError, LookupError, RecursionError)
+_VERIFIED = (
+    "SELECT count(*) FROM node_label l JOIN node n ON n.id = l.node WHERE l.label = 'Revision' AND"
+    " (n.props ->> '$.trust' = 'verified' OR EXISTS (SELECT 1 FROM edge e WHERE e.dst = n.id AND"
+    " e.type = 'TAG' AND e.props ->> '$.name' IN (SELECT value FROM json_each(?))))"
+)
 _COUNTED = {
     "added": "Exchange",
     "revisions": "Revision",
@@ -100,6 +106,7 @@ def load(tx: Transaction, source: ExportFile, *, derived: bool = True) -> Import
     return Imported(
         **found,
         nodes=counts[""],
+        verified=tx.rows(_VERIFIED, (canonical(PROTECTED_TAGS).decode(),))[0][0],
         edges=counts["edge"],
         redacted=len(kinds),
         passed_over=len(kept),

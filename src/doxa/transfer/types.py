@@ -13,10 +13,10 @@ class Imported:
 
     Numbers of new and known exchanges, of revisions, artifacts, bundles and edges created, of what
     was skipped because its element is missing here or rules are not merged (the first are in
-    `places`), of redacted secrets, and of other nodes created; the threads and the changes.
-    `losses` are beliefs retracted because they contradict more entrenched ones, imported or
-    existing. `restored`: the file was empty and has the whole state of the export now, `digest` is
-    the sha256 of that.
+    `places`), of redacted secrets, of other nodes created, and of the beliefs among them that are
+    verified or carry a protected tag; the threads and the changes. `losses` are beliefs retracted
+    because they contradict more entrenched ones, imported or existing. `restored`: the file was
+    empty and has the whole state of the export now; `digest` is the sha256 of the export.
     """
 
     added: int = 0
@@ -32,5 +32,6 @@ class Imported:
     places: tuple[str, ...] = ()
     losses: tuple[Retracted, ...] = ()
     nodes: int = 0
+    verified: int = 0
     restored: bool = False
     digest: str = ""

@@ -493,6 +493,18 @@ INGEST = Verb(
                 name="embed",
                 cli="--embed/--no-embed",
             ),
+            Parameter(
+                "Of an export: write nothing, and say what it would bring.",
+                False,
+                kind="flag",
+                name="dry_run",
+            ),
+            Parameter(
+                "Of an export: take verified beliefs and protected tags too.",
+                False,
+                kind="flag",
+                name="verified",
+            ),
         ),
     ),
     cypher=Procedure(("source",), rows.INGESTED),

@@ -21,6 +21,7 @@ import apsw
 from doxa.base.errors import ConstraintError, InputError
 from doxa.base.limits import (
     IMPORT_BATCH_ITEMS,
+    IMPORT_DEPTH_MAX,
     LABEL_CHARS_MAX,
     SWEEP_BATCH_ITEMS_MAX,
 )
@@ -41,6 +42,7 @@ from doxa.store.visibility.window_writer import WindowWriter, note_swept
 _PROGRAM = ("guard:", "search:", "support")
 _END = "SELECT labels, kref IS NOT NULL FROM node WHERE id = ?"
 _KNOWN = "SELECT 1 FROM node WHERE id = ?1 UNION ALL SELECT 1 FROM node_past WHERE id = ?1 LIMIT 1"
+_SCALARS = (str, int, float, bool, type(None))
 _OVERLAP = "it begins before the version above it ends"
 
 
@@ -75,6 +77,8 @@ class Loader:
     def rule(self, name: str, value: object) -> None:
         if self._rules and name <= next(reversed(self._rules)):
             raise _invalid(f"the rule {name[:100]!r} comes twice, or rules are not sorted")
+        if _is_deeper(value, IMPORT_DEPTH_MAX):
+            raise _invalid(f"its value is nested more than {IMPORT_DEPTH_MAX} levels deep")
         self._rules[name] = value
         if name.startswith(_PROGRAM):
             if self._program.get(name) != value:
@@ -84,10 +88,7 @@ class Loader:
 
     def _set_rule(self, name: str, value: object) -> None:
         self._tx.entries.add("catalogue.set", 0, canonical({"name": name, "value": value}))
-        try:
-            apply.set_catalogue(self._db, name, value)
-        except apsw.SQLError:
-            raise _invalid("its value is nested too deeply") from None
+        apply.set_catalogue(self._db, name, value)
         self._tx.catalogue_changed = True
 
     def node(self, identity: int, labels: list[str], props: Properties, times: Times) -> None:
@@ -143,8 +144,11 @@ class Loader:
             raise _invalid("the element comes twice, or accesses are not sorted")
         self._accessed = (edge, identity)
         table = "edge" if edge else "node"
-        if self._db.execute(f"SELECT 1 FROM {table} WHERE id = ?", (identity,)).get is None:
-            raise _invalid(f"there is no {table} {identity}")
+        if edge:  # one that was deleted keeps its metadata, for an undo
+            if identity > self._last_edge:
+                raise _invalid(f"there is no edge {identity}")
+        elif self._db.execute("SELECT 1 FROM node WHERE id = ?", (identity,)).get is None:
+            raise _invalid(f"there is no node {identity}")
         data, support = encode_access(access, support=False), canonical(access.support)
         self._tx.entries.add(
             f"{table}.access",
@@ -254,6 +258,16 @@ class Loader:
                     writer.node_made(identity, names)
             writer.flush()
             at = rows[-1][0]
+
+
+def _is_deeper(value: Any, levels: int) -> bool:
+    found = [value]
+    for _ in range(levels + 1):
+        inner = (one.values() if isinstance(one, dict) else one for one in found)
+        found = [each for one in inner if not isinstance(one, _SCALARS) for each in one]
+        if not found:
+            return False
+    return True
 
 
 def _names(labels: list[str]) -> tuple[str, ...]:

@@ -8,7 +8,7 @@ from typing import Any, Literal
 import msgspec
 
 from doxa.base.errors import DoxaError, InputError
-from doxa.store.declared import Declared, declared
+from doxa.store.declared import SUPPRESSING, Declared, declared
 from doxa.store.visibility.access import Access
 from doxa.store.visibility.evaluator import Expressions, PolicyEvaluator, Subject
 
@@ -42,7 +42,12 @@ class _Constraint(msgspec.Struct):
     index: int | None
 
 
-_SHAPES: dict[str, Any] = {"index:": _Index, "constraint:": _Constraint, "policy:": dict[str, Any]}
+_SHAPES: dict[str, Any] = {
+    "index:": _Index,
+    "constraint:": _Constraint,
+    "policy:": dict[str, Any],
+    SUPPRESSING: dict[Literal["node", "edge"], bool],
+}
 
 
 def check_rules(catalogue: dict[str, Any], expressions: Expressions | None) -> Declared:
