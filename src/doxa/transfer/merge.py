@@ -261,7 +261,7 @@ class BeliefMerge:
 
     @contextmanager
     def write(self) -> Iterator[Transaction]:
-        """One transaction, or a part of the one that the whole merge is."""
+        """Open a transaction, or a part of the one that the whole merge is."""
         with self._store.write(self.identity, op="import") as tx:
             yield tx
         if tx.receipt_made:
