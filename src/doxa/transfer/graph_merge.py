@@ -1,5 +1,5 @@
-"""Merge what an export holds beside beliefs and conversations: nodes without an address, and every
-edge that beliefs do not consist of.
+"""Merge the rest of an export: nodes without an address, and every edge that beliefs do not consist
+of.
 
 A node without an address has no identity but its content: one with the same labels and properties
 as a node that is here is that node, each of those here taken once. So importing a file twice adds
@@ -21,7 +21,7 @@ import apsw
 
 from doxa.base.errors import InputError
 from doxa.base.ids import NodeId
-from doxa.base.limits import IMPORT_BATCH_ITEMS, INGEST_BATCH_TURNS
+from doxa.base.limits import IMPORT_BATCH_ITEMS_MAX, INGEST_BATCH_TURNS
 from doxa.base.values import decode, decode_properties
 from doxa.belief.graph import STRUCTURE, SUPERSEDES
 from doxa.ingestion.remember import clean_properties
@@ -87,7 +87,7 @@ class GraphMerge:
         with job.write() as tx:
             at = 0
             sql = "SELECT id, labels, json(props) FROM node WHERE id > ? AND kref IS NULL"
-            while rows := tx.rows(f"{sql} ORDER BY id LIMIT ?", (at, IMPORT_BATCH_ITEMS)):
+            while rows := tx.rows(f"{sql} ORDER BY id LIMIT ?", (at, IMPORT_BATCH_ITEMS_MAX)):
                 for identity, labels, props in rows:
                     self._maps.execute(
                         "INSERT INTO here VALUES(?, ?)", (_hash(labels, props), identity)

@@ -20,7 +20,7 @@ import apsw
 
 from doxa.base.errors import ConstraintError, InputError
 from doxa.base.limits import (
-    IMPORT_BATCH_ITEMS,
+    IMPORT_BATCH_ITEMS_MAX,
     IMPORT_DEPTH_MAX,
     LABEL_CHARS_MAX,
     SWEEP_BATCH_ITEMS_MAX,
@@ -247,7 +247,7 @@ class Loader:
         while True:
             rows: list[Any] = self._db.execute(
                 "SELECT id, labels FROM node WHERE id > ? ORDER BY id LIMIT ?",
-                (at, IMPORT_BATCH_ITEMS),
+                (at, IMPORT_BATCH_ITEMS_MAX),
             ).fetchall()
             if not rows:
                 return

@@ -89,7 +89,7 @@ def last_ids(reader: Reader) -> tuple[int, int]:
 
 
 def is_empty(reader: Reader) -> bool:
-    """Return whether the file holds no element and never did, but for what was erased."""
+    """Return whether the file holds no element and never did, except what was erased."""
     return not reader._db.execute(_ANY).get
 
 
