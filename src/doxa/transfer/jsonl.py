@@ -58,13 +58,20 @@ def import_lines(
     check_time(store, source)
     with _scratch(store) as scratch:
         with scratch.write(Identity("doxa", "system"), op="import") as tx:
-            load(tx, source, derived=False)
+            loaded = load(tx, source, derived=False)
 
         def view() -> Iterator[BeliefLine]:
             with scratch.read() as snapshot:
                 yield from lines_of_state(snapshot)
 
-        done = merge(store, identity, view, rest=GraphMerge(scratch), dry_run=dry_run)
+        done = merge(
+            store,
+            identity,
+            view,
+            rest=GraphMerge(scratch),
+            size=loaded.nodes + loaded.edges,
+            dry_run=dry_run,
+        )
         return replace(done, digest=source.digest)
 
 

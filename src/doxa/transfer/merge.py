@@ -68,13 +68,14 @@ def merge(
     source: Source,
     *,
     rest: Callable[[BeliefMerge], None] = lambda job: None,
+    size: int = 0,
     dry_run: bool = False,
 ) -> Imported:
-    """Merge all lines, then what `rest` adds. Raises InputError or RoleError before anything is
-    written."""
+    """Merge all lines, then what `rest` adds; `size` is how many lines there are, if they are more
+    than those of `source`. Raises InputError or RoleError before anything is written."""
     bundles, count = _survey(identity, source)
     job = BeliefMerge(store, identity, bundles=bundles)
-    if not dry_run and (count > IMPORT_AT_ONCE_LINES_MAX or store.is_joined):
+    if not dry_run and (max(count, size) > IMPORT_AT_ONCE_LINES_MAX or store.is_joined):
         job.run(source, rest)
         return job.result()
     try:
