@@ -10,9 +10,11 @@ import pytest
 
 from doxa.app import Memory
 from doxa.base.clock import FakeClock
-from doxa.base.errors import ConstraintError, DoxaError, InputError, RoleError
+from doxa.base.errors import ConflictError, ConstraintError, DoxaError, InputError, RoleError
 from doxa.store import digest
 from doxa.transfer import merge
+from doxa.transfer.lines import ExportFile
+from doxa.transfer.restore import restore
 from tests.fixtures_shared import opened
 from tests.transfer.random_graphs import RandomGraph
 from tests.transfer.test_transfer import fill
@@ -173,3 +175,13 @@ def test_what_is_no_export_is_refused(tmp_path: Path) -> None:
     (tmp_path / "a.jsonl").write_text('{"type": "doxa-export", "format": 3}\n')
     with opened(tmp_path / "m.db") as memory, pytest.raises(InputError, match="format 3"):
         memory.import_(tmp_path / "a.jsonl")
+
+
+def test_a_file_that_was_empty_a_moment_ago_is_not_restored_into(tmp_path: Path) -> None:
+    with opened(tmp_path / "a.db") as first, opened(tmp_path / "b.db") as second:
+        with_notes(first)
+        first.export_to(tmp_path / "a.jsonl")
+        second.run("CREATE (:Note {text: 'quick'})")
+        with pytest.raises(ConflictError, match="Somebody else"):
+            restore(second.store, second.identity, ExportFile(tmp_path / "a.jsonl"), dry_run=False)
+        assert rows(second) == [("quick", None, None)]

@@ -19,7 +19,7 @@ from typing import Any
 
 import apsw
 
-from doxa.base.errors import InputError
+from doxa.base.errors import ConstraintError, InputError, RoleError
 from doxa.base.ids import NodeId
 from doxa.base.limits import IMPORT_BATCH_ITEMS_MAX, INGEST_BATCH_TURNS
 from doxa.base.values import decode, decode_properties
@@ -121,10 +121,14 @@ class GraphMerge:
         kinds: list[str] = []
         for label in labels:
             refuse_secret(label, field="label")
-        made = self._checked(
-            f"node {node.id}",
-            lambda: tx.create_node(labels, clean_properties(props, kinds)),
-        )
+        clean = clean_properties(props, kinds)
+        try:
+            made = self._checked(f"node {node.id}", lambda: tx.create_node(labels, clean))
+        except (ConstraintError, InputError, RoleError):
+            if kref is None:
+                raise
+            job.pass_over(f"node {kref}")  # an address that is not its to have
+            return
         self._maps.execute("INSERT INTO same VALUES(?, ?)", (node.id, made))
         job.counts["redacted"] += len(kinds)
         job.counts["nodes"] += 1

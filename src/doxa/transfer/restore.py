@@ -14,13 +14,13 @@ from datetime import timedelta
 from typing import Any
 
 from doxa.base.clock import format_time
-from doxa.base.errors import DoxaError, InputError
+from doxa.base.errors import ConflictError, DoxaError, InputError
 from doxa.base.limits import IMPORT_AHEAD_MS, SKIPPED_ITEMS_MAX
 from doxa.base.values import Properties, canonical
 from doxa.belief import check_rule
 from doxa.belief.graph import PROTECTED_TAGS
 from doxa.ingestion.remember import clean_value
-from doxa.store import Identity, Loader, Store, Times, Transaction, checked_access
+from doxa.store import Identity, Loader, Store, Times, Transaction, checked_access, is_empty
 from doxa.transfer.lines import (
     AccessLine,
     EdgeLine,
@@ -78,6 +78,11 @@ def load(tx: Transaction, source: ExportFile, *, derived: bool = True) -> Import
     """Load every line in a transaction on an empty file."""
     header = source.header
     assert header is not None
+    if not is_empty(tx):
+        raise ConflictError(
+            "Somebody else wrote to this file just now; nothing was imported.",
+            next_step="Repeat the import: it will merge.",
+        )
     loader = Loader(tx, last_node=header.last_node, last_edge=header.last_edge, time=header.time)
     kinds: list[str] = []
     counts: Counter[str] = Counter()
