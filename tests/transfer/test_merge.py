@@ -3,6 +3,7 @@ file, all of it or nothing; a second import changes nothing."""
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from pathlib import Path
 
@@ -185,3 +186,16 @@ def test_a_file_that_was_empty_a_moment_ago_is_not_restored_into(tmp_path: Path)
         with pytest.raises(ConflictError, match="Somebody else"):
             restore(second.store, second.identity, ExportFile(tmp_path / "a.jsonl"), dry_run=False)
         assert rows(second) == [("quick", None, None)]
+
+
+def test_what_a_killed_import_left_goes_after_a_day(tmp_path: Path) -> None:
+    with opened(tmp_path / "a.db") as memory:
+        with_notes(memory)
+        memory.export_to(tmp_path / "a.jsonl")
+        left = [tmp_path / f".a.db.import-{name}" for name in ("old", "new")]
+        for folder in left:
+            folder.mkdir()
+            (folder / "export.db").write_bytes(b"secret")
+        os.utime(left[0], (1, 1))
+        memory.import_(tmp_path / "a.jsonl")
+        assert [folder.exists() for folder in left] == [False, True]

@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import shutil
 import tempfile
+import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -34,6 +35,8 @@ __all__ = [
     "state_digest",
     "write_export",
 ]
+
+_LEFT_S = 86_400
 
 
 def import_lines(
@@ -83,10 +86,15 @@ def _is_empty(store: Store) -> bool:
 @contextmanager
 def _scratch(store: Store) -> Iterator[Store]:
     """A file of its own next to the target, which only its owner can read, and which is gone
-    afterwards."""
+    afterwards. What a killed process left goes at the first import a day later."""
     target = Path(store.path).resolve()
+    prefix = f".{target.name[:40]}.import-"
+    for left in target.parent.iterdir():
+        with suppress(OSError):
+            if left.name.startswith(prefix) and left.stat().st_mtime < time.time() - _LEFT_S:
+                shutil.rmtree(left, ignore_errors=True)
     try:
-        folder = tempfile.mkdtemp(dir=target.parent, prefix=f".{target.name[:40]}.import-")
+        folder = tempfile.mkdtemp(dir=target.parent, prefix=prefix)
     except OSError as error:
         raise unusable(target.parent, error) from None
     try:
