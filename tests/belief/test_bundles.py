@@ -170,3 +170,10 @@ def test_a_turn_is_read_as_of_a_time_too(shop: Store, ledger: Ledger, clock: Fak
             read_as_of(snapshot, turn, time=5)
         with pytest.raises(NotFoundError, match="no revision tagged 'nope'"):
             read_as_of(snapshot, parse_kref(ONE), time=retired.time, tag="nope")
+
+
+def test_a_bundle_that_depends_on_a_belief_outlives_it(shop: Store, ledger: Ledger) -> None:
+    ledger.bundle(B, add=[TWO])
+    ledger.link(B, ONE, kind="DEPENDS_ON")
+    ledger.deprecate(ONE)
+    assert [member.kref for member in read(shop).members] == [TWO]

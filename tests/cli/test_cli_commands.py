@@ -418,18 +418,44 @@ def test_verify_expect_and_tampering(run: Run, tmp_path: Path) -> None:
 def test_export_is_lines_and_comes_back(run: Run, tmp_path: Path) -> None:
     run("import", FIXTURES / "doxa.jsonl", "--no-embed")
     run("remember", "The shop runs on MySQL", "--name", "db")
+    run(  # as the guide to Python does
+        "cypher",
+        "MATCH (i:Item {name: 'db'}) CREATE (:Note {text: 'ask Ana'})-[:ABOUT]->(i)",
+    )
     text = run("export")
     lines = [json.loads(line) for line in text.splitlines()]
     assert lines[0]["type"] == "doxa-export"
-    assert {line["type"] for line in lines} >= {"exchange", "revision", "edge"}
+    assert {line["type"] for line in lines} == {"doxa-export", "rule", "node", "edge", "end"}
     (tmp_path / "out.jsonl").write_text(text)
     made = run(
         "import", tmp_path / "out.jsonl", "--no-embed", "--db", tmp_path / "new.db", json_value=True
     )
     assert made["added"] == 11
-    assert run("export", "--db", tmp_path / "new.db").splitlines()[1:] == text.splitlines()[1:]
+    assert made["restored"] and made["digest"] == lines[-1]["sha256"]
+    assert run("export", "--db", tmp_path / "new.db") == text
+    asked = "MATCH (n:Note)-[:ABOUT]->(i:Item) RETURN n.text + ' ' + i.name AS found"
+    assert "ask Ana db" in run("cypher", asked, "--db", tmp_path / "new.db")
+    run("verify", "--db", tmp_path / "new.db")
     (tmp_path / "bad.jsonl").write_text(text.splitlines()[0] + "\n{\n")
     assert "line 2" in run("import", tmp_path / "bad.jsonl", exit=2)
+
+
+def test_an_export_with_verified_beliefs_asks_first(run: Run, tmp_path: Path) -> None:
+    run("remember", "The shop runs on MySQL", "--name", "db", "--trust", "verified")
+    run("remember", "It is blue", "--name", "blue")
+    run("tag", "kref://default/blue.fact", "approved")
+    run("export", tmp_path / "out.jsonl.gz")
+    new = ("--db", tmp_path / "new.db")
+    seen = run("import", tmp_path / "out.jsonl.gz", "--dry-run", *new, json_value=True)
+    assert seen["verified"] == 2 and seen["restored"]
+    refused = run("import", tmp_path / "out.jsonl.gz", "--no-embed", *new, exit=4)
+    assert "2 beliefs" in refused and "--verified" in refused
+    assert run("stats", *new, json_value=True)["items"] == 0
+    made = run(
+        "import", tmp_path / "out.jsonl.gz", "--no-embed", "--verified", *new, json_value=True
+    )
+    assert made["verified"] == made["revisions"] == 2
+    run("import", tmp_path / "out.jsonl.gz", "--no-embed", *new)  # what is here is not asked about
 
 
 def test_a_belief_is_stored_though_its_vector_fails(run: Run, tmp_path: Path) -> None:

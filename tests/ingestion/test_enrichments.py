@@ -6,6 +6,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -18,6 +19,7 @@ from doxa.belief import Draft, Revision, check_draft
 from doxa.belief.types import ENRICHMENTS
 from doxa.recall.lanes.meaning import field_texts
 from doxa.store import FIELDS_FROM, INDEXED_PARTS, SearchRule
+from doxa.transfer.beliefs import lines_of_state
 from tests.fixtures_shared import opened
 
 CANARY = "AKIAQ7CANARYQ7CANA2Z"
@@ -359,6 +361,9 @@ def test_an_export_brings_them_along(tmp_path: Path) -> None:
         assert given_of(held(second)) == GIVEN
         assert list(second.export())[1:] == lines[1:]
         assert second.check() == []
+        with first.store.read() as snapshot:
+            lines = [msgspec.json.encode(line) for line in lines_of_state(snapshot)]
+        lines.insert(0, b'{"type":"doxa-export","format":1}')
         older = b"\n".join(line.replace(b'"questions"', b'"unknown"') for line in lines)
         (tmp_path / "old.jsonl").write_bytes(older + b"\n")
     with opened(tmp_path / "c.db") as third:

@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     from doxa.recall import Hit, Recall
     from doxa.store import Identity, LogProof, Receipt
     from doxa.store.scope.quota import Quota
-    from doxa.transfer.jsonl import Imported
+    from doxa.transfer.types import Imported
 
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
@@ -445,7 +445,7 @@ class AsyncMemory(AsyncSession):
         return AsyncSession(made)
 
     async def export(self) -> AsyncIterator[bytes]:
-        """Yield every turn, revision, artifact, bundle and typed edge as JSON lines."""
+        """Yield the whole state as JSON lines: every element, version, time and rule."""
         lines = await _on_thread(self._memory.export)
         while found := await _on_thread(lambda: list(islice(lines, _LINES))):
             for line in found:
@@ -483,9 +483,13 @@ class AsyncMemory(AsyncSession):
         """Write an export to a file that does not exist yet; return the number of its lines."""
         return await _on_thread(self._memory.export_to, target)
 
-    async def import_(self, path: str | Path, *, accept_protected: bool = False) -> Imported:
-        """Import an export of doxa, each thing under the address it had."""
-        return await _on_thread(self._memory.import_, path, accept_protected=accept_protected)
+    async def import_(
+        self, path: str | Path, *, dry_run: bool = False, accept_protected: bool = False
+    ) -> Imported:
+        """Import an export of doxa: all of it into an empty file, into another what it lacks."""
+        return await _on_thread(
+            self._memory.import_, path, dry_run=dry_run, accept_protected=accept_protected
+        )
 
     async def stats(self) -> dict[str, object]:
         """Return counts and sizes."""

@@ -107,7 +107,12 @@ class BoundFile(MemoryFile):
         self._refuse("export_to")
 
     def _import(
-        self, path: str | Path, identity: Identity, *, accept_protected: bool = False
+        self,
+        path: str | Path,
+        identity: Identity,
+        *,
+        dry_run: bool = False,
+        accept_protected: bool = False,
     ) -> Imported:
         self._refuse("import")
 

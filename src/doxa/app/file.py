@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from doxa.models.meter import Spend
     from doxa.query.engine import QueryEngine
     from doxa.recall import Recaller
-    from doxa.transfer.jsonl import Imported
+    from doxa.transfer.types import Imported
 
 _COUNTED = ("Project", "Space", "Item", "Revision", "Exchange", "Thread", "Artifact")
 
@@ -262,7 +262,7 @@ class MemoryFile:
         return made
 
     def export(self) -> Iterator[bytes]:
-        """Yield every turn, revision, artifact, bundle and typed edge as JSON lines.
+        """Yield the whole state as JSON lines: every element, version, time and rule.
 
         `import_` reads them.
         """
@@ -271,20 +271,31 @@ class MemoryFile:
         return export_lines(self.store)
 
     def export_to(self, target: str | Path) -> int:
-        """Write an export to a file that does not exist yet; return the number of its lines."""
+        """Write an export to a file that does not exist yet; return the number of its lines.
+
+        A name that ends in `.gz` compresses it.
+        """
         from doxa.transfer.jsonl import write_export
 
         return write_export(self.store, arguments.path(target, "target"))
 
     def _import(
-        self, path: str | Path, identity: Identity, *, accept_protected: bool = False
+        self,
+        path: str | Path,
+        identity: Identity,
+        *,
+        dry_run: bool = False,
+        accept_protected: bool = False,
     ) -> Imported:
         from doxa.transfer.jsonl import import_lines
 
-        arguments.flags(accept_protected=accept_protected)
-        place = arguments.path(path, "path")
-        done = import_lines(self.store, identity, place, accept_protected=accept_protected)
-        self.wake()
+        arguments.flags(dry_run=dry_run, accept_protected=accept_protected)
+        file = arguments.path(path, "path")
+        done = import_lines(
+            self.store, identity, file, dry_run=dry_run, accept_protected=accept_protected
+        )
+        if not dry_run:
+            self.wake()
         return done
 
     def stats(self) -> dict[str, object]:

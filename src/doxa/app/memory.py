@@ -33,7 +33,7 @@ from doxa.store.scope.quota import QUOTA, Quota, parse_quota
 if TYPE_CHECKING:
     from doxa.app.verbs.options import OpenOptions
     from doxa.query.engine import QueryEngine
-    from doxa.transfer.jsonl import Imported
+    from doxa.transfer.types import Imported
 
 
 class Memory(MemoryFile, Session):
@@ -150,14 +150,16 @@ class Memory(MemoryFile, Session):
             tx.set_catalogue(QUOTA, limits or None)
         return parse_quota(limits)
 
-    def import_(self, path: str | Path, *, accept_protected: bool = False) -> Imported:
-        """Import an export of doxa, each thing under the address it had.
+    def import_(
+        self, path: str | Path, *, dry_run: bool = False, accept_protected: bool = False
+    ) -> Imported:
+        """Import an export of doxa: all of it into an empty file, into another what it lacks.
 
-        What exists already is skipped. A file that brings verified or approved beliefs is refused
-        with ConfirmationError unless `accept_protected`; only an operator may accept them. For
-        conversations, use `ingest`.
+        Everything keeps its address; what exists already is skipped. A file that brings verified
+        or approved beliefs is refused with ConfirmationError unless `accept_protected`; only an
+        operator may accept them. For conversations, use `ingest`.
         """
-        return self._import(path, self.identity, accept_protected=accept_protected)
+        return self._import(path, self.identity, dry_run=dry_run, accept_protected=accept_protected)
 
 
 def _query_engine() -> QueryEngine:

@@ -19,7 +19,7 @@ from doxa.belief.graph import (
 from doxa.belief.kref import Kref, check_name, parse_kref, print_kref, slug
 from doxa.belief.ledger import Ledger, declare
 from doxa.belief.operation import with_receipt
-from doxa.belief.project_rules import laws_of
+from doxa.belief.project_rules import check_rule, laws_of
 from doxa.belief.reading.explain import Explanation, explain
 from doxa.belief.reading.views import (
     build_revision,
@@ -80,6 +80,7 @@ __all__ = [
     "build_revision",
     "check_draft",
     "check_name",
+    "check_rule",
     "declare",
     "draft_kref",
     "ensure_place",

@@ -45,3 +45,10 @@ def _constraints(text: str) -> BeliefConstraints:
 @lru_cache(maxsize=64)
 def _order(text: str) -> Entrenchment:
     return parse_entrenchment(decode(text)) if text else Entrenchment()
+
+
+def check_rule(name: str, value: object) -> None:
+    """Check a rule of a project that comes from elsewhere. Raises InputError if it is none."""
+    for start, parse in ((CONSTRAINTS, parse_constraints), (ENTRENCHMENT, parse_entrenchment)):
+        if name.startswith(start):
+            parse(value)

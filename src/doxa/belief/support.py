@@ -383,8 +383,10 @@ def tag_unsupported(
     erased: bool = False,
 ) -> None:
     """Set the tag, with its cause in words and the ground by its id: the words of an address may
-    have to be erased."""
-    (held,) = tx.edges_in(revision, HAS_REVISION)
+    have to be erased. A bundle has no revision that could carry it."""
+    owners = tx.edges_in(revision, HAS_REVISION)
+    if not owners:
+        return
     props = {
         "name": UNSUPPORTED,
         "cause": cause,
@@ -393,7 +395,7 @@ def tag_unsupported(
     }
     tx.create_edge(
         TAG,
-        held.src,
+        owners[0].src,
         dst=revision,
         props={name: value for name, value in props.items() if value is not None},
     )

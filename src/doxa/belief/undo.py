@@ -57,6 +57,12 @@ def undo(tx: Transaction, change: int) -> str:
             needed="operator",
         )
     entries = tx.log_of(TxId(change))
+    if any(entry.op.endswith(".import") for entry in entries):
+        raise ConflictError(
+            f"Change {change} cannot be undone: it imported a whole file into an empty one.",
+            next_step="Start a new file, and import there what you want.",
+            change=change,
+        )
     if any(
         entry.payload is None or entry.op == "erase" or _sets_a_rule(entry.op, entry.payload)
         for entry in entries

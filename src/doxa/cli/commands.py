@@ -177,7 +177,10 @@ def _ingest(memory: Memory, verb: Verb, values: Given, as_json: bool) -> None:
 
     path = Path(values["source"])
     if is_export(path):
-        summary = _imported(_import_export(memory, path, values["accept_protected"], as_json))
+        summary = _imported(_import_export(memory, path, values, as_json))
+        if values["dry_run"]:
+            show(summary, as_json, fields_text)
+            return
     else:
         with progress("turns", as_json) as advance:
             done = call(_Progressing(memory, advance), verb, values)  # type: ignore[arg-type]
@@ -200,14 +203,16 @@ def _ingest(memory: Memory, verb: Verb, values: Given, as_json: bool) -> None:
     show(summary, as_json, fields_text)
 
 
-def _import_export(memory: Memory, path: Path, accepted: bool, as_json: bool) -> Any:
+def _import_export(memory: Memory, path: Path, values: Given, as_json: bool) -> Any:
     """Import an export; on a terminal, ask before what is verified or approved in it is taken."""
     import typer
 
     from doxa.base.errors import ConfirmationError
 
     try:
-        return memory.import_(path, accept_protected=accepted)
+        return memory.import_(
+            path, dry_run=values["dry_run"], accept_protected=values["accept_protected"]
+        )
     except ConfirmationError as error:
         if as_json or not sys.stdin.isatty():
             raise
@@ -248,6 +253,10 @@ def _imported(done: Any) -> dict[str, object]:
         "artifacts": done.artifacts,
         "bundles": done.bundles,
         "edges": done.edges,
+        "nodes": done.nodes,
+        "verified": done.verified,
+        "restored": done.restored,
+        "digest": done.digest,
         "passed_over": done.passed_over,
         "redacted": done.redacted,
         "threads": len(done.threads),

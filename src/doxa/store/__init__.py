@@ -4,6 +4,17 @@ package that writes."""
 from doxa.store.constraint import Constraints
 from doxa.store.damage import damage_reported
 from doxa.store.declared import SUPPRESSING
+from doxa.store.dump.load import Loader, Times
+from doxa.store.dump.versions import (
+    EdgeVersion,
+    NodeVersion,
+    access_records,
+    edge_versions,
+    is_empty,
+    last_ids,
+    latest_time,
+    node_versions,
+)
 from doxa.store.engine import Interrupted
 from doxa.store.index import Indexes, IndexRule
 from doxa.store.indexing.keys import after_key, key_of, rank_of
@@ -32,7 +43,7 @@ from doxa.store.rows import Edge, Identity, LogEntry, Node, Receipt
 from doxa.store.store import Store
 from doxa.store.transaction import Transaction
 from doxa.store.verify import LogProof, check, digest, replayed_digest, verify_log
-from doxa.store.visibility.access import Access, AccessRecord
+from doxa.store.visibility.access import Access, AccessData, AccessRecord, checked_access
 from doxa.store.visibility.evaluator import (
     DYNAMIC,
     Condition,
@@ -53,18 +64,22 @@ __all__ = [
     "TRUSTS",
     "TRUST_DEFAULT",
     "Access",
+    "AccessData",
     "AccessRecord",
     "Condition",
     "Constraints",
     "Edge",
+    "EdgeVersion",
     "Expressions",
     "Identity",
     "IndexRule",
     "Indexes",
     "Interrupted",
+    "Loader",
     "LogEntry",
     "LogProof",
     "Node",
+    "NodeVersion",
     "PolicyEvaluator",
     "PolicyStatus",
     "Reader",
@@ -72,13 +87,16 @@ __all__ = [
     "SearchRule",
     "Store",
     "Subject",
+    "Times",
     "Transaction",
     "Value",
     "VisibilityFilter",
+    "access_records",
     "added_statements",
     "after_key",
     "attributes_of",
     "check",
+    "checked_access",
     "code_levels",
     "code_products",
     "code_signs",
@@ -86,9 +104,14 @@ __all__ = [
     "codes_of",
     "damage_reported",
     "digest",
+    "edge_versions",
     "entries_of",
     "int64_array",
+    "is_empty",
     "key_of",
+    "last_ids",
+    "latest_time",
+    "node_versions",
     "pack_part",
     "rank_of",
     "replayed_digest",

@@ -7,6 +7,8 @@ Operations and their bodies (canonical JSON, as they lie in the log):
     edge.create {id, type, src, dst, props}      edge.set {id, props}      edge.delete {id}
     node.access, edge.access {id, data, support}      node.suppress, node.restore, edge.suppress,
     edge.restore {id}
+    node.import {id, labels, props, born, since, until}      edge.import {id, type, src, dst, props,
+    born, since, until}                  a version of an imported file; until null is the live one
     catalogue.set {name, value}          value null removes the entry
     erase {nodes, edges}                 destroys content and past; the log payloads go in the same
     transaction
@@ -145,6 +147,62 @@ def delete_edge(db: apsw.Connection, identity: int, now: int) -> None:
     db.execute("DELETE FROM main.edge WHERE id = ?", (identity,))
 
 
+def import_node(
+    db: apsw.Connection,
+    identity: int,
+    labels: Sequence[str],
+    *,
+    props: bytes,
+    times: tuple[int, int, int | None],
+    project: str | None,
+) -> None:
+    """Insert one version as it was elsewhere; `times` are born, since and until, which is None for
+    the live version."""
+    born, since, until = times
+    text = canonical(labels).decode()
+    if until is not None:
+        db.execute(
+            "INSERT INTO main.node_past(id, since, until, labels, props, born, project) VALUES(?,"
+            " ?, ?, ?, jsonb(?), ?, ?)",
+            (identity, since, until, text, props.decode(), born, project),
+        )
+        return
+    db.execute(
+        "INSERT INTO main.node(id, labels, props, since, born, project) VALUES(?, ?, jsonb(?), ?,"
+        " ?, ?)",
+        (identity, text, props.decode(), since, born, project),
+    )
+    for label in labels:
+        db.execute("INSERT INTO main.node_label VALUES(?, ?)", (label, identity))
+
+
+def import_edge(
+    db: apsw.Connection,
+    identity: int,
+    kind: str,
+    *,
+    src: int,
+    dst: int,
+    props: bytes,
+    times: tuple[int, int, int | None],
+    project: str | None,
+) -> None:
+    """Insert one version of an edge, as of a node."""
+    born, since, until = times
+    if until is None:
+        db.execute(
+            "INSERT INTO main.edge(id, type, src, dst, props, since, born, project) VALUES(?, ?, ?,"
+            " ?, jsonb(?), ?, ?, ?)",
+            (identity, kind, src, dst, props.decode(), since, born, project),
+        )
+    else:
+        db.execute(
+            "INSERT INTO main.edge_past(id, since, until, type, src, dst, props, born, project)"
+            " VALUES(?, ?, ?, ?, ?, ?, jsonb(?), ?, ?)",
+            (identity, since, until, kind, src, dst, props.decode(), born, project),
+        )
+
+
 def set_catalogue(db: apsw.Connection, name: str, value: object) -> None:
     if value is None:
         db.execute("DELETE FROM main.catalogue WHERE name = ?", (name,))
@@ -222,6 +280,25 @@ def erase(db: apsw.Connection, *, nodes: Sequence[int], edges: Sequence[int]) ->
         db.execute("DELETE FROM main.access WHERE edge = 1 AND element = ?", (identity,))
 
 
+def import_version(db: apsw.Connection, op: str, body: dict[str, Any]) -> None:
+    times, props = (body["born"], body["since"], body["until"]), canonical(body["props"])
+    if op == "node.import":
+        import_node(
+            db, body["id"], body["labels"], props=props, times=times, project=body["project"]
+        )
+    else:
+        import_edge(
+            db,
+            body["id"],
+            body["type"],
+            src=body["src"],
+            dst=body["dst"],
+            props=props,
+            times=times,
+            project=body["project"],
+        )
+
+
 def replay_entry(db: apsw.Connection, op: str, *, body: dict[str, Any], now: int) -> None:
     """Apply one logged operation as the transaction did."""
     match op:
@@ -264,6 +341,8 @@ def replay_entry(db: apsw.Connection, op: str, *, body: dict[str, Any], now: int
             note_access(db, body["id"], edge=op[0] == "e", data=body["data"], added=body["support"])
         case "node.suppress" | "edge.suppress" | "node.restore" | "edge.restore":
             suppress(db, body["id"], edge=op[0] == "e", hidden=op.endswith("suppress"))
+        case "node.import" | "edge.import":
+            import_version(db, op, body)
         case "catalogue.set":
             set_catalogue(db, body["name"], body["value"])
         case "erase":

@@ -372,7 +372,7 @@ class ElementWriter(Reader):
     ) -> None:
         """Restore an edge that was deleted, under its own id, for undo."""
         self._guarded(kind, src, dst=dst, props=props)
-        self._insert_edge(identity, kind, src=src, dst=dst, props=props)
+        self._insert_edge(identity, kind, src=src, dst=dst, props=props, made=False)
 
     def _guarded(
         self, kind: str, src: NodeId, *, dst: NodeId, props: Properties, judged: bool = True
@@ -417,8 +417,16 @@ class ElementWriter(Reader):
         return end
 
     def _insert_edge(
-        self, identity: int, kind: str, *, src: NodeId, dst: NodeId, props: Properties
+        self,
+        identity: int,
+        kind: str,
+        *,
+        src: NodeId,
+        dst: NodeId,
+        props: Properties,
+        made: bool = True,
     ) -> None:
+        """`made`: it is new; one that comes back has its former access metadata."""
         data = encode_properties(props, owner=kind) if props else b"{}"
         body = b'{"dst":%d,"id":%d,"props":%b,"src":%d,"type":%b}' % (
             dst,
@@ -434,7 +442,7 @@ class ElementWriter(Reader):
         self._index.edge_changed(identity, kind, before=None, after=props)
         if not self._windows.idle:
             self._windows.changed(
-                Subject(True, identity, (kind,), props, self.now, self.now, src, dst), made=True
+                Subject(True, identity, (kind,), props, self.now, self.now, src, dst), made=made
             )
         self._constraints.edge_touched(identity, kind, src=src, dst=dst)
         self._search.edge_touched(kind, dst)

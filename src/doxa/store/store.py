@@ -192,11 +192,13 @@ class Store:
         scored_at: int | None = None,
         rights: Role | None = None,
         by_hand: bool = False,
+        not_before: int = 0,
     ) -> Iterator[Transaction]:
         """Open a transaction, durable when the block ends, absent when it raises. Waits for other
         writers up to the busy limit, or until `stopped` says yes: BusyError. `scored_at`: the time
         by which policies judge in it, if it goes on where a read began. `rights`: a role below the
         identity's, by which guards judge. `by_hand`: a query runs; what joins it is an operation.
+        `not_before`: the earliest time that it may have, in ns.
         """
         db = self._engine.connection()
         joined: Transaction | None = getattr(self._local, "joined", None)
@@ -218,7 +220,7 @@ class Store:
                     self._load_catalogue(db, version)
                 tx = Transaction(
                     db,
-                    clock_ns=self.clock.now_ns(),
+                    clock_ns=max(self.clock.now_ns(), not_before),
                     tail=tail,
                     identity=identity,
                     op=op,

@@ -117,7 +117,7 @@ CARE = (
     Verb(
         "export",
         "care",
-        "Yield every turn, revision, artifact, bundle and typed edge as JSON lines.",
+        "Yield the whole state as JSON lines: every element, version, time and rule.",
         "`import_` reads them.",
         (),
         "Iterator[bytes]",
@@ -138,7 +138,7 @@ CARE = (
         "export_to",
         "care",
         "Write an export to a file that does not exist yet; return the number of its lines.",
-        "",
+        "A name that ends in `.gz` compresses it.",
         parameters(target=argument("A path that does not exist yet.", "path")),
         "int",
         owner="Memory",
@@ -149,12 +149,13 @@ CARE = (
     Verb(
         "import_",
         "care",
-        "Import an export of doxa, each thing under the address it had.",
-        "What exists already is skipped. A file that brings verified or approved beliefs is refused"
-        " with ConfirmationError unless `accept_protected`; only an operator may accept them. For"
-        " conversations, use `ingest`.",
+        "Import an export of doxa: all of it into an empty file, into another what it lacks.",
+        "Everything keeps its address; what exists already is skipped. A file that brings verified"
+        " or approved beliefs is refused with ConfirmationError unless `accept_protected`; only an"
+        " operator may accept them. For conversations, use `ingest`.",
         parameters(
             path=argument("A file written by `export`.", "path"),
+            dry_run=Parameter("Write nothing, and return what would be.", False, kind="flag"),
             accept_protected=Parameter(
                 "Also take what is verified or approved in the file.", False, kind="flag"
             ),

@@ -494,6 +494,12 @@ INGEST = Verb(
                 cli="--embed/--no-embed",
             ),
             Parameter(
+                "Of an export: write nothing, and say what it would bring.",
+                False,
+                kind="flag",
+                name="dry_run",
+            ),
+            Parameter(
                 "Of an export, also take what is verified or approved in it, without asking.",
                 False,
                 kind="flag",

@@ -21,8 +21,11 @@ import threading
 from array import array
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import Any, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple
 
+import msgspec
+
+from doxa.base.errors import InputError
 from doxa.base.limits import ACCESS_SUPPORT_ITEMS_MAX
 from doxa.base.temporal_instant import instant_of
 from doxa.base.values import (
@@ -42,6 +45,7 @@ SUPPORT = (
     "agent",
     "source",
 )  # parameters $_session and so on, whose distinct values are counted
+_Count = Annotated[int, msgspec.Meta(ge=0)]
 _MS, _MS_MAX = (
     1_000_000,
     10**14,
@@ -261,3 +265,33 @@ class AccessBuffer:
     @property
     def size(self) -> int:
         return self._size
+
+
+class AccessData(msgspec.Struct, forbid_unknown_fields=True):
+    """The same as it lies in the table, with checked types: what another program may have
+    written."""
+
+    count: _Count = 0
+    last: int | None = None
+    walks: _Count = 0
+    walked: int | None = None
+    changes: _Count = 0
+    changed: int | None = None
+    held: dict[str, Any] = msgspec.field(default_factory=dict)
+    kalman: dict[str, Filter] = msgspec.field(default_factory=dict)
+    support: dict[Literal["session", "agent", "source"], list[str]] = msgspec.field(
+        default_factory=dict
+    )
+    suppressed: bool = False
+    error: Annotated[str, msgspec.Meta(max_length=1_000)] = ""
+
+
+def checked_access(data: AccessData) -> Access:
+    """Return the metadata that such data is. Raises InputError or LimitError."""
+    if any(len(seen) > ACCESS_SUPPORT_ITEMS_MAX for seen in data.support.values()):
+        raise InputError(
+            "more supporters than are counted", next_step="Export again, or correct that line."
+        )
+    found = decode_access(msgspec.json.encode(data))
+    check_properties(found.held, owner="access metadata")
+    return found
