@@ -351,6 +351,73 @@ def test_errors_have_the_codes_of_neo4j(talk: Talk, text: str, wanted: str) -> N
     assert code(answer) == f"Neo.ClientError.{wanted}"
 
 
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        (
+            "CREATE INDEX ia FOR (n:A) ON (n.x)",
+            "ClientError.Schema.EquivalentSchemaRuleAlreadyExists",
+        ),
+        ("CREATE INDEX FOR (n:A) ON (n.x)", "ClientError.Schema.IndexAlreadyExists"),
+        ("CREATE INDEX ib FOR (n:A) ON (n.x)", "ClientError.Schema.IndexAlreadyExists"),
+        ("CREATE INDEX ia FOR (n:A) ON (n.y)", "ClientError.Schema.IndexWithNameAlreadyExists"),
+        (
+            "CREATE INDEX cb FOR (n:Q) ON (n.x)",
+            "ClientError.Schema.ConstraintWithNameAlreadyExists",
+        ),
+        (
+            "CREATE CONSTRAINT cb FOR (n:B) REQUIRE n.x IS UNIQUE",
+            "ClientError.Schema.EquivalentSchemaRuleAlreadyExists",
+        ),
+        (
+            "CREATE CONSTRAINT cc FOR (n:B) REQUIRE n.x IS UNIQUE",
+            "ClientError.Schema.ConstraintAlreadyExists",
+        ),
+        (
+            "CREATE CONSTRAINT cb FOR (n:B) REQUIRE n.y IS UNIQUE",
+            "ClientError.Schema.ConstraintWithNameAlreadyExists",
+        ),
+        (
+            "CREATE CONSTRAINT ia FOR (n:A) REQUIRE n.z IS UNIQUE",
+            "ClientError.Schema.IndexWithNameAlreadyExists",
+        ),
+        (
+            "CREATE CONSTRAINT ia FOR (n:A) REQUIRE n.z IS NOT NULL",
+            "ClientError.Schema.IndexWithNameAlreadyExists",
+        ),
+        ("DROP INDEX absent", "DatabaseError.Schema.IndexDropFailed"),
+        ("DROP INDEX cb", "DatabaseError.Schema.IndexDropFailed"),
+        ("DROP CONSTRAINT absent", "DatabaseError.Schema.ConstraintDropFailed"),
+        ("DROP CONSTRAINT ia", "DatabaseError.Schema.ConstraintDropFailed"),
+        (
+            "CREATE CONSTRAINT cd FOR (n:D) REQUIRE n.x IS UNIQUE",
+            "DatabaseError.Schema.ConstraintCreationFailed",
+        ),
+        ("CREATE (:B {x: 1})", "ClientError.Schema.ConstraintValidationFailed"),
+    ],
+)
+def test_schema_commands_fail_with_the_codes_of_neo4j(talk: Talk, text: str, wanted: str) -> None:
+    for before in (
+        "CREATE INDEX ia FOR (n:A) ON (n.x)",
+        "CREATE CONSTRAINT cb FOR (n:B) REQUIRE n.x IS UNIQUE",
+        "CREATE (:B {x: 1}), (:D {x: 1}), (:D {x: 1})",
+    ):
+        assert talk.run(before)[0] == SUCCESS
+        talk.ask("PULL", ALL)
+    assert code(talk.run(text)) == f"Neo.{wanted}"
+
+
+def test_what_needs_an_implicit_transaction_says_so_in_the_words_that_clients_look_for(
+    talk: Talk,
+) -> None:
+    talk.one("BEGIN", {})
+    answer = talk.run("CALL { CREATE (:X) } IN TRANSACTIONS")
+    assert code(answer) == "Neo.DatabaseError.Transaction.TransactionStartFailed"
+    assert "in an implicit transaction" in answer[1]["message"]
+    talk.one("RESET")
+    assert talk.run("CALL { CREATE (:X) } IN TRANSACTIONS")[0] == SUCCESS
+
+
 def test_another_writer_in_between_is_worth_a_second_try(
     talk: Talk, database: GraphDatabase
 ) -> None:

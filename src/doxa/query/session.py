@@ -30,6 +30,7 @@ from doxa.query.core.run import Run
 from doxa.query.core.valid_time import ValidTime, instant_ns
 from doxa.query.engine import Plan, QueryEngine, Result
 from doxa.query.error_translation import take_rows, translated_errors
+from doxa.query.exec.subquery import refuse_explicit_transaction
 from doxa.query.expressions.constants import evaluate_constant
 from doxa.query.notifications import Notification, notifications_of, policy_notifications
 from doxa.query.parameters import convert_parameters
@@ -203,6 +204,8 @@ class GraphSession:
                     detail="AccessMode",
                     hint="Begin one that may write.",
                 )
+            if plan.batched:
+                refuse_explicit_transaction()
             self._upgrade_to_writer(deadline)
         elif self._reader is None:
             self._held = self.store.read()
