@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 from doxa.base.errors import InputError
@@ -157,6 +158,7 @@ class QueryEngine:
         returned."""
         assert plan.steps is not None
         self._require_parameters(plan, run)
+        run.query = partial(self._within, run)
         rows = plan.steps.rows(run, iter(((),)))
         if not plan.steps.names:
             rows = _exhausted(rows)
@@ -173,6 +175,15 @@ class QueryEngine:
         if plan.writes:
             rows = iter(MemoryBudget("rows of a write").collect(rows))
         return Result(plan.steps.names, rows, run)
+
+    def _within(self, outer: Run, text: str, params: Mapping[str, Any]) -> list[Row]:
+        """Run a text as a part of another run: on its graph, at its time, within its deadline."""
+        plan = self.prepare(text)
+        assert plan.steps is not None
+        run = Run(outer.graph, params, now_ns=outer.statement_ns, deadline=outer.deadline)
+        run.transaction_ns, run.session, run.text = outer.transaction_ns, outer.session, text
+        run.query = partial(self._within, run)
+        return MemoryBudget("rows of a procedure").collect(plan.steps.rows(run, iter(((),))))
 
     def _require_parameters(self, plan: Plan, run: Run) -> None:
         body = plan.statement.body

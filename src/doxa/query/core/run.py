@@ -30,6 +30,11 @@ class Batches(Protocol):
         """Roll back to the last commit and begin a new transaction."""
 
 
+class InnerQuery(Protocol):
+    def __call__(self, text: str, params: Mapping[str, Any]) -> list[Row]:
+        """Run a text on the graph of a run, within its deadline. Returns the rows."""
+
+
 class Run:
     """The execution that steps and expressions belong to."""
 
@@ -50,6 +55,7 @@ class Run:
         self.csv_folder = csv_folder
         self.csv_file: str | None = None
         self.csv_line: int | None = None
+        self.query: InnerQuery | None = None  # runs another text as a part of this run
         self.session: Any = None  # the owner, for procedures of other packages
         self.outer_row: Row = ()
         self.profile: Profile | None = None
