@@ -6,7 +6,7 @@
 #
 #   sh scripts/compat.sh [FOLDER] && .venv/bin/python -m pytest tests/compat
 #
-# FOLDER: where to install, .venv/compat unless told; for another one, set DOXA_COMPAT to it when
+# FOLDER: where to install, .venv/compat by default; for another one, set DOXA_COMPAT to it when
 # running the tests.
 set -eu
 cd "$(dirname "$0")/.."

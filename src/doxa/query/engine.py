@@ -18,6 +18,7 @@ from doxa.cypher import tree as t
 from doxa.cypher.errors import too_deep
 from doxa.cypher.parser import parse
 from doxa.cypher.semantics.check import Checked, check
+from doxa.cypher.tokens import Tick, no_tick
 from doxa.query.core.elements import detached
 from doxa.query.core.graph import Graph
 from doxa.query.core.memory_budget import MemoryBudget
@@ -95,8 +96,8 @@ class QueryEngine:
         self.optimise = optimise
         self._plans: dict[str, Plan] = {}
 
-    def prepare(self, text: str) -> Plan:
-        """Parse, check and plan. Raises QueryError."""
+    def prepare(self, text: str, tick: Tick = no_tick) -> Plan:
+        """Parse, check and plan, with a tick for each token and expression. Raises QueryError."""
         if not isinstance(text, str):
             raise InputError(
                 "A statement is text.", next_step='Call it as run("RETURN 1").', field="text"
@@ -105,16 +106,16 @@ class QueryEngine:
         held = self._plans.get(text)
         if held is not None:
             return held
-        statement = parse(text)
+        statement = parse(text, tick)
         if isinstance(statement.body, t.Show):
             statement = replace(statement, body=show_as_query(statement.body))
-        checked = check(statement, text, procedure=self.registry.signature)
+        checked = check(statement, text, procedure=self.registry.signature, tick=tick)
         steps = None
         if isinstance(statement.body, t.Query):
             try:
-                steps = Planner(statement.body, self._procedure, optimise=self.optimise).plan(
-                    statement.body
-                )
+                steps = Planner(
+                    statement.body, self._procedure, optimise=self.optimise, tick=tick
+                ).plan(statement.body)
             except RecursionError:
                 raise too_deep(text) from None
         plan = Plan(text, statement, checked, steps)

@@ -113,8 +113,8 @@ class GraphSession:
                 field="text",
             )
         self._buffer_previous()
-        plan = self.engine.prepare(text)
         deadline = self._running = Deadline(self.timeout_ms if timeout_ms is None else timeout_ms)
+        plan = self.engine.prepare(text, deadline.tick)
         given = {
             **convert_parameters(params or {}),
             **self._identity_parameters,

@@ -1,6 +1,6 @@
 """The procedures of APOC that integrations of Neo4j call, with APOC's names, arguments and columns.
 
-Only these exist: a client that calls another is told that it is unknown.
+Only these exist: a call of another fails with ProcedureNotFound.
 """
 
 from __future__ import annotations
