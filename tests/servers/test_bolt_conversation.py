@@ -458,6 +458,27 @@ def test_a_pull_that_makes_no_sense_ends_it(talk: Talk, fields: list[Any]) -> No
     assert talk.it.done
 
 
+def test_a_terminated_transaction_releases_its_lock_while_its_client_is_silent(
+    database: GraphDatabase,
+) -> None:
+    bot, ana = Talk(database).login(), Talk(database).login()
+    bot.one("BEGIN", {})
+    bot.run("CREATE (:Held)")
+    assert (bot.it.seconds_left() or 0) <= 1  # it wakes to look
+    ana.run("SHOW TRANSACTIONS YIELD transactionId AS id, currentQuery AS q, connectionId AS c")
+    ids = {row[1][1]: row[1] for _, row in enumerate(ana.ask("PULL", ALL)[:-1])}
+    found = ids["CREATE (:Held)"]
+    assert found[2] == "bolt-0"
+    ana.run("TERMINATE TRANSACTION $id", {"id": found[0]})
+    ana.ask("PULL", ALL)
+    bot.it.expire()
+    assert ana.run("CREATE (:Free)")[0] == SUCCESS  # the writer's lock is free
+    ana.ask("PULL", ALL)
+    assert code(bot.run("RETURN 1")) == "Neo.ClientError.Transaction.Terminated"
+    bot.one("RESET")
+    assert (database.count("Held"), database.count("Free")) == (0, 1)
+
+
 @pytest.mark.parametrize(
     "message",
     [

@@ -22,6 +22,7 @@ from doxa.cypher.tokens import Tick, no_tick
 from doxa.query.core.elements import detached
 from doxa.query.core.graph import Graph
 from doxa.query.core.memory_budget import MemoryBudget
+from doxa.query.core.open_transactions import OpenTransactions
 from doxa.query.core.row import Row
 from doxa.query.core.run import Run, missing_parameter
 from doxa.query.exec.union import UnionStep
@@ -94,6 +95,7 @@ class QueryEngine:
     def __init__(self, registry: Registry | None = None, *, optimise: bool = True) -> None:
         self.registry = registry if registry is not None else builtin(Registry())
         self.optimise = optimise
+        self.transactions = OpenTransactions()
         self._plans: dict[str, Plan] = {}
 
     def prepare(self, text: str, tick: Tick = no_tick) -> Plan:

@@ -22,9 +22,10 @@ from doxa.base.errors import BusyError, InputError, StoreError
 from doxa.base.limits import QUERY_TIMEOUT_MS
 from doxa.cypher import tree as t
 from doxa.query.core.access_log import AccessLog
-from doxa.query.core.deadline import Deadline
+from doxa.query.core.deadline import Deadline, terminated
 from doxa.query.core.errors import fail
 from doxa.query.core.graph import Graph
+from doxa.query.core.open_transactions import OpenTransaction
 from doxa.query.core.profile import Profile
 from doxa.query.core.run import Run
 from doxa.query.core.valid_time import ValidTime, instant_ns
@@ -74,6 +75,8 @@ class GraphSession:
         )
         self._reader: Reader | None = None
         self._read_only = False
+        self.connection = ""  # of the client, for SHOW TRANSACTIONS
+        self._noted: OpenTransaction | None = None  # the explicit transaction
 
     @property
     def system_time(self) -> int | None:
@@ -114,6 +117,35 @@ class GraphSession:
             )
         self._buffer_previous()
         deadline = self._running = Deadline(self.timeout_ms if timeout_ms is None else timeout_ms)
+        noted = self._note(text)
+        try:
+            result = self._run(text, params, deadline, noted)
+        except BaseException:
+            if not self._explicit:
+                self.engine.transactions.close(noted)
+            raise
+        if self._noted is None and self._open is not result:  # else when its rows are released
+            self.engine.transactions.close(noted)
+        return result
+
+    def _note(self, text: str) -> OpenTransaction:
+        """Note the statement for SHOW TRANSACTIONS. Raises QueryError if its transaction was
+        terminated."""
+        transactions = self.engine.transactions
+        noted = self._noted or transactions.open(self.identity, self.connection, self.cancel)
+        if noted.terminated:
+            self._end()
+            terminated()
+        transactions.runs(noted, text)
+        return noted
+
+    def _run(
+        self,
+        text: str,
+        params: Mapping[str, Any] | None,
+        deadline: Deadline,
+        noted: OpenTransaction,
+    ) -> GraphResult:
         plan = self.engine.prepare(text, deadline.tick)
         given = {
             **convert_parameters(params or {}),
@@ -125,7 +157,7 @@ class GraphSession:
             elif plan.writes:
                 result = self._write(plan, given, deadline)
             else:
-                result = self._read(plan, given, deadline)
+                result = self._read(plan, given, deadline, noted)
         except BaseException:
             self._end()
             raise
@@ -157,11 +189,14 @@ class GraphSession:
         if before is not None:
             before.buffer()
 
-    def _read(self, plan: Plan, params: Mapping[str, Any], deadline: Deadline) -> GraphResult:
+    def _read(
+        self, plan: Plan, params: Mapping[str, Any], deadline: Deadline, noted: OpenTransaction
+    ) -> GraphResult:
         held = self.store.read()
         reader = held.__enter__()
 
         def release() -> None:
+            self.engine.transactions.close(noted)
             held.__exit__(None, None, None)
 
         try:
@@ -299,6 +334,7 @@ class GraphSession:
             )
         run = Run(graph, params, now_ns=reader.now, deadline=deadline, csv_folder=self.csv_folder)
         run.session = self.owner
+        run.identity, run.transactions = self.identity, self.engine.transactions
         run.text = plan.text
         if batches is not None:
             run.batches, batches.graph = batches, graph
@@ -365,12 +401,17 @@ class GraphSession:
             )
         self._buffer_previous()
         self._explicit, self._read_only = True, read_only
+        self._noted = self.engine.transactions.open(self.identity, self.connection, self.cancel)
 
     def commit(self) -> None:
         """Make the transaction durable."""
         self._require_open()
+        if self.terminated:
+            self.rollback()
+            terminated()
         self._buffer_previous()
         self._explicit = False
+        self._forget()
         self._release()
 
     def rollback(self) -> None:
@@ -380,10 +421,21 @@ class GraphSession:
         if before is not None:
             before.close()
         self._explicit = False
+        self._forget()
         held, self._held, self._reader = self._held, None, None
         if held is not None:
             with suppress(_Abandoned):
                 held.__exit__(_Abandoned, _Abandoned(), None)
+
+    @property
+    def terminated(self) -> bool:
+        """Whether TERMINATE TRANSACTIONS ended the open transaction. Roll it back."""
+        return self._noted is not None and self._noted.terminated
+
+    def _forget(self) -> None:
+        noted, self._noted = self._noted, None
+        if noted is not None:
+            self.engine.transactions.close(noted)
 
     def _end(self) -> None:
         """End the transaction after a failed statement."""

@@ -16,8 +16,10 @@ from doxa.query.core.access_log import AccessLog
 from doxa.query.core.deadline import Deadline
 from doxa.query.core.graph import Graph
 from doxa.query.core.memory_budget import MemoryBudget
+from doxa.query.core.open_transactions import OpenTransactions
 from doxa.query.core.profile import Profile
 from doxa.query.core.row import Row
+from doxa.store import Identity
 
 T = TypeVar("T")
 
@@ -56,6 +58,8 @@ class Run:
         self.csv_file: str | None = None
         self.csv_line: int | None = None
         self.query: InnerQuery | None = None  # runs another text as a part of this run
+        self.identity: Identity | None = None  # who runs it
+        self.transactions: OpenTransactions | None = None  # of this process, on this file
         self.session: Any = None  # the owner, for procedures of other packages
         self.outer_row: Row = ()
         self.profile: Profile | None = None

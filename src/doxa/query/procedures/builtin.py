@@ -19,6 +19,7 @@ from doxa.query.procedures.graph_schema import (
 from doxa.query.procedures.policy_procedures import register_policies
 from doxa.query.procedures.registry import RegisteredProcedure, Registry
 from doxa.query.procedures.show import register_shows
+from doxa.query.procedures.show_transactions import info
 from doxa.query.procedures.temporal_windows import as_of, assert_no_overlap
 from doxa.query.procedures.transaction_log import diff, entries, entries_by_tx
 from doxa.query.procedures.vector_search import set_vector, vectors
@@ -118,6 +119,12 @@ _TABLE: tuple[tuple[str, str, Callable[..., Any], int], ...] = (
         "db.schema.visualization() :: (nodes :: LIST, relationships :: LIST)",
         "Labels and the types between them, as a graph that is not stored.",
         visualization,
+        0,
+    ),
+    (
+        "db.info() :: (id :: STRING, name :: STRING, creationDate :: STRING)",
+        "An id of the file, its name, and when it was first written to.",
+        info,
         0,
     ),
     (
