@@ -82,6 +82,13 @@ class Run:
         except KeyError:
             missing_parameter(name, phase="runtime")
 
+    def rows_of(self, step: Any, source: Iterator[Row]) -> Iterator[Row]:
+        """Start a step of the plan; PROFILE measures it."""
+        if self.profile is not None:
+            return self.profile.rows(step, self, source)
+        rows: Iterator[Row] = step.rows(self, source)
+        return rows
+
     def ticking(self, items: Iterable[T]) -> Iterator[T]:
         """Iterate over a long list with a tick for each item."""
         for item in items:

@@ -171,7 +171,7 @@ class MergeStep:
                     )
             found: Iterator[Row] = iter((row,))
             for step in self.find:
-                found = step.rows(run, found)
+                found = run.rows_of(step, found)
             rows = [(*row, *[one[slot] for slot in self.slots]) for one in found]
             changers = self.on_match
             if not rows:
@@ -381,7 +381,7 @@ class ForeachStep:
                 fail(f"FOREACH goes through a list, not {shown(items)}.")
             inner: Iterator[Row] = iter([(*row, item) for item in run.ticking(items)])
             for step in self.steps:
-                inner = step.rows(run, inner)
+                inner = run.rows_of(step, inner)
             for _ in inner:
                 pass
         return iter(rows)
