@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -12,7 +13,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-CLIENTS = ROOT / ".venv" / "compat"
+CLIENTS = Path(os.environ.get("DOXA_COMPAT") or ROOT / ".venv" / "compat")
 COMMAND = (sys.executable, "-m", "doxa.cli")
 LOGIN = ("ana", "a-good-secret")
 

@@ -96,6 +96,7 @@ def answered(session: GraphSession, procedure: Any, args: tuple[str, ...]) -> No
 GOOD = {
     "STRING": "'words'",
     "INTEGER": "1",
+    "BOOLEAN": "false",
     "LIST": "[1.0]",
     "MAP": "{}",
     "NODE": "n",

@@ -178,14 +178,15 @@ def test_declared_shown_and_dropped(session: GraphSession) -> None:
     session.run("CREATE INDEX byx IF NOT EXISTS FOR (a:A) ON (a.x)")
     session.run("CREATE INDEX other IF NOT EXISTS FOR (a:A) ON (a.x)")
     session.run("CREATE CONSTRAINT u FOR (a:A) REQUIRE a.y IS UNIQUE")
-    for text in (
-        "CREATE INDEX byx FOR (b:B) ON (b.x)",
-        "CREATE INDEX FOR (a:A) ON (a.x)",
-        "CREATE CONSTRAINT u FOR (b:B) REQUIRE b.x IS UNIQUE",
+    for text, detail in (
+        ("CREATE INDEX byx FOR (a:A) ON (a.x)", "EquivalentSchemaRuleAlreadyExists"),
+        ("CREATE INDEX byx FOR (b:B) ON (b.x)", "IndexWithNameAlreadyExists"),
+        ("CREATE INDEX FOR (a:A) ON (a.x)", "IndexAlreadyExists"),
+        ("CREATE CONSTRAINT u FOR (b:B) REQUIRE b.x IS UNIQUE", "ConstraintWithNameAlreadyExists"),
     ):
         with pytest.raises(QueryError) as caught:
             session.run(text)
-        assert caught.value.detail == "EquivalentSchemaRuleAlreadyExists"
+        assert caught.value.detail == detail
     assert [row["name"] for row in session.run("SHOW INDEXES").records()] == ["byx", "u"]
     assert session.run(
         "SHOW INDEXES YIELD name, owningConstraint WHERE owningConstraint IS NOT NULL"

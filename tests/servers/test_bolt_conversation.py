@@ -351,6 +351,73 @@ def test_errors_have_the_codes_of_neo4j(talk: Talk, text: str, wanted: str) -> N
     assert code(answer) == f"Neo.ClientError.{wanted}"
 
 
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        (
+            "CREATE INDEX ia FOR (n:A) ON (n.x)",
+            "ClientError.Schema.EquivalentSchemaRuleAlreadyExists",
+        ),
+        ("CREATE INDEX FOR (n:A) ON (n.x)", "ClientError.Schema.IndexAlreadyExists"),
+        ("CREATE INDEX ib FOR (n:A) ON (n.x)", "ClientError.Schema.IndexAlreadyExists"),
+        ("CREATE INDEX ia FOR (n:A) ON (n.y)", "ClientError.Schema.IndexWithNameAlreadyExists"),
+        (
+            "CREATE INDEX cb FOR (n:Q) ON (n.x)",
+            "ClientError.Schema.ConstraintWithNameAlreadyExists",
+        ),
+        (
+            "CREATE CONSTRAINT cb FOR (n:B) REQUIRE n.x IS UNIQUE",
+            "ClientError.Schema.EquivalentSchemaRuleAlreadyExists",
+        ),
+        (
+            "CREATE CONSTRAINT cc FOR (n:B) REQUIRE n.x IS UNIQUE",
+            "ClientError.Schema.ConstraintAlreadyExists",
+        ),
+        (
+            "CREATE CONSTRAINT cb FOR (n:B) REQUIRE n.y IS UNIQUE",
+            "ClientError.Schema.ConstraintWithNameAlreadyExists",
+        ),
+        (
+            "CREATE CONSTRAINT ia FOR (n:A) REQUIRE n.z IS UNIQUE",
+            "ClientError.Schema.IndexWithNameAlreadyExists",
+        ),
+        (
+            "CREATE CONSTRAINT ia FOR (n:A) REQUIRE n.z IS NOT NULL",
+            "ClientError.Schema.IndexWithNameAlreadyExists",
+        ),
+        ("DROP INDEX absent", "DatabaseError.Schema.IndexDropFailed"),
+        ("DROP INDEX cb", "DatabaseError.Schema.IndexDropFailed"),
+        ("DROP CONSTRAINT absent", "DatabaseError.Schema.ConstraintDropFailed"),
+        ("DROP CONSTRAINT ia", "DatabaseError.Schema.ConstraintDropFailed"),
+        (
+            "CREATE CONSTRAINT cd FOR (n:D) REQUIRE n.x IS UNIQUE",
+            "DatabaseError.Schema.ConstraintCreationFailed",
+        ),
+        ("CREATE (:B {x: 1})", "ClientError.Schema.ConstraintValidationFailed"),
+    ],
+)
+def test_schema_commands_fail_with_the_codes_of_neo4j(talk: Talk, text: str, wanted: str) -> None:
+    for before in (
+        "CREATE INDEX ia FOR (n:A) ON (n.x)",
+        "CREATE CONSTRAINT cb FOR (n:B) REQUIRE n.x IS UNIQUE",
+        "CREATE (:B {x: 1}), (:D {x: 1}), (:D {x: 1})",
+    ):
+        assert talk.run(before)[0] == SUCCESS
+        talk.ask("PULL", ALL)
+    assert code(talk.run(text)) == f"Neo.{wanted}"
+
+
+def test_what_needs_an_implicit_transaction_says_so_in_the_words_that_clients_look_for(
+    talk: Talk,
+) -> None:
+    talk.one("BEGIN", {})
+    answer = talk.run("CALL { CREATE (:X) } IN TRANSACTIONS")
+    assert code(answer) == "Neo.DatabaseError.Transaction.TransactionStartFailed"
+    assert "in an implicit transaction" in answer[1]["message"]
+    talk.one("RESET")
+    assert talk.run("CALL { CREATE (:X) } IN TRANSACTIONS")[0] == SUCCESS
+
+
 def test_another_writer_in_between_is_worth_a_second_try(
     talk: Talk, database: GraphDatabase
 ) -> None:
@@ -394,6 +461,27 @@ def test_a_pull_that_makes_no_sense_ends_it(talk: Talk, fields: list[Any]) -> No
     talk.run("RETURN 1")
     assert code(talk.one("PULL", *fields)) == "Neo.ClientError.Request.Invalid"
     assert talk.it.done
+
+
+def test_a_terminated_transaction_releases_its_lock_while_its_client_is_silent(
+    database: GraphDatabase,
+) -> None:
+    bot, ana = Talk(database).login(), Talk(database).login()
+    bot.one("BEGIN", {})
+    bot.run("CREATE (:Held)")
+    assert (bot.it.seconds_left() or 0) <= 1  # it wakes to look
+    ana.run("SHOW TRANSACTIONS YIELD transactionId AS id, currentQuery AS q, connectionId AS c")
+    ids = {row[1][1]: row[1] for _, row in enumerate(ana.ask("PULL", ALL)[:-1])}
+    found = ids["CREATE (:Held)"]
+    assert found[2] == "bolt-0"
+    ana.run("TERMINATE TRANSACTION $id", {"id": found[0]})
+    ana.ask("PULL", ALL)
+    bot.it.expire()
+    assert ana.run("CREATE (:Free)")[0] == SUCCESS  # the writer's lock is free
+    ana.ask("PULL", ALL)
+    assert code(bot.run("RETURN 1")) == "Neo.ClientError.Transaction.Terminated"
+    bot.one("RESET")
+    assert (database.count("Held"), database.count("Free")) == (0, 1)
 
 
 @pytest.mark.parametrize(

@@ -634,7 +634,7 @@ def test_schema_commands_are_told_as_such(database: GraphDatabase) -> None:
         with Peer(server.port) as peer:
             peer.login()
             peer.send("RUN", "DROP CONSTRAINT absent", {}, {})
-            assert peer.answer()[1]["neo4j_code"] == "Neo.ClientError.Schema.ConstraintNotFound"
+            assert peer.answer()[1]["neo4j_code"] == "Neo.DatabaseError.Schema.ConstraintDropFailed"
 
 
 def test_renamed_classes_are_found_under_their_former_names() -> None:

@@ -8,14 +8,15 @@ from contextlib import contextmanager
 
 from doxa.base.limits import EXPRESSION_DEPTH_MAX
 from doxa.cypher.errors import fail
-from doxa.cypher.tokens import Token, token_end, tokens
+from doxa.cypher.tokens import Tick, Token, no_tick, token_end, tokens
 from doxa.cypher.tree import Expression, PathPattern, Query
 
 
 class Cursor:
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, tick: Tick = no_tick) -> None:
         self.text = text
-        self.tokens = tokens(text)
+        self.tick = tick
+        self.tokens = tokens(text, tick)
         self.index = 0
         self.depth = 0
         self.bar_ends = False  # inside [x IN xs WHERE n:A | ...] a bar ends a label expression
@@ -113,6 +114,7 @@ class Cursor:
 
     @contextmanager
     def deeper(self) -> Iterator[None]:
+        self.tick()
         self.depth += 1
         if self.depth > EXPRESSION_DEPTH_MAX:
             fail(

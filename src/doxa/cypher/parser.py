@@ -9,6 +9,7 @@ from doxa.cypher.dash_comments import without_dashes
 from doxa.cypher.errors import Problem, explained, fail, too_deep
 from doxa.cypher.policy_commands import PolicyParser
 from doxa.cypher.schema_commands import SchemaParser
+from doxa.cypher.tokens import Tick, no_tick
 
 
 class Parser(SchemaParser, PolicyParser, ClauseParser):
@@ -51,10 +52,11 @@ class Parser(SchemaParser, PolicyParser, ClauseParser):
             self.take()
 
 
-def parse(text: str) -> t.Statement:
-    """Parse a statement. Raises QueryError with line, column, excerpt and a hint."""
+def parse(text: str, tick: Tick = no_tick) -> t.Statement:
+    """Parse a statement, with a tick for each token and expression. Raises QueryError with line,
+    column, excerpt and a hint."""
     try:
-        return Parser(without_dashes(text)).statement()
+        return Parser(without_dashes(text), tick).statement()
     except Problem as problem:
         raise explained(problem, text) from None
     except RecursionError:

@@ -223,6 +223,8 @@ def schema_command(found: t.Clause) -> str:
             text = (
                 f"SHOW DATABASE {name(detail[0])}"
                 if one
+                else _transactions(what, detail)
+                if what.endswith("transactions")
                 else f"SHOW {' '.join([*detail, what.upper().replace('_', ' ')])}"
             )
             text += "" if yields is None else f" YIELD {projection(yields)}"
@@ -231,6 +233,11 @@ def schema_command(found: t.Clause) -> str:
             )
         case _:
             return _policy_command(found)
+
+
+def _transactions(what: str, ids: tuple[t.Expression, ...]) -> str:
+    verb = "SHOW" if what == "transactions" else "TERMINATE"
+    return f"{verb} TRANSACTIONS {', '.join(map(expression, ids))}".rstrip()
 
 
 def _rule(called: str | t.ParameterRef) -> str:

@@ -40,6 +40,10 @@ class SchemaParser(ClauseParser):
             return self._drop()
         if self.is_word("SHOW"):
             return self._show()
+        if self.is_word("TERMINATE"):
+            at = self.take().at
+            self.need_transactions()
+            return self._shown_rows("terminated_transactions", self._ids(least=1), at)
         return None
 
     def _create_index(self) -> t.Clause:
@@ -235,6 +239,9 @@ class SchemaParser(ClauseParser):
     def _show(self) -> t.Clause:
         at = self.need_word("SHOW").at
         what, detail = self._shown()
+        return self._shown_rows(what, detail, at)
+
+    def _shown_rows(self, what: str, detail: tuple[Any, ...], at: int) -> t.Clause:
         yields = where = returns = None
         if self.take_word("YIELD"):
             yields = self.projection()
@@ -246,7 +253,26 @@ class SchemaParser(ClauseParser):
             where = self.expression()
         return t.Show(what, detail, yields, where, returns, at=at)
 
+    def need_transactions(self) -> None:
+        if not self.take_word("TRANSACTION"):
+            self.need_word("TRANSACTIONS")
+
+    def _ids(self, *, least: int) -> tuple[t.Expression, ...]:
+        """Parse ids of transactions: texts, lists of texts or parameters."""
+        ended = self.token.kind == "END" or self.is_op(";")
+        if not least and (ended or self.is_word("YIELD") or self.is_word("WHERE")):
+            return ()
+        found = [self.expression()]
+        while self.take_op(","):
+            found.append(self.expression())
+        return tuple(found)
+
     def _shown(self) -> tuple[str, tuple[Any, ...]]:
+        if self.take_word("CURRENT", "USER"):
+            return "current_user", ()
+        if self.is_word("TRANSACTION") or self.is_word("TRANSACTIONS"):
+            self.need_transactions()
+            return "transactions", self._ids(least=0)
         for what in _POLICIES:
             first, second = what.split()
             if self.take_word(first, second) or self.take_word(
@@ -282,5 +308,5 @@ class SchemaParser(ClauseParser):
         fail(
             "There is nothing of this name to show.",
             self.token.at,
-            hint=f"SHOW takes {', '.join((*_SHOWN, *_POLICIES))}.",
+            hint=f"SHOW takes {', '.join((*_SHOWN, *_POLICIES, 'TRANSACTIONS', 'CURRENT USER'))}.",
         )

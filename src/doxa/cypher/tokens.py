@@ -8,10 +8,13 @@ TEXT, PARAMETER, OP, END, and MALFORMED for a number followed by letters.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import NamedTuple
 
 from doxa.base.limits import QUERY_TEXT_CHARS_MAX
 from doxa.cypher.errors import fail
+
+Tick = Callable[[], None]  # called for every piece of work; it raises an error to give up
 
 
 class Token(NamedTuple):
@@ -58,7 +61,12 @@ _ANGLES = {
 }
 
 
-def tokens(text: str) -> list[Token]:
+def no_tick() -> None:
+    """Count nothing: for a text that nobody waits for."""
+
+
+def tokens(text: str, tick: Tick = no_tick) -> list[Token]:
+    """Split a text into tokens, with a tick for each."""
     if len(text) > QUERY_TEXT_CHARS_MAX:
         fail(
             f"The query has more than {QUERY_TEXT_CHARS_MAX:,} characters.",
@@ -74,6 +82,7 @@ def tokens(text: str) -> list[Token]:
             at = blank.end()
             if at >= end:
                 break
+        tick()
         token, at = _next(text, at)
         found.append(token)
     found.append(Token("END", "", end))

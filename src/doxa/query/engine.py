@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 from doxa.base.errors import InputError
@@ -17,9 +18,11 @@ from doxa.cypher import tree as t
 from doxa.cypher.errors import too_deep
 from doxa.cypher.parser import parse
 from doxa.cypher.semantics.check import Checked, check
+from doxa.cypher.tokens import Tick, no_tick
 from doxa.query.core.elements import detached
 from doxa.query.core.graph import Graph
 from doxa.query.core.memory_budget import MemoryBudget
+from doxa.query.core.open_transactions import OpenTransactions
 from doxa.query.core.row import Row
 from doxa.query.core.run import Run, missing_parameter
 from doxa.query.exec.union import UnionStep
@@ -94,10 +97,11 @@ class QueryEngine:
         self.registry = registry if registry is not None else builtin(Registry())
         self.optimise = optimise
         self.first_statements = FirstStatements()
+        self.transactions = OpenTransactions()
         self._plans: dict[str, Plan] = {}
 
-    def prepare(self, text: str) -> Plan:
-        """Parse, check and plan. Raises QueryError."""
+    def prepare(self, text: str, tick: Tick = no_tick) -> Plan:
+        """Parse, check and plan, with a tick for each token and expression. Raises QueryError."""
         if not isinstance(text, str):
             raise InputError(
                 "A statement is text.", next_step='Call it as run("RETURN 1").', field="text"
@@ -106,16 +110,16 @@ class QueryEngine:
         held = self._plans.get(text)
         if held is not None:
             return held
-        statement = parse(text)
+        statement = parse(text, tick)
         if isinstance(statement.body, t.Show):
             statement = replace(statement, body=show_as_query(statement.body))
-        checked = check(statement, text, procedure=self.registry.signature)
+        checked = check(statement, text, procedure=self.registry.signature, tick=tick)
         steps = None
         if isinstance(statement.body, t.Query):
             try:
-                steps = Planner(statement.body, self._procedure, optimise=self.optimise).plan(
-                    statement.body
-                )
+                steps = Planner(
+                    statement.body, self._procedure, optimise=self.optimise, tick=tick
+                ).plan(statement.body)
             except RecursionError:
                 raise too_deep(text) from None
         plan = Plan(text, statement, checked, steps)
@@ -159,6 +163,7 @@ class QueryEngine:
         returned."""
         assert plan.steps is not None
         self._require_parameters(plan, run)
+        run.query = partial(self._within, run)
         rows = plan.steps.rows(run, iter(((),)))
         if not plan.steps.names:
             rows = _exhausted(rows)
@@ -175,6 +180,15 @@ class QueryEngine:
         if plan.writes:
             rows = iter(MemoryBudget("rows of a write").collect(rows))
         return Result(plan.steps.names, rows, run)
+
+    def _within(self, outer: Run, text: str, params: Mapping[str, Any]) -> list[Row]:
+        """Run a text as a part of another run: on its graph, at its time, within its deadline."""
+        plan = self.prepare(text)
+        assert plan.steps is not None
+        run = Run(outer.graph, params, now_ns=outer.statement_ns, deadline=outer.deadline)
+        run.transaction_ns, run.session, run.text = outer.transaction_ns, outer.session, text
+        run.query = partial(self._within, run)
+        return MemoryBudget("rows of a procedure").collect(plan.steps.rows(run, iter(((),))))
 
     def _require_parameters(self, plan: Plan, run: Run) -> None:
         body = plan.statement.body

@@ -17,8 +17,8 @@ from doxa.query.sql.value_kinds import assumed_kind, classify_arguments
 
 @dataclass(slots=True)
 class Described:
-    """One step. `rows` and `milliseconds` come from PROFILE; the time includes the steps it pulls
-    from."""
+    """One step. `rows` and `milliseconds` come from PROFILE; the time is the step's own, without
+    the steps it pulls from or runs inside."""
 
     name: str
     detail: str = ""
@@ -64,9 +64,9 @@ def described_command(command: t.Clause) -> Described:
 
 def _step(step: Any, run: Run) -> Described:
     found = Described(type(step).__name__.removesuffix("Step"), _detail(step, run))
-    measured = run.profile.measured.get(id(step)) if run.profile is not None else None
-    if measured is not None:
-        found.rows, found.milliseconds = int(measured[0]), measured[1]
+    if run.profile is not None:
+        rows, found.milliseconds = run.profile.measured.get(id(step), (0, 0.0))
+        found.rows = int(rows)
     inner = getattr(step, "steps", None) or getattr(step, "find", None) or ()
     found.children = [_step(one, run) for one in inner]
     if hasattr(step, "union"):

@@ -23,14 +23,16 @@ from doxa.base.limits import QUERY_TIMEOUT_MS, WRITER_IDLE_MS
 from doxa.cypher import tree as t
 from doxa.cypher.errors import QueryError
 from doxa.query.core.access_log import AccessLog
-from doxa.query.core.deadline import Deadline
+from doxa.query.core.deadline import Deadline, terminated
 from doxa.query.core.errors import fail
 from doxa.query.core.graph import Graph
+from doxa.query.core.open_transactions import OpenTransaction
 from doxa.query.core.profile import Profile
 from doxa.query.core.run import Run
 from doxa.query.core.valid_time import ValidTime, instant_ns
 from doxa.query.engine import Plan, QueryEngine, Result
 from doxa.query.error_translation import take_rows, translated_errors
+from doxa.query.exec.subquery import refuse_explicit_transaction
 from doxa.query.expressions.constants import evaluate_constant
 from doxa.query.idle_watch import WATCH, Activity
 from doxa.query.notifications import Notification, notifications_of, policy_notifications
@@ -82,6 +84,8 @@ class GraphSession:
         self._activity = Activity(self._expire, idle_ms)
         self._first: str | None = None  # the text of the transaction's first statement, a read
         self._wrote = False
+        self.connection = ""  # of the client, for SHOW TRANSACTIONS
+        self._noted: OpenTransaction | None = None  # the explicit transaction
 
     @property
     def system_time(self) -> int | None:
@@ -121,17 +125,49 @@ class GraphSession:
                 field="text",
             )
         if not self._explicit:
-            return self._run(text, params or {}, timeout_ms)
+            return self._run_noted(text, params or {}, timeout_ms)
         with self._working() as activity:
-            result = self._run(text, params or {}, timeout_ms)
+            result = self._run_noted(text, params or {}, timeout_ms)
             if isinstance(self._reader, Transaction):
                 result.guard(activity.rows)
             return result
 
-    def _run(self, text: str, params: Mapping[str, Any], timeout_ms: int | None) -> GraphResult:
+    def _run_noted(
+        self, text: str, params: Mapping[str, Any], timeout_ms: int | None
+    ) -> GraphResult:
+        """Run a statement that SHOW TRANSACTIONS lists while it runs."""
         self._buffer_previous()
-        plan = self.engine.prepare(text)
         deadline = self._running = Deadline(self.timeout_ms if timeout_ms is None else timeout_ms)
+        noted = self._note(text)
+        try:
+            result = self._run(text, params, deadline, noted)
+        except BaseException:
+            if not self._explicit:
+                self.engine.transactions.close(noted)
+            raise
+        if self._noted is None and self._open is not result:  # else when its rows are released
+            self.engine.transactions.close(noted)
+        return result
+
+    def _note(self, text: str) -> OpenTransaction:
+        """Note the statement for SHOW TRANSACTIONS. Raises QueryError if its transaction was
+        terminated."""
+        transactions = self.engine.transactions
+        noted = self._noted or transactions.open(self.identity, self.connection, self.cancel)
+        if noted.terminated:
+            self._end()
+            terminated()
+        transactions.runs(noted, text)
+        return noted
+
+    def _run(
+        self,
+        text: str,
+        params: Mapping[str, Any],
+        deadline: Deadline,
+        noted: OpenTransaction,
+    ) -> GraphResult:
+        plan = self.engine.prepare(text, deadline.tick)
         given = {
             **convert_parameters(params),
             **self._identity_parameters,
@@ -142,7 +178,7 @@ class GraphSession:
             elif plan.writes:
                 result = self._write(plan, given, deadline)
             else:
-                result = self._read(plan, given, deadline)
+                result = self._read(plan, given, deadline, noted)
         except BaseException:
             self._end()
             raise
@@ -174,11 +210,14 @@ class GraphSession:
         if before is not None:
             before.buffer()
 
-    def _read(self, plan: Plan, params: Mapping[str, Any], deadline: Deadline) -> GraphResult:
+    def _read(
+        self, plan: Plan, params: Mapping[str, Any], deadline: Deadline, noted: OpenTransaction
+    ) -> GraphResult:
         held = self.store.read()
         reader = held.__enter__()
 
         def release() -> None:
+            self.engine.transactions.close(noted)
             held.__exit__(None, None, None)
 
         try:
@@ -221,6 +260,8 @@ class GraphSession:
                     detail="AccessMode",
                     hint="Begin one that may write.",
                 )
+            if plan.batched:
+                refuse_explicit_transaction()
             self._upgrade_to_writer(deadline)
         elif self._reader is None:
             if self._takes_turn(plan):
@@ -358,6 +399,7 @@ class GraphSession:
             )
         run = Run(graph, params, now_ns=reader.now, deadline=deadline, csv_folder=self.csv_folder)
         run.session = self.owner
+        run.identity, run.transactions = self.identity, self.engine.transactions
         run.text = plan.text
         if batches is not None:
             run.batches, batches.graph = batches, graph
@@ -431,13 +473,18 @@ class GraphSession:
         self._explicit, self._read_only = True, read_only
         self._first, self._wrote = None, False
         self._activity = Activity(self._expire, self._idle_ms)
+        self._noted = self.engine.transactions.open(self.identity, self.connection, self.cancel)
 
     def commit(self) -> None:
         """Make the transaction durable."""
         self._require_open()
+        if self.terminated:
+            self.rollback()
+            terminated()
         with self._working():
             self._buffer_previous()
             self._explicit = False
+            self._forget()
             self._release()
         if self._first is not None and not self._read_only:
             self.engine.first_statements.ended(self._first, wrote=self._wrote)
@@ -450,11 +497,22 @@ class GraphSession:
             if before is not None:
                 before.close()
             self._explicit = False
+            self._forget()
             held, self._held, self._reader = self._held, None, None
             WATCH.remove(self._activity)
             if held is not None:
                 with suppress(_Abandoned):
                     held.__exit__(_Abandoned, _Abandoned(), None)
+
+    @property
+    def terminated(self) -> bool:
+        """Whether TERMINATE TRANSACTIONS ended the open transaction. Roll it back."""
+        return self._noted is not None and self._noted.terminated
+
+    def _forget(self) -> None:
+        noted, self._noted = self._noted, None
+        if noted is not None:
+            self.engine.transactions.close(noted)
 
     def _end(self) -> None:
         """End the transaction after a failed statement."""

@@ -114,17 +114,29 @@ _BY_DETAIL: dict[tuple[str, str], Status] = {
     ("ArgumentError", "NumberOutOfRange"): _ARGUMENT._replace(
         gql="22003", condition="data exception - numeric value out of range"
     ),
-    ("SchemaError", "SchemaRuleNotFound"): _SCHEMA._replace(
-        code="Neo.ClientError.Schema.ConstraintNotFound"
-    ),
-    ("SchemaError", "IndexNotFound"): _SCHEMA._replace(code="Neo.ClientError.Schema.IndexNotFound"),
-    ("SchemaError", "ForbiddenOnConstraintIndex"): _SCHEMA._replace(
-        code="Neo.ClientError.Schema.ForbiddenOnConstraintIndex"
+    ("TransactionError", "Nested"): _TRANSACTION._replace(
+        code="Neo.DatabaseError.Transaction.TransactionStartFailed"
     ),
     ("ProcedureError", "ProcedureNotFound"): _PROCEDURE._replace(
         code="Neo.ClientError.Procedure.ProcedureNotFound"
     ),
 }
+# Codes of schema commands, by the detail. Those of DatabaseError are Neo4j's own choice: clients
+# compare codes.
+for _title in (
+    "EquivalentSchemaRuleAlreadyExists",
+    "IndexAlreadyExists",
+    "IndexWithNameAlreadyExists",
+    "ConstraintAlreadyExists",
+    "ConstraintWithNameAlreadyExists",
+):
+    _BY_DETAIL["SchemaError", _title] = _SCHEMA._replace(code=f"Neo.ClientError.Schema.{_title}")
+for _title in ("IndexDropFailed", "ConstraintDropFailed"):
+    _BY_DETAIL["SchemaError", _title] = _SCHEMA._replace(code=f"Neo.DatabaseError.Schema.{_title}")
+CONSTRAINT_CREATION_FAILED = _SCHEMA._replace(
+    code="Neo.DatabaseError.Schema.ConstraintCreationFailed"
+)
+
 _BY_KIND: dict[str, Status] = {
     "SyntaxError": _SYNTAX,
     "TypeError": _TYPE,
@@ -199,6 +211,8 @@ def status_of(error: BaseException) -> Status:
     kind, detail = str(error.fields.get("kind", "")), str(error.fields.get("detail", ""))
     if error.code == "query":
         return _BY_DETAIL.get((kind, detail)) or _BY_KIND.get(kind, _UNKNOWN)
+    if error.code == "constraint" and "declaring" in error.fields:
+        return CONSTRAINT_CREATION_FAILED
     return _BY_CLASS.get(error.code, _UNKNOWN)
 
 

@@ -89,6 +89,12 @@ class StatementResult(Protocol):
 class DatabaseSession(Protocol):
     """Runs statements of one principal on one database, one by one or in a transaction."""
 
+    connection: str  # of the client, for SHOW TRANSACTIONS
+
+    @property
+    def terminated(self) -> bool:
+        """Whether the open transaction was terminated and is to be rolled back."""
+
     def run(
         self, text: str, params: Mapping[str, Any] | None = None, *, timeout_ms: int | None = None
     ) -> StatementResult: ...

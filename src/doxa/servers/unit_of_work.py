@@ -16,7 +16,7 @@ from sys import maxsize
 from typing import Any
 
 from doxa.base.errors import DoxaError
-from doxa.servers.codes import DATABASE_NOT_FOUND, TIMED_OUT, RequestError
+from doxa.servers.codes import DATABASE_NOT_FOUND, TERMINATED, TIMED_OUT, RequestError
 from doxa.servers.contract import Database, DatabaseSession, StatementResult
 from doxa.servers.credentials import Principal
 from doxa.servers.notifications import NotificationFilter
@@ -146,6 +146,14 @@ class UnitOfWork:
             f"The transaction was open longer than {self._timeout_ms:,} ms and was rolled back.",
             status=TIMED_OUT,
             next_step="Run it again in smaller parts or with a longer timeout.",
+        )
+
+    def terminated(self) -> RequestError:
+        """Build the error for a transaction that TERMINATE TRANSACTIONS ended."""
+        return RequestError(
+            "The transaction was terminated and rolled back.",
+            status=TERMINATED,
+            next_step="Ask who terminated it before running it again.",
         )
 
     def finish(self, number: int) -> None:

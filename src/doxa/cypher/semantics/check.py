@@ -12,6 +12,7 @@ from doxa.cypher.semantics.infer import Checks, condition, has_aggregate, infer
 from doxa.cypher.semantics.policy_check import check_policy
 from doxa.cypher.semantics.projection import in_columns, resolve
 from doxa.cypher.semantics.signatures import Argument, ProcedureSignature, accepted
+from doxa.cypher.tokens import Tick, no_tick
 
 UPDATES = (t.Create, t.Merge, t.Set, t.Remove, t.Delete, t.Foreach)
 Scope = dict[str, str]
@@ -25,11 +26,16 @@ class Checked:
 
 
 def check(
-    statement: t.Statement, text: str, *, procedure: FindProcedure = lambda _: None
+    statement: t.Statement,
+    text: str,
+    *,
+    procedure: FindProcedure = lambda _: None,
+    tick: Tick = no_tick,
 ) -> Checked:
-    """Return the columns of the result and whether anything is written. Raises QueryError."""
+    """Return the columns of the result and whether anything is written, with a tick for each
+    expression. Raises QueryError."""
     try:
-        checker = Checker(procedure)
+        checker = Checker(procedure, tick)
         if isinstance(statement.body, t.Query):
             columns = checker.query(statement.body, {}, {}, top=True)
             for time in (statement.system_time, statement.valid_time):
@@ -58,7 +64,8 @@ def check(
 
 
 class Checker(Checks):
-    def __init__(self, procedure: FindProcedure) -> None:
+    def __init__(self, procedure: FindProcedure, tick: Tick) -> None:
+        super().__init__(tick)
         self.procedure = procedure
         self.writes = False
 

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from doxa.cypher import tree as t
 from doxa.cypher.errors import fail
 from doxa.cypher.semantics.signatures import FUNCTIONS, TEMPORAL, accepted
+from doxa.cypher.tokens import Tick, no_tick
 
 Scope = Mapping[str, str]
 _LITERALS = {bool: "boolean", int: "integer", float: "float", str: "string", type(None): "null"}
@@ -41,6 +42,7 @@ def has_aggregate(expression: t.Tree) -> bool:
 
 def infer(expression: t.Expression, scope: Scope, check: Checks) -> str:
     """Check an expression and return its type."""
+    check.tick()
     match expression:
         case t.Literal(value):
             return _LITERALS[type(value)]
@@ -96,6 +98,9 @@ def infer(expression: t.Expression, scope: Scope, check: Checks) -> str:
 
 class Checks:
     """Checks of queries inside expressions; `check` implements it, since it walks clauses."""
+
+    def __init__(self, tick: Tick = no_tick) -> None:
+        self.tick = tick
 
     def pattern(self, pattern: t.PathPattern, scope: Scope) -> Scope:
         raise NotImplementedError

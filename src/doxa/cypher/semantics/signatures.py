@@ -134,6 +134,12 @@ vector.similarity.cosine(list, list) float
 vector.similarity.euclidean(list, list) float
 file() string
 linenumber() integer
+apoc.map.clean(map|node|edge, list, list) map
+apoc.coll.flatten(list, boolean?) list
+apoc.coll.toSet(list) list
+apoc.any.property(node|edge|map, string) any
+apoc.meta.cypher.types(node|edge|map) map
+apoc.util.validatePredicate(boolean, string, list) boolean
 """
 
 

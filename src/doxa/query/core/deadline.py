@@ -6,6 +6,7 @@ Rows of work, SQL statements and waits for the write lock all check it.
 from __future__ import annotations
 
 import time
+from typing import NoReturn
 
 from doxa.base.limits import QUERY_TIMEOUT_MS
 from doxa.query.core.errors import fail
@@ -34,7 +35,7 @@ class Deadline:
     def raise_if_cancelled(self) -> None:
         """Raise QueryError if the statement was cancelled or has timed out."""
         if self.cancelled:
-            fail("The query was cancelled.", kind="TransactionError", detail="Terminated")
+            terminated()
         if time.monotonic() > self._deadline:
             fail(
                 f"The query ran longer than {self._timeout_ms:,} ms.",
@@ -47,3 +48,8 @@ class Deadline:
         """Return whether to stop. SQLite and waits for the write lock call this and then fail;
         `raise_if_cancelled` gives the reason."""
         return self.cancelled or time.monotonic() > self._deadline
+
+
+def terminated() -> NoReturn:
+    """Raise the error of a statement that was cancelled, or whose transaction was terminated."""
+    fail("The query was cancelled.", kind="TransactionError", detail="Terminated")

@@ -16,8 +16,10 @@ from doxa.query.core.access_log import AccessLog
 from doxa.query.core.deadline import Deadline
 from doxa.query.core.graph import Graph
 from doxa.query.core.memory_budget import MemoryBudget
+from doxa.query.core.open_transactions import OpenTransactions
 from doxa.query.core.profile import Profile
 from doxa.query.core.row import Row
+from doxa.store import Identity
 
 T = TypeVar("T")
 
@@ -28,6 +30,11 @@ class Batches(Protocol):
 
     def abandon(self) -> None:
         """Roll back to the last commit and begin a new transaction."""
+
+
+class InnerQuery(Protocol):
+    def __call__(self, text: str, params: Mapping[str, Any]) -> list[Row]:
+        """Run a text on the graph of a run, within its deadline. Returns the rows."""
 
 
 class Run:
@@ -50,6 +57,9 @@ class Run:
         self.csv_folder = csv_folder
         self.csv_file: str | None = None
         self.csv_line: int | None = None
+        self.query: InnerQuery | None = None  # runs another text as a part of this run
+        self.identity: Identity | None = None  # who runs it
+        self.transactions: OpenTransactions | None = None  # of this process, on this file
         self.session: Any = None  # the owner, for procedures of other packages
         self.outer_row: Row = ()
         self.profile: Profile | None = None
@@ -71,6 +81,13 @@ class Run:
             return self.params[name]
         except KeyError:
             missing_parameter(name, phase="runtime")
+
+    def rows_of(self, step: Any, source: Iterator[Row]) -> Iterator[Row]:
+        """Start a step of the plan; PROFILE measures it."""
+        if self.profile is not None:
+            return self.profile.rows(step, self, source)
+        rows: Iterator[Row] = step.rows(self, source)
+        return rows
 
     def ticking(self, items: Iterable[T]) -> Iterator[T]:
         """Iterate over a long list with a tick for each item."""

@@ -328,7 +328,7 @@ class QuantifiedStep:
         used = {lap[slot].id for lap in laps for slot in self.edges}
         lap_rows: Iterator[Row] = iter(((*padded, here),))
         for step in self.steps:
-            lap_rows = step.rows(run, lap_rows)
+            lap_rows = run.rows_of(step, lap_rows)
         for lap in list(lap_rows):
             if not any(lap[slot].id in used for slot in self.edges):
                 yield from self._repeat(run, row, padded, lap[self.end], [*laps, lap])

@@ -36,7 +36,7 @@ class OptionalStep:
         for row in source:
             inner: Iterator[Row] = iter((row,))
             for step in self.steps:
-                inner = step.rows(run, inner)
+                inner = run.rows_of(step, inner)
             found = False
             for one in inner:
                 found = True

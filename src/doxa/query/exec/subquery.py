@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import NoReturn
 
 from doxa.base.errors import DoxaError
 from doxa.cypher import tree as t
@@ -14,6 +15,18 @@ from doxa.query.core.step import Evaluate
 from doxa.query.exec.union import UnionStep
 
 _BATCH_ROWS = 1_000  # as in Neo4j
+
+
+def refuse_explicit_transaction() -> NoReturn:
+    """Refuse CALL { } IN TRANSACTIONS in an explicit transaction. Client libraries look for the
+    words "in an implicit transaction", and then send the statement by itself."""
+    fail(
+        "CALL { } IN TRANSACTIONS can only be executed in an implicit transaction, and this one is"
+        " explicit.",
+        kind="TransactionError",
+        detail="Nested",
+        hint="Send it by itself, without BEGIN.",
+    )
 
 
 class SubqueryStep:
@@ -43,12 +56,7 @@ class SubqueryStep:
         """IN TRANSACTIONS: one transaction for each batch of rows. A failed batch is rolled back,
         the others are kept."""
         if run.batches is None:
-            fail(
-                "CALL { } IN TRANSACTIONS needs a statement of its own, outside of any"
-                " transaction.",
-                kind="TransactionError",
-                detail="Nested",
-            )
+            refuse_explicit_transaction()
         size = _BATCH_ROWS if self.batch_rows is None else self.batch_rows((), run)
         if type(size) is not int or size < 1:
             fail(

@@ -25,9 +25,7 @@ class Branch:
 
     def rows(self, run: Run, source: Iterator[Row]) -> Iterator[Row]:
         for step in self.steps:
-            source = step.rows(run, source)
-            if run.profile is not None:
-                source = run.profile.watch(step, iter(source))
+            source = run.rows_of(step, source)
         return source
 
 

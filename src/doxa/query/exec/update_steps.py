@@ -34,6 +34,7 @@ class CreateStep:
     def _made(self, run: Run, source: Iterator[Row]) -> Iterator[Row]:
         for row in run.materialize(source):
             for pattern in self.patterns:
+                run.tick()
                 row = pattern.make(row, run)
             yield row
 
@@ -159,6 +160,7 @@ class MergeStep:
     def rows(self, run: Run, source: Iterator[Row]) -> Iterator[Row]:
         merged: list[Row] = []
         for row in run.materialize(source):
+            run.tick()
             for check in self.checks:
                 if check(row, run) is None:
                     fail(
@@ -169,7 +171,7 @@ class MergeStep:
                     )
             found: Iterator[Row] = iter((row,))
             for step in self.find:
-                found = step.rows(run, found)
+                found = run.rows_of(step, found)
             rows = [(*row, *[one[slot] for slot in self.slots]) for one in found]
             changers = self.on_match
             if not rows:
@@ -319,6 +321,7 @@ class ChangeStep:
         rows = run.materialize(source)
         for row in rows:
             for one in self.changers:
+                run.tick()
                 one.change(row, run)
         return iter(rows)
 
@@ -334,15 +337,15 @@ class DeleteStep:
         rows = run.materialize(source)
         nodes: dict[int, None] = {}
         edges: dict[int, None] = {}
-        for row in rows:
+        for row in run.ticking(rows):
             for target in self.targets:
                 _gather(target(row, run), nodes, edges)
         if self.detach:
-            for node in nodes:
+            for node in run.ticking(nodes):
                 edges.update(dict.fromkeys(run.graph.edges_of(node)))
-        for edge in edges:
+        for edge in run.ticking(edges):
             run.graph.delete_edge(edge)
-        for node in nodes:
+        for node in run.ticking(nodes):
             run.graph.delete_node(node)
         return iter(rows)
 
@@ -370,15 +373,15 @@ class ForeachStep:
 
     def rows(self, run: Run, source: Iterator[Row]) -> Iterator[Row]:
         rows = run.materialize(source)
-        for row in rows:
+        for row in run.ticking(rows):
             items = self.source(row, run)
             if items is None:
                 continue
             if not isinstance(items, list):
                 fail(f"FOREACH goes through a list, not {shown(items)}.")
-            inner: Iterator[Row] = iter([(*row, item) for item in items])
+            inner: Iterator[Row] = iter([(*row, item) for item in run.ticking(items)])
             for step in self.steps:
-                inner = step.rows(run, inner)
+                inner = run.rows_of(step, inner)
             for _ in inner:
                 pass
         return iter(rows)

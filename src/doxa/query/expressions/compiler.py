@@ -13,6 +13,7 @@ from typing import Any
 from doxa.base.errors import InputError
 from doxa.cypher import tree as t
 from doxa.cypher.errors import QueryError
+from doxa.cypher.tokens import Tick, no_tick
 from doxa.query.core import operators as op
 from doxa.query.core.comparison import equals, less, less_equal, truth
 from doxa.query.core.elements import Edge, Node
@@ -52,10 +53,12 @@ class Compiler:
     """Compiles the expressions of one query. `nested` plans subqueries and patterns inside
     expressions."""
 
-    def __init__(self, nested: Nested) -> None:
+    def __init__(self, nested: Nested, tick: Tick = no_tick) -> None:
         self.nested = nested
+        self.tick = tick
 
     def compile(self, expression: t.Expression, layout: Layout) -> Evaluate:
+        self.tick()
         made = _METHODS[type(expression)](self, expression, layout)
         return _placed(made, expression.at) if type(expression) in _FAILING else made
 

@@ -3,7 +3,7 @@ implements them, since they depend on the form of their arguments."""
 
 from __future__ import annotations
 
-from doxa.query.functions import decay, general, maths, spatial, temporal, texts
+from doxa.query.functions import apoc, decay, general, maths, spatial, temporal, texts
 from doxa.query.functions.registry import function_table
 
 FUNCTIONS = function_table(
@@ -13,4 +13,5 @@ FUNCTIONS = function_table(
     temporal.FUNCTIONS,
     spatial.FUNCTIONS,
     decay.FUNCTIONS,
+    apoc.FUNCTIONS,
 )

@@ -11,6 +11,7 @@ from typing import Any
 
 from doxa.cypher import tree as t
 from doxa.cypher.semantics.infer import has_aggregate, is_aggregate
+from doxa.cypher.tokens import Tick, no_tick
 from doxa.query.core.names import OUTER, InternalName, Kind, is_internal
 from doxa.query.core.pattern import decompose
 from doxa.query.core.row import Layout, Row
@@ -55,12 +56,13 @@ class Planner(Nested):
         *,
         optimise: bool = True,
         tracking: tuple[bool, bool] | None = None,
+        tick: Tick = no_tick,
     ) -> None:
         self.tracking = None if tracking is None else AccessTracking(query, tracking)
         self.revealed: frozenset[str] = frozenset()  # by reveal(), in the current branch
         self.optimise = optimise
         self.find_procedure = find_procedure
-        self.compiler = Compiler(self)
+        self.compiler = Compiler(self, tick)
         self.fresh = itertools.count()
         self.alone = True  # no UNION
         self.loaded, self.properties = variable_usage(query)

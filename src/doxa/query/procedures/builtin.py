@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from doxa.cypher.semantics.signatures import ProcedureSignature
+from doxa.query.procedures.apoc import register_apoc
 from doxa.query.procedures.fulltext_search import fulltext
 from doxa.query.procedures.graph_schema import (
     components,
@@ -18,9 +19,11 @@ from doxa.query.procedures.graph_schema import (
 from doxa.query.procedures.policy_procedures import register_policies
 from doxa.query.procedures.registry import RegisteredProcedure, Registry
 from doxa.query.procedures.show import register_shows
+from doxa.query.procedures.show_transactions import info
 from doxa.query.procedures.temporal_windows import as_of, assert_no_overlap
 from doxa.query.procedures.transaction_log import diff, entries, entries_by_tx
 from doxa.query.procedures.vector_search import set_vector, vectors
+from doxa.query.procedures.virtual_schema import visualization
 
 
 def _signature(
@@ -110,6 +113,18 @@ _TABLE: tuple[tuple[str, str, Callable[..., Any], int], ...] = (
         ),
         "The properties of each relationship type.",
         edge_type_properties,
+        0,
+    ),
+    (
+        "db.schema.visualization() :: (nodes :: LIST, relationships :: LIST)",
+        "Labels and the types between them, as a graph that is not stored.",
+        visualization,
+        0,
+    ),
+    (
+        "db.info() :: (id :: STRING, name :: STRING, creationDate :: STRING)",
+        "An id of the file, its name, and when it was first written to.",
+        info,
         0,
     ),
     (
@@ -204,4 +219,5 @@ def builtin(registry: Registry) -> Registry:
         registry.add(RegisteredProcedure(_signature(text, description, optional=optional), call))
     register_shows(registry)
     register_policies(registry)
+    register_apoc(registry)
     return registry

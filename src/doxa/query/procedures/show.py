@@ -22,6 +22,7 @@ from doxa.query.procedures.policy_catalogue import (
     promotion_profiles,
 )
 from doxa.query.procedures.registry import RegisteredProcedure, Registry, Rows
+from doxa.query.procedures.show_transactions import current_user, terminate, transactions
 from doxa.store import IndexRule
 from doxa.store.constraint import ConstraintRule
 
@@ -29,11 +30,14 @@ from doxa.store.constraint import ConstraintRule
 def show_as_query(command: t.Show) -> t.Query:
     """Rewrite SHOW as a call with a projection: YIELD becomes WITH."""
     name = f"doxa.show.{command.what}"
+    about: t.Expression = t.Literal(" ".join(str(word) for word in command.detail))
+    if command.what in _BY_ID:
+        about = t.ListOf(command.detail) if command.detail else t.Literal(None)
     columns = _COLUMNS[command.what]
     plain = t.Projection(tuple(t.Item(t.Variable(column), column, True) for column in columns))
     call = t.CallProcedure(
         name,
-        (t.Literal(" ".join(str(word) for word in command.detail)),),
+        (about,),
         tuple((column, column) for column in columns),
     )
     clauses: list[t.Clause] = [call]
@@ -52,7 +56,22 @@ def show_as_query(command: t.Show) -> t.Query:
     return t.Query((tuple(clauses),))
 
 
+_BY_ID = ("transactions", "terminated_transactions")  # their detail is ids, as expressions
 _COLUMNS: dict[str, tuple[str, ...]] = {
+    "transactions": (
+        "database",
+        "transactionId",
+        "currentQueryId",
+        "connectionId",
+        "clientAddress",
+        "username",
+        "currentQuery",
+        "startTime",
+        "status",
+        "elapsedTime",
+    ),
+    "terminated_transactions": ("transactionId", "username", "message"),
+    "current_user": ("user", "roles", "passwordChangeRequired", "suspended", "home"),
     "indexes": (
         "id",
         "name",
@@ -395,20 +414,25 @@ def register_shows(registry: Registry) -> None:
         ("decay_profiles", decay_profiles),
         ("promotion_profiles", promotion_profiles),
         ("promotion_policies", promotion_policies),
+        ("current_user", current_user),
     )
-    for what, call in shows:
+    by_id: tuple[tuple[str, Callable[..., Rows]], ...] = (
+        ("transactions", transactions),
+        ("terminated_transactions", terminate),
+    )
+    for what, call in (*((what, _upper(call)) for what, call in shows), *by_id):
         results = tuple((column, _COLUMN_TYPES.get(column, "ANY")) for column in _COLUMNS[what])
         signature = ProcedureSignature(
             f"doxa.show.{what}",
-            (("detail", "STRING"),),
+            (("detail", "ANY" if what in _BY_ID else "STRING"),),
             results,
             optional=1,
             description=f"SHOW {what.upper()}.",
         )
-        registry.add(RegisteredProcedure(signature, _told(call)))
+        registry.add(RegisteredProcedure(signature, call))
 
 
-def _told(call: Callable[..., Rows]) -> Callable[..., Rows]:
+def _upper(call: Callable[..., Rows]) -> Callable[..., Rows]:
     return lambda run, detail=None: call(run, (detail or "").upper())
 
 

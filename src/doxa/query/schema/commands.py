@@ -7,8 +7,9 @@ data violates is rejected. `procedures/show.py` reads the catalogue.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NoReturn
 
+from doxa.base.errors import ConstraintError
 from doxa.cypher import tree as t
 from doxa.query.core.errors import fail, shown
 from doxa.query.schema.options import checked_options
@@ -55,10 +56,11 @@ def _create_index(command: t.CreateIndex, tx: Transaction, evaluate: Evaluate) -
         ),
         None,
     )
-    if f"index:{name}" in held or twin:
+    taken = _holder(name, tx)
+    if taken or twin:
         if command.if_absent:
             return {}
-        _exists("index", twin or name)
+        _exists(taken if taken and not twin else "index", name, twin)
     tx.set_catalogue(
         f"index:{name}", {**wanted, "id": _next_id(held), "options": options, "owner": None}
     )
@@ -127,15 +129,28 @@ def _create_constraint(
         ),
         None,
     )
-    if f"constraint:{name}" in held or twin:
+    taken = _holder(name, tx)
+    if taken or twin:
         if command.if_absent:
             return {}
-        _exists("constraint", twin or name)
-    index = None
-    if command.kind in _OWNING:
-        index = _create_owned_index(name, command, options, tx)
-    tx.set_catalogue(f"constraint:{name}", {**wanted, "index": index})
+        _exists(taken if taken and not twin else "constraint", name, twin)
+    try:
+        index = None
+        if command.kind in _OWNING:
+            index = _create_owned_index(name, command, options, tx)
+        tx.set_catalogue(f"constraint:{name}", {**wanted, "index": index})
+    except ConstraintError as error:
+        error.fields["declaring"] = name  # the data was there first: not a write that is refused
+        raise
     return {"constraints_added": 1}
+
+
+def _holder(name: str, tx: Transaction) -> str:
+    """Return what has a name: "index", "constraint", which may own an index of its name, or
+    nothing. Both sorts of rules share their names."""
+    if tx.catalogue(f"constraint:{name}") is not None:
+        return "constraint"
+    return "" if tx.catalogue(f"index:{name}") is None else "index"
 
 
 def _constraint_detail(command: t.CreateConstraint, evaluate: Evaluate) -> list[Any]:
@@ -167,8 +182,6 @@ def _create_owned_index(
 ) -> int:
     """Declare the index that a constraint is tested with; returns its number."""
     indexes = tx.catalogue_all("index:")
-    if f"index:{name}" in indexes:
-        _exists("index", name)
     number = _next_id(indexes)
     tx.set_catalogue(
         f"index:{name}",
@@ -188,12 +201,14 @@ def _create_owned_index(
 def _drop_index(name: str, tx: Transaction, *, present: bool) -> dict[str, int]:
     rule = tx.catalogue(f"index:{name}")
     if rule is None:
-        return {} if present else _missing("index", name)
+        if present:
+            return {}
+        _missing("index", name)
     if rule["owner"]:
         fail(
             f"The index {name} belongs to the constraint {rule['owner']}.",
             kind="SchemaError",
-            detail="ForbiddenOnConstraintIndex",
+            detail="IndexDropFailed",
             hint="It is removed with its constraint.",
         )
     tx.set_catalogue(f"index:{name}", None)
@@ -203,7 +218,9 @@ def _drop_index(name: str, tx: Transaction, *, present: bool) -> dict[str, int]:
 def _drop_constraint(name: str, tx: Transaction, *, present: bool) -> dict[str, int]:
     rule = tx.catalogue(f"constraint:{name}")
     if rule is None:
-        return {} if present else _missing("constraint", name)
+        if present:
+            return {}
+        _missing("constraint", name)
     tx.set_catalogue(f"constraint:{name}", None)
     if rule["index"] is not None:
         tx.set_catalogue(f"index:{name}", None)
@@ -219,22 +236,36 @@ def _next_id(held: dict[str, Any]) -> int:
     return max((value["id"] for value in held.values()), default=0) + 1
 
 
-def _exists(what: str, name: str) -> None:
+def _exists(what: str, name: str, twin: str | None) -> NoReturn:
+    """Refuse a rule because its name is taken, because a `twin` says the same, or both."""
+    held = what.capitalize()
+    detail = (
+        f"{held}WithNameAlreadyExists"
+        if twin is None
+        else "EquivalentSchemaRuleAlreadyExists"
+        if twin == name
+        else f"{held}AlreadyExists"
+    )
+    article = "an" if what == "index" else "a"
     fail(
-        f"There is already such {'an' if what == 'index' else 'a'} {what}: {name}.",
+        f"There is already {article} {what} called {name}."
+        if twin is None
+        else f"There is already such {article} {what}: {twin}.",
         kind="SchemaError",
-        detail="EquivalentSchemaRuleAlreadyExists",
-        hint="Add IF NOT EXISTS if that is what you want.",
-        name=name,
+        detail=detail,
+        hint="Choose another name."
+        if twin is None
+        else "Add IF NOT EXISTS if that is what you want.",
+        name=name if twin is None else twin,
     )
 
 
-def _missing(what: str, name: str) -> dict[str, int]:
+def _missing(what: str, name: str) -> NoReturn:
     shows = "SHOW INDEXES" if what == "index" else "SHOW CONSTRAINTS"
     fail(
         f"Unknown {what} {name!r}.",
         kind="SchemaError",
-        detail="SchemaRuleNotFound",
+        detail=f"{what.capitalize()}DropFailed",
         hint=f"{shows} lists them; or add IF EXISTS.",
     )
 

@@ -63,7 +63,7 @@ class GroupedScanStep:
                 return iter(self._folded(run, rows[0]))
             except UndecidedInSQL:
                 pass
-        return iter(self.group.rows(run, self.step.rows(run, iter(rows))))
+        return iter(self.group.rows(run, run.rows_of(self.step, iter(rows))))
 
     def _folded(self, run: Run, row: Row) -> list[Row]:
         pushed = self.step.pushed

@@ -61,7 +61,7 @@ class TopRowsScanStep:
                 return iter(self._first(run, rows[0], most))
             except UndecidedInSQL:
                 pass
-        return self.step.rows(run, iter(rows))
+        return run.rows_of(self.step, iter(rows))
 
     def _first(self, run: Run, row: Row, most: int) -> list[Row]:
         prepared = self.step.prepared(run, row)

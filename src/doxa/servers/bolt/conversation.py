@@ -46,6 +46,7 @@ ROUTING_TTL_S = 300
 
 _LOG = logging.getLogger("doxa.bolt")
 _FLUSH_BYTES = 65_536
+_TERMINATION_S = 1.0  # how often an idle transaction looks whether it was terminated
 _PLAN_DEPTH_MAX = 40  # each level of a plan takes two levels of a message
 
 SUCCESS, IGNORED, FAILURE = 0x70, 0x7E, 0x7F
@@ -213,7 +214,7 @@ class Conversation:
             if self.principal is None
             else None
             if self._work is None
-            else self._work.deadline
+            else min(self._work.deadline, time.monotonic() + _TERMINATION_S)
         )
         return None if until is None else max(0.0, until - time.monotonic())
 
@@ -226,6 +227,9 @@ class Conversation:
                 self.state = BoltState.DEFUNCT
         elif self._work is not None and self._work.deadline <= time.monotonic():
             self._expired = self._work.timed_out()
+            self._abandon()
+        elif self._work is not None and self._work.session.terminated:
+            self._expired = self._work.terminated()
             self._abandon()
 
     def handle(self, message: bytes) -> None:
@@ -485,6 +489,7 @@ class Conversation:
         ):
             raise _invalid("bookmarks must be a list of strings.")
         session = self._database.open_session(self.principal, name, metadata, timeout_ms)
+        session.connection = self._connection_id
         read_only = mode == "r" or extra.get("db") == SYSTEM_ALIAS
         notifications = notification_filter(extra, self._notifications)
         return UnitOfWork(

@@ -53,6 +53,11 @@ class FolderSession:
         self._database, self._held = database, ""
         self._inner: DatabaseSession | None = None
         self._explicit = False
+        self.connection = ""  # of the client, for SHOW TRANSACTIONS
+
+    @property
+    def terminated(self) -> bool:
+        return self._inner is not None and self._inner.terminated
 
     def run(
         self, text: str, params: Mapping[str, Any] | None = None, *, timeout_ms: int | None = None
@@ -111,6 +116,7 @@ class FolderSession:
                 self._inner = database.open_session(
                     self._principal, self._database, self._metadata, self._timeout_ms
                 )
+                self._inner.connection = self.connection
             except BaseException:
                 self._service.folder.leave(self._held)
                 raise

@@ -26,6 +26,11 @@ _BY_CODE = {
     "Neo.ClientError.Statement.AccessMode": 403,
     "Neo.ClientError.General.ForbiddenOnReadOnlyDatabase": 403,
     "Neo.ClientError.Schema.ConstraintValidationFailed": 409,
+    # the client's mistakes, which Neo4j's codes call the database's
+    codes.CONSTRAINT_CREATION_FAILED.code: 409,
+    "Neo.DatabaseError.Schema.IndexDropFailed": 400,
+    "Neo.DatabaseError.Schema.ConstraintDropFailed": 400,
+    "Neo.DatabaseError.Transaction.TransactionStartFailed": 400,
 }
 _BY_KIND = {"ClientError": 400, "TransientError": 503}
 
