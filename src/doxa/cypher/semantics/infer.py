@@ -399,9 +399,12 @@ def _arithmetic(expression: t.Arithmetic, scope: Scope, check: Checks) -> str:
     if expression.op == "+":
         if left.startswith("list") or right.startswith("list"):
             return "list"
+        if "null" in (left, right):
+            return "null"
         for kind, side in ((left, expression.left), (right, expression.right)):
-            _refuse(kind, ("boolean", "map", "node", "edge", "path"), side, "an operand of +")
-        if "string" in (left, right):
+            if "any" not in (left, right):  # which may be a list, and takes any item
+                _refuse(kind, ("boolean", "map", "node", "edge", "path"), side, "an operand of +")
+        if "string" in (left, right) and "any" not in (left, right):
             return "string"
     elif expression.op == "||":
         return "any"

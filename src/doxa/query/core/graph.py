@@ -12,6 +12,7 @@ from doxa.base.ids import EdgeId, NodeId
 from doxa.base.values import decode_properties
 from doxa.query.core.elements import Edge, Node
 from doxa.query.core.errors import fail
+from doxa.query.core.property_values import uniform
 from doxa.query.core.valid_time import ValidTime
 from doxa.store import Indexes, Reader, Transaction, VisibilityFilter
 
@@ -261,7 +262,7 @@ class Graph:
 
     def create_node(self, labels: Iterable[str], props: Mapping[str, Any]) -> Node:
         names = tuple(sorted(set(labels)))
-        clean = {name: value for name, value in props.items() if value is not None}
+        clean = uniform(props, {})
         self._refuse_forged(names, clean)
         with _STORABLE:
             identity = self._writer().create_node(names, clean)
@@ -289,7 +290,7 @@ class Graph:
             )
 
     def create_edge(self, kind: str, start: Node, *, end: Node, props: Mapping[str, Any]) -> Edge:
-        clean = {name: value for name, value in props.items() if value is not None}
+        clean = uniform(props, {})
         with _STORABLE:
             try:
                 identity = self._writer().create_edge(
@@ -308,8 +309,7 @@ class Graph:
     def set_properties(self, element: Node | Edge, props: Mapping[str, Any]) -> None:
         """Replace the element's properties; null means absent."""
         before = element.properties
-        props = self._with_faded(element, props)
-        clean = {name: value for name, value in props.items() if value is not None}
+        clean = uniform(self._with_faded(element, props), before)
         if isinstance(element, Node) and "kref" in clean and "kref" not in before:
             self._refuse_forged(element.labels, clean)
         self.counters["properties_set"] += sum(

@@ -53,19 +53,19 @@ def _replace(text: Any, search: Any, by: Any) -> str:
         and len(whole) + whole.count(sought) * (len(other) - len(sought)) > VALUE_CHARS_MAX
     ):
         refuse_size(VALUE_CHARS_MAX, "characters")
-    return whole.replace(sought, other) if sought else whole
+    return whole.replace(sought, other)
 
 
 def _split(text: Any, by: Any) -> list[str]:
     whole = _text(text, "split")
     if type(by) is list:
-        for one in by[1:]:
+        for one in filter(None, by[1:]):
             whole = _replace(whole, one, by[0])
         by = by[0] if by else ""
     separator = _text(by, "split")
     if (whole.count(separator) if separator else len(whole)) >= VALUE_ITEMS_MAX:
         refuse_size(VALUE_ITEMS_MAX, "items")
-    return whole.split(separator) if separator else list(whole)
+    return whole.split(separator) if separator else list(whole) or [""]
 
 
 def _strip(method: str, name: str) -> Any:

@@ -34,6 +34,7 @@ from doxa.query.exec.update_steps import (
 )
 from doxa.query.expressions.compiler import Compiler, Nested
 from doxa.query.plan.access_tracking import AccessTracking
+from doxa.query.plan.hoisting import read_before, slots_of
 from doxa.query.plan.match import MatchPlanner
 from doxa.query.plan.projection import plan_projection, project_directly
 from doxa.query.plan.revealed import revealed_names
@@ -277,24 +278,26 @@ class Planner(Nested):
         return steps, visible, size
 
     def _update(
-        self, clause: t.Clause, layout: dict[str, int], width: int
+        self, clause: t.Clause, layout: dict[str, int], width: int, *, repeated: bool = False
     ) -> tuple[list[QueryStep], dict[str, int], int]:
-        after = dict(layout)
+        """Plan an updating clause. `repeated`: FOREACH runs it, where an item sees what earlier
+        items wrote."""
         match clause:
             case t.Create(patterns):
-                makers = []
-                for pattern in patterns:
-                    makers.append(PatternMaker(pattern, after, width, compiler=self.compiler))
-                    width = makers[-1].width
-                return [CreateStep(makers)], after, width
+                return self._create(patterns, layout, width, repeated=repeated)
             case t.Merge():
                 return self._merge(clause, layout, width)
             case t.Set(changes) | t.Remove(changes):
-                return (
-                    [ChangeStep([changer(change, layout, self.compiler) for change in changes])],
-                    layout,
-                    width,
+                names = slots_of(clause, width)
+                wide = {**layout, **{name: width + at for at, name in enumerate(names.values())}}
+                step = ChangeStep(
+                    [
+                        changer(read_before(change, names), wide, self.compiler)
+                        for change in changes
+                    ],
+                    before=[self.compiler.compile(part, layout) for part in names],
                 )
+                return [step], layout, width
             case t.Delete(targets, detach):
                 return (
                     [
@@ -310,10 +313,44 @@ class Planner(Nested):
                 inner, inner_width = {**layout, variable: width}, width + 1
                 steps: list[QueryStep] = []
                 for update in updates:
-                    added, inner, inner_width = self._update(update, inner, inner_width)
+                    added, inner, inner_width = self._update(
+                        update, inner, inner_width, repeated=True
+                    )
                     steps += added
                 return [ForeachStep(self.compiler.compile(source, layout), steps)], layout, width
         raise AssertionError(type(clause))
+
+    def _create(
+        self,
+        patterns: tuple[t.PathPattern, ...],
+        layout: dict[str, int],
+        width: int,
+        *,
+        repeated: bool,
+    ) -> tuple[list[QueryStep], dict[str, int], int]:
+        after = dict(layout)
+        made = {
+            part.variable
+            for pattern in patterns
+            for part in (pattern, *pattern.elements)
+            if isinstance(part, (t.PathPattern, t.NodePattern, t.EdgePattern))
+            and part.variable
+            and part.variable not in layout
+        }
+        names: dict[t.Expression, str] = {}
+        for pattern in () if repeated else patterns:
+            names |= slots_of(pattern, width + len(names), made)
+        before = [self.compiler.compile(part, layout) for part in names]
+        for name in names.values():
+            after[name] = width
+            width += 1
+        makers = []
+        for pattern in patterns:
+            makers.append(
+                PatternMaker(read_before(pattern, names), after, width, compiler=self.compiler)
+            )
+            width = makers[-1].width
+        return [CreateStep(makers, before=before)], after, width
 
     def _merge(
         self, clause: t.Merge, layout: dict[str, int], width: int
