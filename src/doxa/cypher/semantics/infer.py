@@ -15,6 +15,8 @@ from doxa.cypher.semantics.signatures import FUNCTIONS, TEMPORAL, accepted
 Scope = Mapping[str, str]
 _LITERALS = {bool: "boolean", int: "integer", float: "float", str: "string", type(None): "null"}
 _NUMBERS = ("integer", "float", "number")
+_NOT_JOINED = ("integer", "float", "boolean", "map", "node", "edge", "path", "point", *TEMPORAL)
+_NO_TEXT = (*_NOT_JOINED, "list")
 _NOT_BOOLEAN = frozenset(
     {"integer", "float", "number", "string", "map", "node", "edge", "path", "point", *TEMPORAL}
 )
@@ -125,9 +127,11 @@ def _composed(expression: t.Expression, scope: Scope, check: Checks) -> str:
                 kind, ("string", "boolean", "map", "node", "edge", "path", "list"), of, "a sign"
             )
             return kind
-        case t.TextTest(_, left, right):
-            infer(left, scope, check)
-            infer(right, scope, check)
+        case t.TextTest(op, left, right):
+            for side in (left, right):
+                kind = infer(side, scope, check)
+                if op == "=~":
+                    _refuse(kind, _NO_TEXT, side, "an operand of =~")
             return "boolean"
         case t.In(left, right):
             infer(left, scope, check)
@@ -407,6 +411,8 @@ def _arithmetic(expression: t.Arithmetic, scope: Scope, check: Checks) -> str:
         if "string" in (left, right) and "any" not in (left, right):
             return "string"
     elif expression.op == "||":
+        for kind, side in ((left, expression.left), (right, expression.right)):
+            _refuse(kind, _NOT_JOINED, side, "an operand of ||")
         return "any"
     else:
         for kind, side in ((left, expression.left), (right, expression.right)):

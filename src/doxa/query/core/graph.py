@@ -17,6 +17,7 @@ from doxa.query.core.valid_time import ValidTime
 from doxa.store import Indexes, Reader, Transaction, VisibilityFilter
 
 _TYPES_READ = 20_000
+_VERSIONS_READ = 20_000
 COUNTERS = (
     "nodes_created",
     "nodes_deleted",
@@ -149,6 +150,26 @@ class Graph:
             next(iter(self.rows("SELECT 1 FROM edge LIMIT 1 OFFSET ?", (_TYPES_READ,))), None)
             is not None
         )
+
+    def had_label(self, name: str) -> bool:
+        """Return whether any version of a node has or had this label: one that was deleted is not
+        misspelt. Only the first thousands of past versions are read; beyond them the answer is
+        yes."""
+        return self.has_label(name) or self._in_past(
+            "node_past", "instr(labels, json_quote(?))", name
+        )
+
+    def had_type(self, name: str) -> bool:
+        """Return whether any version of a relationship has this type, as `had_label` does."""
+        return self.has_type(name) or self._in_past("edge_past", "type = ?", name)
+
+    def _in_past(self, table: str, test: str, name: str) -> bool:
+        found = self.rows(
+            f"SELECT coalesce(max({test}), 0), count(*) FROM (SELECT * FROM {table} LIMIT ?)",
+            (name, _VERSIONS_READ),
+        )
+        held, read = next(iter(found))
+        return bool(held) or read >= _VERSIONS_READ
 
     @functools.cached_property
     def sight(self) -> VisibilityFilter | None:

@@ -161,7 +161,7 @@ def negate(value: Any) -> Any:
 
 
 def plus(value: Any) -> Any:
-    if value is None or is_number(value):
+    if value is None or is_number(value) or isinstance(value, _TEMPORAL):
         return value
     fail(f"{shown(value)} has no sign.")
 

@@ -56,9 +56,11 @@ def _replace(text: Any, search: Any, by: Any) -> str:
     return whole.replace(sought, other)
 
 
-def _split(text: Any, by: Any) -> list[str]:
+def _split(text: Any, by: Any) -> list[str] | None:
     whole = _text(text, "split")
     if type(by) is list:
+        if None in by:
+            return None
         for one in filter(None, by[1:]):
             whole = _replace(whole, one, by[0])
         by = by[0] if by else ""
