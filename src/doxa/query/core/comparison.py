@@ -160,8 +160,8 @@ _RANK = {
 
 
 def order_key(value: Any) -> tuple[Any, ...]:
-    """Return a tuple that sorts as Cypher does, ascending: maps, nodes, edges, lists, paths,
-    points, temporals, text, booleans, numbers, NaN, null."""
+    """Return a tuple that sorts as Cypher does, ascending: maps (by size, keys, values), nodes,
+    edges, lists, paths, points, temporals, text, booleans, numbers, NaN, null."""
     kind = type(value)
     rank = _RANK.get(kind, 12)
     if rank == 15:
@@ -173,7 +173,8 @@ def order_key(value: Any) -> tuple[Any, ...]:
     if kind is list:
         return (3, *[order_key(item) for item in value], (-1,))
     if kind is dict:
-        return (0, sorted(value), [order_key(value[key]) for key in sorted(value)])
+        names = sorted(value)
+        return (0, len(names), names, [order_key(value[name]) for name in names])
     if kind is Node or kind is Edge:
         return (rank, value.id)
     if kind is Path:

@@ -161,9 +161,9 @@ def negate(value: Any) -> Any:
 
 
 def plus(value: Any) -> Any:
-    if value is None or is_number(value) or isinstance(value, _TEMPORAL):
-        return value
-    fail(f"{shown(value)} has no sign.")
+    """Evaluate `+value`: the value as it is. Types that have no sign are refused where they are
+    certain, before a query runs."""
+    return value
 
 
 def _float(compute: Any) -> float:

@@ -63,7 +63,9 @@ def _split(text: Any, by: Any) -> list[str] | None:
             return None
         for one in filter(None, by[1:]):
             whole = _replace(whole, one, by[0])
-        by = by[0] if by else ""
+        if not by:
+            return [whole]
+        by = by[0]
     separator = _text(by, "split")
     if (whole.count(separator) if separator else len(whole)) >= VALUE_ITEMS_MAX:
         refuse_size(VALUE_ITEMS_MAX, "items")

@@ -38,7 +38,7 @@ from doxa.query.plan.hoisting import read_before, slots_of
 from doxa.query.plan.match import MatchPlanner
 from doxa.query.plan.projection import plan_projection, project_directly
 from doxa.query.plan.revealed import revealed_names
-from doxa.query.plan.usage import property_only_variables, variable_usage
+from doxa.query.plan.usage import names_read, property_only_variables, variable_usage
 from doxa.query.procedures.registry import RegisteredProcedure
 
 FindProcedure = Callable[[str], RegisteredProcedure]
@@ -128,7 +128,7 @@ class Planner(Nested):
         current = {**layout, **({OUTER: keep - 1} if keep else {})}
         width = keep
         wrote = False
-        for clause, following in zip(clauses, (*clauses[1:], None), strict=True):
+        for at, (clause, following) in enumerate(zip(clauses, (*clauses[1:], None), strict=True)):
             if isinstance(clause, t.Return):
                 added, current = self._projection(
                     clause.projection,
@@ -145,7 +145,13 @@ class Planner(Nested):
                     project_directly(steps, list(columns))
             elif isinstance(clause, t.With):
                 added, current = self._projection(
-                    clause.projection, clause.where, current, before=steps, keep=keep, writes=wrote
+                    clause.projection,
+                    clause.where,
+                    current,
+                    before=steps,
+                    keep=keep,
+                    writes=wrote,
+                    read=names_read(clauses[at + 1 :]),
                 )
                 steps += added
                 if importing and clause is clauses[0]:
@@ -177,6 +183,7 @@ class Planner(Nested):
         keep: int,
         writes: bool,
         last: bool = False,
+        read: frozenset[str] | None = None,
     ) -> tuple[list[QueryStep], dict[str, int]]:
         if self.tracking is not None:
             projection = self.tracking.with_provenance(
@@ -194,6 +201,7 @@ class Planner(Nested):
             compiler=self.compiler,
             keep=keep,
             writes=writes,
+            read=read if self.optimise else None,
         )
 
     def _columns(self, key: str) -> tuple[str, ...]:
