@@ -124,7 +124,7 @@ def _sorted(value: Any) -> Any:
 
 
 def plain(value: Any) -> Any:
-    """A value of either side as tuples whose equality is exact, but for the last digits of a
+    """A value of either side as tuples whose equality is exact, except for the last digits of a
     float."""
     if value is None or isinstance(value, (bool, str, bytes)):
         return (type(value).__name__, value)

@@ -47,7 +47,7 @@ def read(rng: Random) -> Statement:
 
 def _common(text: str) -> str:
     """Leave out what the page on differences explains in full and what would be most of what is
-    found: labels joined by a colon beside others, and reverse() of a stored list."""
+    found: labels joined by a colon next to others, and reverse() of a stored list."""
     text = text.replace(":A:B", ":A&B")
     return re.sub(r"\breverse\(", "tail(", text) if ".l" in text or "collect" in text else text
 

@@ -3,7 +3,7 @@
     word  "a phrase"  prefix*  wi?dc*d  property:term  property:(a b)  +must  -must not  (a group)
     AND  OR  NOT  && ||
 
-Parentheses group, and AND binds tighter than OR. Words beside one another are optional; AND makes
+Parentheses group, and AND binds tighter than OR. Words next to one another are optional; AND makes
 both its sides required, + the next word or group; NOT and - exclude. Where a level has no AND, a
 sign counts for the whole level, as in Lucene. A sign counts before a word or group, a colon after
 the name of a property of the index. A star stands for any characters and a question mark within a
