@@ -116,10 +116,6 @@ EXPLAINED: tuple[Explained, ...] = (
     ),
     Explained(
         "temporal-functions",
-        refused_by_neo4j("Function call does not provide the required number", text=_TEMPORAL),
-    ),
-    Explained(
-        "temporal-functions",
         refused_by_neo4j(
             "^(Invalid call signature|Cannot (select|get) |Unsupported unit|Invalid nanosecond)",
             text=_TEMPORAL,
