@@ -153,6 +153,7 @@ EXPLAINED: tuple[Explained, ...] = (
     Explained("syntax-that-neo4j-refuses", refused_by_neo4j("^Mixing label expression symbols")),
     Explained("syntax-that-neo4j-refuses", refused_by_neo4j("must be aliased")),
     Explained("syntax-that-neo4j-refuses", refused_by_neo4j("^Invalid input 'IS'", text="IN")),
+    Explained("texts", refused_by_doxa("takes no negative number", text=r"\b(left|right)\(")),
     Explained("texts", rows_differ(r"\b[rb]Trim\([^()]+,", lambda one, other: True)),
 )
 

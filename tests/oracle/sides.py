@@ -93,16 +93,24 @@ class Neo4j:
             self._session.run(text).consume()
 
     def ask(self, asked: Statement) -> Answer:
-        tx = self._session.begin_transaction(timeout=TIMEOUT_S)
         try:
-            rows = [tuple(map(plain, one.values())) for one in tx.run(asked.text, asked.params)]
-            graph = self._graph(tx) if asked.writes else None
+            return self._changed(asked) if asked.writes else Answer(self._rows(asked))
         except Neo4jError as error:
             return Answer(None, str(error.code), str(error.message))
         except (DriverError, ValueError, OverflowError) as error:  # a value that Python cannot hold
             return Answer(None, "UNREADABLE", str(error))
-        finally:
-            tx.close()
+
+    def _rows(self, asked: Statement) -> list[Any]:
+        query = neo4j.Query(asked.text, timeout=TIMEOUT_S)  # type: ignore[arg-type]
+        found = self._session.run(query, dict(asked.params))
+        return [tuple(map(plain, one.values())) for one in found]
+
+    def _changed(self, asked: Statement) -> Answer:
+        with self._session.begin_transaction(timeout=TIMEOUT_S) as tx:
+            found = tx.run(asked.text, dict(asked.params))
+            rows = [tuple(map(plain, one.values())) for one in found]
+            graph = self._graph(tx)
+            tx.rollback()
         return Answer(rows, graph=graph)
 
     def _graph(self, tx: neo4j.Transaction) -> Any:

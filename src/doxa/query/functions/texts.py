@@ -59,12 +59,14 @@ def _replace(text: Any, search: Any, by: Any) -> str:
 def _split(text: Any, by: Any) -> list[str] | None:
     whole = _text(text, "split")
     if type(by) is list:
-        if None in by:
-            return None
-        for one in filter(None, by[1:]):
-            whole = _replace(whole, one, by[0])
+        for one in by:
+            if one is None:
+                return None
+            _text(one, "split")
         if not by:
             return [whole]
+        for one in filter(None, by[1:]):
+            whole = _replace(whole, one, by[0])
         by = by[0]
     separator = _text(by, "split")
     if (whole.count(separator) if separator else len(whole)) >= VALUE_ITEMS_MAX:
