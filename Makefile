@@ -6,7 +6,7 @@ PIP    := $(BIN)/python -m pip --disable-pip-version-check -q
 DATA   ?= $(wildcard ../shared/data)
 STAMP  := $(VENV)/.installed
 
-.PHONY: demo test campaign mutants lint bench tck wheel lock ready
+.PHONY: demo test campaign mutants lint bench tck oracle wheel lock ready
 
 demo: ready
 	@$(BIN)/python -m doxa.cli demo
@@ -40,6 +40,12 @@ lint: ready
 FEATURES ?= $(wildcard ../shared/data/tck)
 tck: ready
 	$(if $(FEATURES),$(BIN)/python -m bench tck --features $(FEATURES),@echo "No feature files: name their folder, as in make tck FEATURES=folder.")
+
+# Random statements compared with a Neo4j server, which is emptied (docs/testing.md). STATEMENTS is
+# the number of each kind, SEEDS=3:4 repeats a batch, KINDS="read call" chooses.
+STATEMENTS ?= 1000
+oracle: ready
+	$(if $(ORACLE),$(BIN)/python -m tests.oracle --oracle $(ORACLE) --statements $(STATEMENTS) $(if $(SEEDS),--seeds $(SEEDS)) $(if $(KINDS),--kinds "$(KINDS)"),@echo "No oracle: name the address of a Neo4j server, as in make oracle ORACLE=bolt://127.0.0.1:7687. Its data is deleted.")
 
 bench: ready
 	$(BIN)/python -m bench all $(if $(DATA),--data $(DATA))

@@ -10,7 +10,6 @@ import math
 from typing import Any
 
 from doxa.query.core.elements import Edge, Node, Path
-from doxa.query.core.operators import text_of
 
 
 def canonical(value: Any) -> Any:
@@ -36,7 +35,7 @@ def canonical(value: Any) -> Any:
         return ("list", tuple(canonical(item) for item in value))
     if isinstance(value, dict):
         return _map(value)
-    return ("text", text_of(value))
+    return ("text", str(value))
 
 
 def _map(values: dict[str, Any]) -> Any:

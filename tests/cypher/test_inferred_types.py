@@ -69,7 +69,7 @@ def inferred(memory: Memory, expression: str) -> str:
         ("1 - u", ""),
         ("1 + 'a'", "string"),
         ("'a' + 1", "string"),
-        ("'a' + u", "string"),
+        ("'a' + u", ""),
         ("[1] + 2", "list"),
         ("2 + [1]", "list"),
         ("[1] + [2]", "list"),

@@ -31,6 +31,7 @@ ELEMENTS = "node edge path"
 NOT_A_LIST = f"integer float string boolean map {ELEMENTS}"
 NOT_A_NUMBER = f"string boolean map list {ELEMENTS}"
 NOT_A_CONDITION = f"integer float number string map list date {ELEMENTS}"
+NOT_JOINED = f"integer float boolean map date {ELEMENTS}"
 
 # An expression over y, and the types of y that it refuses; the detail is InvalidArgumentType.
 REFUSED = {
@@ -57,7 +58,9 @@ REFUSED = {
     "1 + y": f"boolean map {ELEMENTS}",
     "y + [1]": "",
     "[1] + y": "",
-    "y || 'a'": "",
+    "y || 'a'": NOT_JOINED,
+    "y =~ 'a'": f"{NOT_JOINED} list",
+    "'a' =~ y": f"{NOT_JOINED} list",
     **{f"y {op} 2": NOT_A_NUMBER for op in "-*/%^"},
     **{f"2 {op} y": NOT_A_NUMBER for op in "-*/%^"},
     "NOT y": NOT_A_CONDITION,

@@ -17,7 +17,8 @@ from doxa.cypher.errors import QueryError
 from doxa.query.core import memory_budget
 from doxa.query.core.memory_budget import MemoryBudget, estimated_bytes
 from doxa.query.engine import QueryEngine
-from doxa.query.exec.projection_steps import _best
+from doxa.query.exec import sorting
+from doxa.query.exec.sorting import _best
 from doxa.query.functions import texts
 from doxa.query.functions.aggregates import Average, Sum, parts_of
 from doxa.query.procedures.builtin import builtin
@@ -37,7 +38,6 @@ def session(tmp_path: Path) -> Iterator[GraphSession]:
 
 
 HOLDERS = {
-    "sort": "UNWIND range(1, 5000) AS x WITH x ORDER BY -x RETURN count(x)",
     "top": "UNWIND range(1, 5000) AS x RETURN x ORDER BY x LIMIT 4000",
     "group": "UNWIND range(1, 5000) AS x RETURN x, count(*)",
     "collect": "UNWIND range(1, 5000) AS x RETURN collect(x)",
@@ -49,7 +49,7 @@ HOLDERS = {
     "before a write": "UNWIND range(1, 5000) AS x CREATE (:A)",
     "rows of a write": "CREATE (a:A) WITH a UNWIND range(1, 5000) AS x RETURN x, a.y",
     "large values": (
-        "UNWIND range(1, 50) AS x WITH x, [y IN range(1, 1000) | y] AS l ORDER BY x DESC RETURN l"
+        "UNWIND range(1, 50) AS x WITH DISTINCT x, [y IN range(1, 1000) | y] AS l RETURN l"
     ),
 }
 
@@ -205,13 +205,67 @@ def test_sums_at_the_edge(values: list[float], expected: float) -> None:
 
 @given(st.lists(st.tuples(st.integers(0, 20), st.integers()), max_size=300), st.integers(0, 40))
 def test_the_best_rows_are_those_of_a_whole_sort(rows: list[tuple[int, int]], most: int) -> None:
-    from doxa.query.exec import projection_steps as project
-
-    kept, project._MORE_ROWS = project._MORE_ROWS, 3
+    kept, sorting._MORE_ROWS = sorting._MORE_ROWS, 3
     try:
-        assert (
-            _best(iter(rows), most, lambda row: [row[0]])
-            == sorted(rows, key=lambda row: row[0])[:most]
-        )
+        keyed = (([row[0]], row) for row in rows)
+        assert _best(keyed, most) == sorted(rows, key=lambda row: row[0])[:most]
     finally:
-        project._MORE_ROWS = kept
+        sorting._MORE_ROWS = kept
+
+
+SORTED = {
+    "numbers": "UNWIND range(1, 5000) AS x RETURN x, x % 7 AS k ORDER BY k DESC, x % 3",
+    "ties": "UNWIND range(1, 5000) AS x RETURN x ORDER BY x % 2",
+    "mixed": "UNWIND [1, 'a', null, true, 2.5, [1], {a: 1}] AS x UNWIND range(1, 500) AS y"
+    " RETURN x, y ORDER BY x, -y",
+    "nodes": "MATCH (n:S) RETURN n, n.t AS t ORDER BY t, n.i DESC",
+    "paths": "MATCH p = (n:S)-[r:R]->(m) RETURN p, r, m ORDER BY m.i % 5, n.i",
+    "after a write": "MATCH (n:S) SET n.w = n.i % 3 WITH n ORDER BY n.w, n.i RETURN n.i, n.w, n",
+    "in a subquery": "UNWIND [1, 2] AS u CALL (u) { MATCH (n:S) RETURN n ORDER BY n.i % 4, n.i * u"
+    " } RETURN u, n",
+    "skipped": "MATCH (n:S) RETURN n.i ORDER BY n.t SKIP 2000",
+}
+
+
+@pytest.mark.parametrize("name", SORTED)
+def test_a_sort_beyond_memory_goes_through_a_file_and_gives_the_same_rows(
+    session: GraphSession, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    session.run(
+        "UNWIND range(1, 2500) AS i CREATE (:S {i: i, t: date() + duration({days: i % 9}),"
+        " l: [i, i]})-[:R {w: point({x: i, y: 1})}]->(:T {i: -i})"
+    )
+    session.begin()
+    expected = [tuple(map(repr, row)) for row in session.run(SORTED[name])]
+    session.rollback()
+    monkeypatch.setattr(memory_budget, "QUERY_HELD_BYTES_MAX", 3_000_000)
+    monkeypatch.setattr(sorting, "QUERY_SORTED_BYTES_MAX", 50_000)
+    made: list[int] = []
+    add = sorting._Runs.add
+    monkeypatch.setattr(sorting._Runs, "add", lambda runs, rows: made.append(1) or add(runs, rows))
+    session.begin()
+    assert [tuple(map(repr, row)) for row in session.run(SORTED[name])] == expected
+    session.rollback()
+    assert len(made) > 1, "nothing was spilled"
+
+
+def test_a_sort_holds_only_what_later_clauses_read(
+    session: GraphSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(memory_budget, "QUERY_HELD_BYTES_MAX", 1_500_000)
+    monkeypatch.setattr(sorting._Runs, "add", lambda *_: pytest.fail("it spills"))
+    large = "UNWIND range(1, 1000) AS x WITH x, [y IN range(1, 500) | y + x] AS l "
+    assert session.run(large + "RETURN x ORDER BY l[0] DESC").records()[0] == {"x": 1000}
+    assert session.run(large + "WITH x, l ORDER BY l[0] DESC RETURN x").records()[0] == {"x": 1000}
+    monkeypatch.setattr(sorting, "QUERY_SORTED_BYTES_MAX", 1_000_000)
+    with pytest.raises(pytest.fail.Exception, match="it spills"):
+        session.run(large + "WITH x, l ORDER BY l[0] DESC RETURN x, l").records()
+
+
+def test_the_file_of_a_sort_has_a_limit(
+    session: GraphSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sorting, "QUERY_SORTED_BYTES_MAX", 50_000)
+    monkeypatch.setattr(sorting, "QUERY_SPILLED_BYTES_MAX", 100_000)
+    with pytest.raises(QueryError, match="100,000 bytes of a temporary file"):
+        session.run("UNWIND range(1, 50000) AS x RETURN x ORDER BY -x").records()

@@ -84,3 +84,16 @@ def test_a_notice_says_what_and_where(session: GraphSession) -> None:
     (notice,) = result.notices()
     assert notice.severity == "WARNING" and notice.gql == "01N50" and notice.offset == 9
     assert "Persson" in notice.description
+
+
+def test_what_was_deleted_is_not_misspelt(session: GraphSession) -> None:
+    session.run("CREATE (:Dog)-[:BITES]->(:Man)")
+    assert said(session, "MATCH (d:Dog)-[r:BITES]->() DETACH DELETE d") == []
+    assert said(session, "MATCH (d:Dog)-[:BITES]->() RETURN d") == []
+    assert said(session, "MATCH (d:Do) RETURN d") == [(LABEL, 1, 10)]
+    assert said(session, "MATCH ()-[:BITE]->() RETURN 1 AS one") == [(TYPE, 1, 12)]
+    session.run("CREATE (n:Cat) REMOVE n:Cat")
+    assert said(session, "MATCH (c:Cat) RETURN c") == [(LABEL, 1, 10)]  # it was never stored
+    session.run("CREATE (n:Cat)")
+    session.run("MATCH (n:Cat) REMOVE n:Cat")
+    assert said(session, "MATCH (c:Cat) RETURN c") == []

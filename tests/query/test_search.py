@@ -85,6 +85,58 @@ def test_queries(session: GraphSession, query: str, wanted: set[int]) -> None:
     assert set(found(session, query)) == wanted
 
 
+@pytest.mark.parametrize(
+    ("query", "wanted"),
+    [
+        ("mysql AND (postgresql)", {1}),
+        ("(postgresql OR lunch) AND (shop OR noon)", {0, 3}),
+        ("postgresql AND mysql OR lunch", {1, 3}),
+        ("lunch OR mysql AND postgresql", {1, 3}),
+        ("(postgresql OR tea) AND NOT mysql", {0, 4}),
+        ("postgresql AND NOT (mysql OR shop)", set()),
+        ("(tea OR lunch) AND (noon AND NOT (green OR black))", {3}),
+        ("postgresql AND (NOT mysql)", {0}),
+        ("postgresql AND NOT (NOT mysql)", {1}),
+        ("postgresql -(mysql AND may)", {0}),
+        ("mysql -(postgresql AND lunch)", {1, 2}),
+        ("noon AND (lunch OR (tea AND (morning OR evening)))", {3, 4}),
+        ('noon AND ("black tea" OR "green lunch")', {4}),
+        ("text:(postgresql OR lunch) AND text:shop", {0}),
+        ("text:(mysql AND title:may)", set()),
+        ("noon AND (le* OR lu*)", {3}),
+        ("noon AND (evening)", set()),
+        ("+noon +(lunch evening)", {3}),
+        ("+noon -lunch OR mysql", {4}),
+        ("post*sql", {0, 1}),
+        ("*sql", {0, 1, 2}),
+        ("m?sql AND post*", {1}),
+        ("text:m?sql", {1, 2}),
+        ("*lunch* **tea**", {3, 4}),
+        ("((((lunch))))", {3}),
+        ("(" * 500 + "lunch" + ")" * 500 + " AND noon", {3}),
+        ("(lunch AND", {3}),
+        ("() AND lunch OR ()", {3}),
+    ],
+)
+def test_groups_and_operators_are_a_tree(
+    session: GraphSession, query: str, wanted: set[int]
+) -> None:
+    assert set(found(session, query)) == wanted
+
+
+def test_the_filter_of_a_group_by_an_agent_framework(session: GraphSession) -> None:
+    session.run("CREATE FULLTEXT INDEX people FOR (n:Person) ON EACH [n.name, n.g]")
+    session.run(
+        "CREATE (:Person {name: 'Alice', g: 'g1'}), (:Person {name: 'Alice', g: 'g2'}),"
+        " (:Person {name: 'Bob', g: 'g1'})"
+    )
+    text = "CALL db.index.fulltext.queryNodes('people', $q) YIELD node RETURN node.name, node.g"
+    for query in ('g:"g1" AND (Alice)', '(g:"g1") AND (Alice)', '(g:"g1" OR g:"g3") AND (Alice)'):
+        assert list(session.run(text, {"q": query})) == [("Alice", "g1")], query
+    both = list(session.run(text, {"q": '(g:"g1" OR g:"g2") AND (Alice OR Bob)'}))
+    assert sorted(both) == [("Alice", "g1"), ("Alice", "g2"), ("Bob", "g1")]
+
+
 def test_the_best_comes_first_and_limits_hold(session: GraphSession) -> None:
     assert found(session, "mysql")[0] == 2
     assert found(session, "mysql", {"limit": 1}) == [2]
@@ -102,8 +154,9 @@ def test_the_best_comes_first_and_limits_hold(session: GraphSession) -> None:
         ('"black tea"~3^2', {4}),
         ('"black tea', {4}),
         ('""" "black" tea', {4}),
-        ("t?a", set()),
-        ("lunch?green", {3, 4}),
+        ("t?a", {4}),
+        ("t?a? lunch??", {3, 4}),
+        ("lunch? green!", {3, 4}),
         ("(lunch)", {3}),
         ("[lunch TO tea}", {3, 4}),
         ("\\lunch \\", {3}),
@@ -182,10 +235,10 @@ def test_every_text_is_answered(session: GraphSession) -> None:
     @settings(max_examples=150, deadline=None)
     @given(st.one_of(st.lists(QUERY_PARTS, max_size=14).map("".join), st.text(max_size=30)))
     def answered(query: str) -> None:
-        for part in parse_fulltext_query(query, ("text", "title")):
+        for part in parse_fulltext_query(query, ("text", "title")).parts():
             assert (
                 part.terms
-                and all(part.terms)
+                and (all(part.terms) or part.pattern)
                 and part.need in ("may", "must", "not")
                 and part.field in (None, "text", "title")
             )

@@ -717,6 +717,22 @@ def _time_text(nanos_of_day: int) -> str:
     return f"{text}:{seconds % 60:02d}.{fraction[:digits]}"
 
 
+def text_with_seconds(value: LocalTime | Time | LocalDateTime | DateTime) -> str:
+    """Format a time of day with its seconds and the digits of its fraction that are not zeros at
+    the end: what Neo4j's toString() does. `str` gives the shortest ISO 8601 text."""
+    text = str(value)
+    at = text.index("T") + 1 if isinstance(value, (LocalDateTime, DateTime)) else 0
+    end = at + 5
+    if text[end : end + 1] != ":":
+        return f"{text[:end]}:00{text[end:]}"
+    if text[end + 3 : end + 4] != ".":
+        return text
+    last = end + 4
+    while text[last : last + 1].isdigit():
+        last += 1
+    return text[:last].rstrip("0") + text[last:]
+
+
 def _moment_text(local: int, nanos: int) -> str:
     days, second = divmod(local, DAY_S)
     return f"{_date_text(days)}T{_time_text(second * NS + nanos)}"

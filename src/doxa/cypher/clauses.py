@@ -309,11 +309,12 @@ class ClauseParser(PatternParser):
 
     def _target(self) -> t.Expression:
         """What SET and REMOVE may change: n, n.name, n[…], (expression).name, n:Label."""
-        self.dynamic_labels = True
-        target = self._postfix(self._atom())
+        target = self._atom()
+        self.dynamic_labels = self.listed_labels = True
+        target = self._postfix(target)
         if self.take_word("IS"):
             target = t.HasLabels(target, self.label_expression(), at=target.at)
-        self.dynamic_labels = False
+        self.dynamic_labels = self.listed_labels = False
         named = target.labels if isinstance(target, t.HasLabels) else None
         direct = named.items if isinstance(named, t.LabelAnd) else (named,)
         for part in t.walk(target):

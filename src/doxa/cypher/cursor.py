@@ -21,6 +21,7 @@ class Cursor:
         self.depth = 0
         self.bar_ends = False  # inside [x IN xs WHERE n:A | ...] a bar ends a label expression
         self.dynamic_labels = False  # in SET and REMOVE a label may be $(expression)
+        self.listed_labels = False  # there labels are a list, and & does not join them
         self.no_pattern: set[int] = (
             set()
         )  # token indexes where no path pattern starts, to keep nested attempts linear

@@ -225,6 +225,12 @@ class ExpressionParser(Cursor):
         at = self.token.at
         items = [self._label_not()]
         while self.is_op("&") or (self.is_op(":") and self._label_follows()):
+            if self.listed_labels and self.is_op("&"):
+                fail(
+                    "SET and REMOVE take labels one by one: & is for matching.",
+                    self.token.at,
+                    hint="Write :A:B.",
+                )
             self.take()
             items.append(self._label_not())
         return items[0] if len(items) == 1 else t.LabelAnd(tuple(items), at=at)
@@ -244,7 +250,9 @@ class ExpressionParser(Cursor):
             return inside
         if self.dynamic_labels and self.take_op("$"):
             self.need_op("(")
+            outside, self.listed_labels = self.listed_labels, False
             of = self.expression()
+            self.listed_labels = outside
             self.need_op(")")
             return t.LabelOf(of, at=at)
         return t.LabelName(self.name("a label or type"), at=at)

@@ -88,14 +88,14 @@ def outline_of(query: t.Query) -> Outline:
 
 def notifications_of(outline: Outline, text: str, graph: Graph) -> list[Notification]:
     """Return the notifications about a query, in the order of its text. A name is unknown if
-    nothing in the present graph has it."""
+    nothing in the graph has it or had it before it was changed or deleted."""
     said = (
         "The patterns of this MATCH share no variable: every match of one is combined with every"
         " match of the others."
     )
     found = [(at, _PRODUCT, said) for at in outline.products]
     for name, at in outline.labels.items():
-        if not graph.has_label(name):
+        if not graph.had_label(name):
             found.append(
                 (
                     at,
@@ -109,7 +109,7 @@ def notifications_of(outline: Outline, text: str, graph: Graph) -> list[Notifica
     for name, at in outline.types.items():
         if name in outline.found:
             continue
-        if graph.has_type(name):
+        if graph.had_type(name):
             outline.found.add(name)
         else:
             found.append(

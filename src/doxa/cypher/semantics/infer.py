@@ -16,6 +16,8 @@ from doxa.cypher.tokens import Tick, no_tick
 Scope = Mapping[str, str]
 _LITERALS = {bool: "boolean", int: "integer", float: "float", str: "string", type(None): "null"}
 _NUMBERS = ("integer", "float", "number")
+_NOT_JOINED = ("integer", "float", "boolean", "map", "node", "edge", "path", "point", *TEMPORAL)
+_NO_TEXT = (*_NOT_JOINED, "list")
 _NOT_BOOLEAN = frozenset(
     {"integer", "float", "number", "string", "map", "node", "edge", "path", "point", *TEMPORAL}
 )
@@ -130,9 +132,11 @@ def _composed(expression: t.Expression, scope: Scope, check: Checks) -> str:
                 kind, ("string", "boolean", "map", "node", "edge", "path", "list"), of, "a sign"
             )
             return kind
-        case t.TextTest(_, left, right):
-            infer(left, scope, check)
-            infer(right, scope, check)
+        case t.TextTest(op, left, right):
+            for side in (left, right):
+                kind = infer(side, scope, check)
+                if op == "=~":
+                    _refuse(kind, _NO_TEXT, side, "an operand of =~")
             return "boolean"
         case t.In(left, right):
             infer(left, scope, check)
@@ -404,11 +408,16 @@ def _arithmetic(expression: t.Arithmetic, scope: Scope, check: Checks) -> str:
     if expression.op == "+":
         if left.startswith("list") or right.startswith("list"):
             return "list"
+        if "null" in (left, right):
+            return "null"
         for kind, side in ((left, expression.left), (right, expression.right)):
-            _refuse(kind, ("boolean", "map", "node", "edge", "path"), side, "an operand of +")
-        if "string" in (left, right):
+            if "any" not in (left, right):  # which may be a list, and takes any item
+                _refuse(kind, ("boolean", "map", "node", "edge", "path"), side, "an operand of +")
+        if "string" in (left, right) and "any" not in (left, right):
             return "string"
     elif expression.op == "||":
+        for kind, side in ((left, expression.left), (right, expression.right)):
+            _refuse(kind, _NOT_JOINED, side, "an operand of ||")
         return "any"
     else:
         for kind, side in ((left, expression.left), (right, expression.right)):

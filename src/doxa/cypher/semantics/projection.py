@@ -61,7 +61,15 @@ def _sort(
                 hint="Aggregate in WITH or RETURN.",
             )
         _no_compound_key(item.expression, keys)
-    return t.SortItem(in_columns(item.expression, columns), item.descending, at=item.at)
+    expression = in_columns(item.expression, columns)
+    if has_aggregate(expression):
+        fail(
+            "ORDER BY aggregates what no column holds.",
+            item.at,
+            detail="UndefinedVariable",
+            hint="Make the aggregation a column.",
+        )
+    return t.SortItem(expression, item.descending, at=item.at)
 
 
 def in_columns(expression: t.Expression, columns: Iterable[t.Item]) -> t.Expression:

@@ -90,29 +90,29 @@ toUpper(string) string
 lower(string) string
 upper(string) string
 normalize(string, string?) string
-date(any?, any?) date
+date(any?) date
 date.transaction(any?) date
 date.statement(any?) date
 date.realtime(any?) date
 date.truncate(string, temporal?, map?) date
-time(any?, any?) time
+time(any?) time
 time.transaction(any?) time
 time.statement(any?) time
 time.realtime(any?) time
 time.truncate(string, temporal?, map?) time
-localtime(any?, any?) localtime
+localtime(any?) localtime
 localtime.transaction(any?) localtime
 localtime.statement(any?) localtime
 localtime.realtime(any?) localtime
 localtime.truncate(string, temporal?, map?) localtime
-datetime(any?, any?) datetime
+datetime(any?) datetime
 datetime.transaction(any?) datetime
 datetime.statement(any?) datetime
 datetime.realtime(any?) datetime
 datetime.truncate(string, temporal?, map?) datetime
 datetime.fromepoch(number, number) datetime
 datetime.fromepochmillis(number) datetime
-localdatetime(any?, any?) localdatetime
+localdatetime(any?) localdatetime
 localdatetime.transaction(any?) localdatetime
 localdatetime.statement(any?) localdatetime
 localdatetime.realtime(any?) localdatetime

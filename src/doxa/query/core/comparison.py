@@ -68,6 +68,9 @@ def _equal_maps(one: dict[str, Any], other: dict[str, Any]) -> bool | None:
     return None if unknown else True
 
 
+_UNORDERED = frozenset({temporal.Duration, spatial.Point})
+
+
 # Comparison: <, <=, >, >=
 
 
@@ -90,9 +93,11 @@ def compare(one: Any, other: Any) -> int | bool | None:
     if kind in _TEMPORAL and kind is not temporal.Duration:
         left, right = temporal.order_key(one), temporal.order_key(other)
         return (left > right) - (left < right)
-    if kind is temporal.Duration or kind is dict or kind in (Node, Edge, Path, spatial.Point):
-        return 0 if kind is not temporal.Duration and equals(one, other) else None
-    return None
+    if kind is dict:
+        return _compare_maps(one, other)
+    if kind is Node or kind is Edge:
+        return int(one.id > other.id) - int(one.id < other.id)
+    return 0 if equals(one, other) else None
 
 
 def _compare_lists(one: list[Any], other: list[Any]) -> int | bool | None:
@@ -103,9 +108,26 @@ def _compare_lists(one: list[Any], other: list[Any]) -> int | bool | None:
     return (len(one) > len(other)) - (len(one) < len(other))
 
 
+def _compare_maps(one: dict[str, Any], other: dict[str, Any]) -> int | bool | None:
+    """By size, then by keys, then by the values of the keys in order."""
+    left, right = (len(one), sorted(one)), (len(other), sorted(other))
+    if left != right:
+        return (left > right) - (left < right)
+    for name in left[1]:
+        found = compare(one[name], other[name])
+        if found is False:  # NaN
+            return None
+        if found != 0:
+            return found
+    return 0
+
+
 def less(one: Any, other: Any) -> bool | None:
     found = compare(one, other)
-    return found if found is None or found is False else found < 0
+    if found is None or found is False:
+        return found
+    # durations and points have no order: equal ones are <= each other, and < is unknown
+    return None if type(one) in _UNORDERED else found < 0
 
 
 def less_equal(one: Any, other: Any) -> bool | None:
@@ -138,8 +160,8 @@ _RANK = {
 
 
 def order_key(value: Any) -> tuple[Any, ...]:
-    """Return a tuple that sorts as Cypher does, ascending: maps, nodes, edges, lists, paths,
-    points, temporals, text, booleans, numbers, NaN, null."""
+    """Return a tuple that sorts as Cypher does, ascending: maps (by size, keys, values), nodes,
+    edges, lists, paths, points, temporals, text, booleans, numbers, NaN, null."""
     kind = type(value)
     rank = _RANK.get(kind, 12)
     if rank == 15:
@@ -151,7 +173,8 @@ def order_key(value: Any) -> tuple[Any, ...]:
     if kind is list:
         return (3, *[order_key(item) for item in value], (-1,))
     if kind is dict:
-        return (0, sorted(value), [order_key(value[key]) for key in sorted(value)])
+        names = sorted(value)
+        return (0, len(names), names, [order_key(value[name]) for name in names])
     if kind is Node or kind is Edge:
         return (rank, value.id)
     if kind is Path:

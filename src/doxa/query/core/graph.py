@@ -12,10 +12,12 @@ from doxa.base.ids import EdgeId, NodeId
 from doxa.base.values import decode_properties
 from doxa.query.core.elements import Edge, Node
 from doxa.query.core.errors import fail
+from doxa.query.core.property_values import uniform
 from doxa.query.core.valid_time import ValidTime
 from doxa.store import Indexes, Reader, Transaction, VisibilityFilter
 
 _TYPES_READ = 20_000
+_VERSIONS_READ = 20_000
 COUNTERS = (
     "nodes_created",
     "nodes_deleted",
@@ -149,6 +151,26 @@ class Graph:
             is not None
         )
 
+    def had_label(self, name: str) -> bool:
+        """Return whether any version of a node has or had this label: one that was deleted is not
+        misspelt. Only the first thousands of past versions are read; beyond them the answer is
+        yes."""
+        return self.has_label(name) or self._in_past(
+            "node_past", "instr(labels, json_quote(?))", name
+        )
+
+    def had_type(self, name: str) -> bool:
+        """Return whether any version of a relationship has this type, as `had_label` does."""
+        return self.has_type(name) or self._in_past("edge_past", "type = ?", name)
+
+    def _in_past(self, table: str, test: str, name: str) -> bool:
+        found = self.rows(
+            f"SELECT coalesce(max({test}), 0), count(*) FROM (SELECT * FROM {table} LIMIT ?)",
+            (name, _VERSIONS_READ),
+        )
+        held, read = next(iter(found))
+        return bool(held) or read >= _VERSIONS_READ
+
     @functools.cached_property
     def sight(self) -> VisibilityFilter | None:
         """Return the visibility filter of the present; None as of a past time, when policies do not
@@ -261,7 +283,7 @@ class Graph:
 
     def create_node(self, labels: Iterable[str], props: Mapping[str, Any]) -> Node:
         names = tuple(sorted(set(labels)))
-        clean = {name: value for name, value in props.items() if value is not None}
+        clean = uniform(props, {})
         self._refuse_forged(names, clean)
         with _STORABLE:
             identity = self._writer().create_node(names, clean)
@@ -289,7 +311,7 @@ class Graph:
             )
 
     def create_edge(self, kind: str, start: Node, *, end: Node, props: Mapping[str, Any]) -> Edge:
-        clean = {name: value for name, value in props.items() if value is not None}
+        clean = uniform(props, {})
         with _STORABLE:
             try:
                 identity = self._writer().create_edge(
@@ -308,8 +330,7 @@ class Graph:
     def set_properties(self, element: Node | Edge, props: Mapping[str, Any]) -> None:
         """Replace the element's properties; null means absent."""
         before = element.properties
-        props = self._with_faded(element, props)
-        clean = {name: value for name, value in props.items() if value is not None}
+        clean = uniform(self._with_faded(element, props), before)
         if isinstance(element, Node) and "kref" in clean and "kref" not in before:
             self._refuse_forged(element.labels, clean)
         self.counters["properties_set"] += sum(

@@ -89,7 +89,7 @@ def estimated_bytes(value: Any) -> int:
     scalar = _SCALARS.get(kind)
     if scalar is not None:
         return scalar
-    if kind is list:
+    if kind is list or kind is tuple:
         return _LIST + _SLOT * len(value) + sum(map(estimated_bytes, value))
     if kind is str or kind is bytes:
         return _TEXT + len(value)

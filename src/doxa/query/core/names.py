@@ -20,6 +20,7 @@ class Kind(Enum):
     SHADOWED = "shadowed"  # such a property, after its variable's name was given to another value
     PATH = "path"  # the path of an expression that is one
     STEP = "step"  # the edge that a condition of a variable length tests
+    BEFORE = "before"  # a subquery of an updating clause, evaluated before the clause writes
     CREATED = "created"  # an unnamed element of CREATE or MERGE
     AGGREGATE = "aggregate"  # the result of an aggregation within a larger expression
     OUTER = "outer"  # the last slot of the outer query's row, so that the layout is as wide as it

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from decimal import Decimal
 from typing import Any
 
 from doxa.base import spatial, temporal
@@ -20,6 +21,7 @@ _TEMPORAL = (
     temporal.DateTime,
     temporal.Duration,
 )
+_WITH_CLOCK = (temporal.LocalTime, temporal.Time, temporal.LocalDateTime, temporal.DateTime)
 
 
 def whole(value: int) -> int:
@@ -159,9 +161,9 @@ def negate(value: Any) -> Any:
 
 
 def plus(value: Any) -> Any:
-    if value is None or is_number(value):
-        return value
-    fail(f"{shown(value)} has no sign.")
+    """Evaluate `+value`: the value as it is. Types that have no sign are refused where they are
+    certain, before a query runs."""
+    return value
 
 
 def _float(compute: Any) -> float:
@@ -250,25 +252,28 @@ def contained(value: Any, items: Any) -> bool | None:
 
 
 def text_of(value: Any) -> str:
-    """Implement toString(): booleans and numbers as Cypher writes them."""
+    """Implement toString(): booleans and numbers as Cypher writes them, temporal values with their
+    seconds."""
     if value is True:
         return "true"
     if value is False:
         return "false"
     if type(value) is float:
         return float_text(value)
+    if isinstance(value, _WITH_CLOCK):
+        return temporal.text_with_seconds(value)
     return str(value)
 
 
 def float_text(value: float) -> str:
+    """Format a float as Java does, and with it Neo4j: an exponent below 0.001 and from 10^7."""
     if value != value:
         return "NaN"
     if math.isinf(value):
         return "Infinity" if value > 0 else "-Infinity"
-    text = repr(value)
-    if "e" not in text:
-        return text
-    mantissa, _, exponent = text.partition("e")
-    if "." not in mantissa:
-        mantissa += ".0"
-    return f"{mantissa}E{int(exponent)}"
+    if value == 0 or 1e-3 <= abs(value) < 1e7:
+        return repr(value)
+    sign, digits, exponent = Decimal(repr(value)).as_tuple()
+    assert isinstance(exponent, int)
+    whole_part, rest = str(digits[0]), "".join(map(str, digits[1:])).rstrip("0") or "0"
+    return f"{'-' if sign else ''}{whole_part}.{rest}E{exponent + len(digits) - 1}"

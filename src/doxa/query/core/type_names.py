@@ -22,6 +22,19 @@ _NAMES = TypeNames(
 )
 
 
+# the order of a union, as Neo4j writes it
+_UNION = (
+    *("BOOLEAN", "STRING", "INTEGER", "FLOAT", "DATE", "LOCAL TIME", "ZONED TIME"),
+    *("LOCAL DATETIME", "ZONED DATETIME", "DURATION", "POINT", "NODE", "RELATIONSHIP", "MAP"),
+    *("LIST", "PATH", "NULL"),
+)
+
+
+def _place(name: str) -> tuple[int, str]:
+    base = name.removesuffix(" NOT NULL").partition("<")[0]
+    return (_UNION.index(base) if base in _UNION else len(_UNION)), name
+
+
 def conforms(value: Any, name: str) -> bool:
     try:
         return _NAMES.conforms(value, name)
@@ -35,7 +48,7 @@ def value_type(value: Any) -> str:
         return "NULL"
     if type(value) is not list:
         return f"{type_name(value)} NOT NULL"
-    kinds = sorted({value_type(item) for item in value}, key=lambda text: (text == "NULL", text))
+    kinds = sorted({value_type(item) for item in value}, key=_place)
     if "NULL" in kinds and len(kinds) > 1:
         kinds = [kind.removesuffix(" NOT NULL") for kind in kinds if kind != "NULL"]
     return f"LIST<{' | '.join(kinds) or 'NOTHING'}> NOT NULL"

@@ -1,4 +1,4 @@
-"""The steps of WITH and RETURN: projection, grouping, DISTINCT, ORDER BY, SKIP and LIMIT.
+"""The steps of WITH and RETURN: projection, grouping, DISTINCT, SKIP and LIMIT.
 
 The first `keep` slots hold the outer row of a nested query; every projection passes them through.
 """
@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from operator import itemgetter
 from typing import Any
 
-from doxa.query.core.comparison import group_key, order_key
+from doxa.query.core.comparison import group_key
 from doxa.query.core.memory_budget import SET_ENTRY_BYTES, MemoryBudget
 from doxa.query.core.row import Row
 from doxa.query.core.row_count import row_count
@@ -18,8 +18,6 @@ from doxa.query.core.run import Run
 from doxa.query.core.step import Evaluate
 from doxa.query.expressions.compiler import slot_of
 from doxa.query.functions.aggregates import AGGREGATES, Aggregation, Distinct
-
-_MORE_ROWS = 1_024  # rows that may accumulate before the next sort
 
 
 class ProjectStep:
@@ -144,80 +142,6 @@ class DistinctStep:
                 budget.add_row(key, extra=SET_ENTRY_BYTES)
                 seen.add(key)
                 yield row
-
-
-class SortStep:
-    """ORDER BY; with a limit, only the best rows are kept."""
-
-    def __init__(
-        self,
-        keys: list[tuple[Evaluate, bool]],
-        *,
-        limit: tuple[Evaluate | None, Evaluate | None] = (None, None),
-    ) -> None:
-        self.keys = keys
-        self.limit = limit
-
-    def rows(self, run: Run, source: Iterator[Row]) -> Iterator[Row]:
-        keys = self.keys
-
-        def key(row: Row) -> Any:
-            run.tick()
-            return [
-                Descending(order_key(value(row, run))) if down else order_key(value(row, run))
-                for value, down in keys
-            ]
-
-        skip, limit = self.limit
-        if limit is not None:
-            most = row_count(limit, run, "LIMIT") + (
-                row_count(skip, run, "SKIP") if skip is not None else 0
-            )
-            return iter(_best(source, most, key))
-        rows = MemoryBudget("rows to sort").collect(source)
-        rows.sort(key=key)
-        return iter(rows)
-
-
-def _best(source: Iterator[Row], most: int, key: Callable[[Row], Any]) -> list[Row]:
-    """Return the first rows of an order, keeping few more than requested."""
-    if not most:
-        return []
-    by_key = itemgetter(0)
-    kept: list[tuple[Any, Row]] = []
-    budget = MemoryBudget("rows to sort")
-    worst: Any = None
-    for row in source:
-        name = key(row)
-        if worst is not None and not name < worst:
-            continue
-        budget.add_row(row)
-        kept.append((name, row))
-        if len(kept) >= 2 * most + _MORE_ROWS:
-            kept.sort(key=by_key)
-            del kept[most:]
-            worst = kept[-1][0]
-            budget = MemoryBudget(budget.what)
-            budget.collect(row for _, row in kept)
-    kept.sort(key=by_key)
-    return [row for _, row in kept[:most]]
-
-
-class Descending:
-    """Reverses an order."""
-
-    __slots__ = ("key",)
-
-    def __init__(self, key: tuple[Any, ...]) -> None:
-        self.key = key
-
-    def __lt__(self, other: Descending) -> bool:
-        return other.key < self.key
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Descending) and other.key == self.key
-
-    __hash__ = None  # type: ignore[assignment]
 
 
 class SkipStep:

@@ -20,11 +20,12 @@ from doxa.query.expressions.compiler import Compiler
 
 
 class CreateStep:
-    """Create the unbound parts of patterns in order and append them to the row. Nothing reads the
-    result of the `last` step."""
+    """Create the unbound parts of patterns in order and append them to the row, after the values
+    of `before`. Nothing reads the result of the `last` step."""
 
-    def __init__(self, patterns: list[PatternMaker]) -> None:
+    def __init__(self, patterns: list[PatternMaker], *, before: list[Evaluate]) -> None:
         self.patterns = patterns
+        self.before = before
         self.last = False
 
     def rows(self, run: Run, source: Iterator[Row]) -> Iterator[Row]:
@@ -32,6 +33,8 @@ class CreateStep:
         return made if self.last else iter(list(made))
 
     def _made(self, run: Run, source: Iterator[Row]) -> Iterator[Row]:
+        if self.before:
+            source = ((*row, *[one(row, run) for one in self.before]) for row in source)
         for row in run.materialize(source):
             for pattern in self.patterns:
                 run.tick()
@@ -50,6 +53,7 @@ class PatternMaker:
         self.named = pattern.variable is not None
         self.slots: list[int] = []
         size = width
+        edges: list[t.EdgePattern] = []
         for element in pattern.elements:
             if isinstance(element, t.NodePattern):
                 slot = layout.get(element.variable or "")
@@ -62,11 +66,16 @@ class PatternMaker:
                 self.slots.append(slot)
             else:
                 assert isinstance(element, t.EdgePattern) and isinstance(element.types, t.LabelName)
-                properties = _properties(element.properties, layout, compiler)
-                self.parts.append(("edge", element.types.name, element.direction, properties))
+                edges.append(element)
+                self.parts.append(("edge", element.types.name, element.direction, None))
                 self.slots.append(size)
                 layout[element.variable or InternalName(Kind.CREATED, size)] = size
                 size += 1
+        for at, edge in enumerate(edges):  # evaluated when the row holds all nodes of the pattern
+            self.parts[2 * at + 1] = (
+                *self.parts[2 * at + 1][:3],
+                _properties(edge.properties, layout, compiler),
+            )
         if pattern.variable:
             layout[pattern.variable] = size
             size += 1
@@ -312,17 +321,19 @@ def _name(target: t.Property | t.Index, layout: Layout, compiler: Compiler) -> E
 
 
 class ChangeStep:
-    """SET and REMOVE."""
+    """SET and REMOVE. The values of `before` are appended to the row that the items see."""
 
-    def __init__(self, changers: list[Changer]) -> None:
+    def __init__(self, changers: list[Changer], *, before: list[Evaluate]) -> None:
         self.changers = changers
+        self.before = before
 
     def rows(self, run: Run, source: Iterator[Row]) -> Iterator[Row]:
         rows = run.materialize(source)
         for row in rows:
-            for one in self.changers:
+            wide = (*row, *[one(row, run) for one in self.before]) if self.before else row
+            for changer in self.changers:
                 run.tick()
-                one.change(row, run)
+                changer.change(wide, run)
         return iter(rows)
 
 

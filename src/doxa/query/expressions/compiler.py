@@ -266,8 +266,7 @@ class Compiler:
         def simple(row: Row, run: Run) -> Any:
             value = subject(row, run)
             for test, result in whens:
-                other = test(row, run)
-                if equals(value, other) or (value is None and other is None):
+                if equals(value, test(row, run)):
                     return result(row, run)
             return default(row, run)
 

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 import uuid
 from typing import Any
 
@@ -114,7 +115,7 @@ def _range(start: Any, end: Any, step: Any = 1) -> list[int]:
     if step == 0:
         fail("The step of range() cannot be 0.", kind="ArgumentError", detail="NumberOutOfRange")
     found = range(start, end + (1 if step > 0 else -1), step)
-    if len(found) > VALUE_ITEMS_MAX:
+    if (found[-1] - start) // step >= VALUE_ITEMS_MAX if found else False:
         fail(
             f"range() would make more than {VALUE_ITEMS_MAX:,} items.",
             kind="ArgumentError",
@@ -148,7 +149,7 @@ def to_integer(value: Any) -> int | None:
     if type(value) is float:
         return whole(int(value)) if abs(value) < 2**64 else None
     if type(value) is str:
-        return _integer_text(value.strip())
+        return _integer_text(value)
     fail(
         f"toInteger() takes a number, a boolean or a text, not {shown(value)}.",
         detail="InvalidArgumentValue",
@@ -156,6 +157,8 @@ def to_integer(value: Any) -> int | None:
 
 
 def _integer_text(text: str) -> int | None:
+    if text != text.strip():  # unlike toFloat(), as in Neo4j
+        return None
     try:
         value = int(text) if len(text) < 25 and "_" not in text else None
         if value is not None:
@@ -176,9 +179,13 @@ def to_float(value: Any) -> float | None:
     fail(f"toFloat() takes a number or a text, not {shown(value)}.", detail="InvalidArgumentValue")
 
 
+# Python reads these, Cypher does not: 1_0, inf, nan in any case but that of "NaN"
+_NOT_A_FLOAT = re.compile(r"_|(?i:inf)(?!inity)|(?!NaN|Infinity)(?i:nan|infinity)")
+
+
 def _float_text(text: str) -> float | None:
     try:
-        return float(text) if len(text) < 400 and "_" not in text else None
+        return float(text) if len(text) < 400 and not _NOT_A_FLOAT.search(text) else None
     except ValueError:
         return None
 

@@ -53,19 +53,25 @@ def _replace(text: Any, search: Any, by: Any) -> str:
         and len(whole) + whole.count(sought) * (len(other) - len(sought)) > VALUE_CHARS_MAX
     ):
         refuse_size(VALUE_CHARS_MAX, "characters")
-    return whole.replace(sought, other) if sought else whole
+    return whole.replace(sought, other)
 
 
-def _split(text: Any, by: Any) -> list[str]:
+def _split(text: Any, by: Any) -> list[str] | None:
     whole = _text(text, "split")
     if type(by) is list:
-        for one in by[1:]:
+        for one in by:
+            if one is None:
+                return None
+            _text(one, "split")
+        if not by:
+            return [whole]
+        for one in filter(None, by[1:]):
             whole = _replace(whole, one, by[0])
-        by = by[0] if by else ""
+        by = by[0]
     separator = _text(by, "split")
     if (whole.count(separator) if separator else len(whole)) >= VALUE_ITEMS_MAX:
         refuse_size(VALUE_ITEMS_MAX, "items")
-    return whole.split(separator) if separator else list(whole)
+    return whole.split(separator) if separator else list(whole) or [""]
 
 
 def _strip(method: str, name: str) -> Any:

@@ -35,10 +35,11 @@ from doxa.query.exec.update_steps import (
 )
 from doxa.query.expressions.compiler import Compiler, Nested
 from doxa.query.plan.access_tracking import AccessTracking
+from doxa.query.plan.hoisting import read_before, slots_of
 from doxa.query.plan.match import MatchPlanner
 from doxa.query.plan.projection import plan_projection, project_directly
 from doxa.query.plan.revealed import revealed_names
-from doxa.query.plan.usage import property_only_variables, variable_usage
+from doxa.query.plan.usage import names_read, property_only_variables, variable_usage
 from doxa.query.procedures.registry import RegisteredProcedure
 
 FindProcedure = Callable[[str], RegisteredProcedure]
@@ -129,7 +130,7 @@ class Planner(Nested):
         current = {**layout, **({OUTER: keep - 1} if keep else {})}
         width = keep
         wrote = False
-        for clause, following in zip(clauses, (*clauses[1:], None), strict=True):
+        for at, (clause, following) in enumerate(zip(clauses, (*clauses[1:], None), strict=True)):
             if isinstance(clause, t.Return):
                 added, current = self._projection(
                     clause.projection,
@@ -146,7 +147,13 @@ class Planner(Nested):
                     project_directly(steps, list(columns))
             elif isinstance(clause, t.With):
                 added, current = self._projection(
-                    clause.projection, clause.where, current, before=steps, keep=keep, writes=wrote
+                    clause.projection,
+                    clause.where,
+                    current,
+                    before=steps,
+                    keep=keep,
+                    writes=wrote,
+                    read=names_read(clauses[at + 1 :]),
                 )
                 steps += added
                 if importing and clause is clauses[0]:
@@ -178,6 +185,7 @@ class Planner(Nested):
         keep: int,
         writes: bool,
         last: bool = False,
+        read: frozenset[str] | None = None,
     ) -> tuple[list[QueryStep], dict[str, int]]:
         if self.tracking is not None:
             projection = self.tracking.with_provenance(
@@ -195,6 +203,7 @@ class Planner(Nested):
             compiler=self.compiler,
             keep=keep,
             writes=writes,
+            read=read if self.optimise else None,
         )
 
     def _columns(self, key: str) -> tuple[str, ...]:
@@ -279,24 +288,26 @@ class Planner(Nested):
         return steps, visible, size
 
     def _update(
-        self, clause: t.Clause, layout: dict[str, int], width: int
+        self, clause: t.Clause, layout: dict[str, int], width: int, *, repeated: bool = False
     ) -> tuple[list[QueryStep], dict[str, int], int]:
-        after = dict(layout)
+        """Plan an updating clause. `repeated`: FOREACH runs it, where an item sees what earlier
+        items wrote."""
         match clause:
             case t.Create(patterns):
-                makers = []
-                for pattern in patterns:
-                    makers.append(PatternMaker(pattern, after, width, compiler=self.compiler))
-                    width = makers[-1].width
-                return [CreateStep(makers)], after, width
+                return self._create(patterns, layout, width, repeated=repeated)
             case t.Merge():
                 return self._merge(clause, layout, width)
             case t.Set(changes) | t.Remove(changes):
-                return (
-                    [ChangeStep([changer(change, layout, self.compiler) for change in changes])],
-                    layout,
-                    width,
+                names = slots_of(clause, width)
+                wide = {**layout, **{name: width + at for at, name in enumerate(names.values())}}
+                step = ChangeStep(
+                    [
+                        changer(read_before(change, names), wide, self.compiler)
+                        for change in changes
+                    ],
+                    before=[self.compiler.compile(part, layout) for part in names],
                 )
+                return [step], layout, width
             case t.Delete(targets, detach):
                 return (
                     [
@@ -312,10 +323,44 @@ class Planner(Nested):
                 inner, inner_width = {**layout, variable: width}, width + 1
                 steps: list[QueryStep] = []
                 for update in updates:
-                    added, inner, inner_width = self._update(update, inner, inner_width)
+                    added, inner, inner_width = self._update(
+                        update, inner, inner_width, repeated=True
+                    )
                     steps += added
                 return [ForeachStep(self.compiler.compile(source, layout), steps)], layout, width
         raise AssertionError(type(clause))
+
+    def _create(
+        self,
+        patterns: tuple[t.PathPattern, ...],
+        layout: dict[str, int],
+        width: int,
+        *,
+        repeated: bool,
+    ) -> tuple[list[QueryStep], dict[str, int], int]:
+        after = dict(layout)
+        made = {
+            part.variable
+            for pattern in patterns
+            for part in (pattern, *pattern.elements)
+            if isinstance(part, (t.PathPattern, t.NodePattern, t.EdgePattern))
+            and part.variable
+            and part.variable not in layout
+        }
+        names: dict[t.Expression, str] = {}
+        for pattern in () if repeated else patterns:
+            names |= slots_of(pattern, width + len(names), made)
+        before = [self.compiler.compile(part, layout) for part in names]
+        for name in names.values():
+            after[name] = width
+            width += 1
+        makers = []
+        for pattern in patterns:
+            makers.append(
+                PatternMaker(read_before(pattern, names), after, width, compiler=self.compiler)
+            )
+            width = makers[-1].width
+        return [CreateStep(makers, before=before)], after, width
 
     def _merge(
         self, clause: t.Merge, layout: dict[str, int], width: int

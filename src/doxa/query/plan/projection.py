@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from doxa.cypher import tree as t
 from doxa.cypher.semantics.infer import has_aggregate, is_aggregate
 from doxa.cypher.semantics.projection import Resolved, in_columns, resolve, substitute
@@ -12,7 +14,7 @@ from doxa.query.core.names import (
     is_internal,
     without_property_columns,
 )
-from doxa.query.core.row import Layout, width
+from doxa.query.core.row import Layout, Row, width
 from doxa.query.core.step import QueryStep
 from doxa.query.exec.match_steps import FilterStep
 from doxa.query.exec.projection_steps import (
@@ -22,8 +24,8 @@ from doxa.query.exec.projection_steps import (
     ProjectStep,
     SelectColumnsStep,
     SkipStep,
-    SortStep,
 )
+from doxa.query.exec.sorting import SortStep
 from doxa.query.expressions.compiler import Compiler
 from doxa.query.sql.grouping import push_down_grouping
 from doxa.query.sql.pattern_scan import PatternScanStep
@@ -73,9 +75,10 @@ def plan_projection(
     compiler: Compiler,
     keep: int,
     writes: bool,
+    read: frozenset[str] | None = None,
 ) -> tuple[list[QueryStep], dict[str, int]]:
     """Return the steps of a WITH or RETURN, and the layout after it. `scope` holds the visible
-    names without the outer ones.
+    names without the outer ones, `read` the names that later clauses read; None stands for all.
 
     `before` holds the steps so far. If they are one pattern scan, grouping and top rows may move
     into its statement.
@@ -98,15 +101,34 @@ def plan_projection(
         after = _widened(layout, columns) if widen else final
     if projection.distinct:
         steps.append(DistinctStep(keep=keep, hidden=sum(map(is_hidden, columns))))
-    steps += _plan_order(
+    order = _plan_order(
         projection, resolved, after, before=before, compiler=compiler, keep=keep, writes=writes
     )
+    if order and isinstance(order[0], SortStep) and where is None:
+        order[0].columns = _columns_after(
+            [after[name] if _is_read(name, read) else None for name in columns], keep
+        )
+        after = final
+    steps += order
     if where is not None:
         condition = in_columns(where, resolved.columns)
         steps.append(FilterStep(compiler.condition(condition, after), condition))
     if after != final:
         steps.append(SelectColumnsStep([after[name] for name in columns], keep=keep))
     return steps, final
+
+
+def _is_read(name: str, read: frozenset[str] | None) -> bool:
+    return read is None or name in read or is_internal(name)
+
+
+def _columns_after(slots: list[int | None], keep: int) -> Callable[[Row], Row]:
+    """Return the function that takes these slots of a row, after its outer ones. What nothing
+    reads is null, so that a sort need not hold it."""
+    return lambda row: (
+        *row[:keep],
+        *[None if slot is None else row[slot] for slot in slots],
+    )
 
 
 def _widened(layout: Layout, columns: list[str]) -> dict[str, int]:

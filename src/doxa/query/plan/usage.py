@@ -50,6 +50,22 @@ def property_only_variables(query: t.Query, loaded: frozenset[str]) -> frozenset
     )
 
 
+def names_read(clauses: tuple[t.Clause, ...]) -> frozenset[str] | None:
+    """Return all names that these clauses may read; None if they read whatever there is."""
+    found: set[str] = set()
+    for clause in clauses:
+        for part in t.walk(clause):
+            if (isinstance(part, t.Projection) and part.star) or isinstance(part, t.CallSubquery):
+                return None
+            if isinstance(part, t.CallProcedure) and part.args is None:
+                return None
+            if isinstance(part, t.Variable):
+                found.add(part.name)
+            if isinstance(part, (t.NodePattern, t.EdgePattern, t.PathPattern)) and part.variable:
+                found.add(part.variable)
+    return frozenset(found)
+
+
 def _pattern_names(query: t.Query) -> list[str]:
     return [
         part.variable

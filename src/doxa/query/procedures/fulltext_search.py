@@ -14,7 +14,12 @@ from doxa.base.values import decode_properties
 from doxa.base.words import has_phrase, terms
 from doxa.query.core.elements import Edge, Node
 from doxa.query.core.errors import fail, shown
-from doxa.query.procedures.fulltext_query import Part, parse_fulltext_query
+from doxa.query.procedures.fulltext_query import (
+    Group,
+    Part,
+    matches_wildcards,
+    parse_fulltext_query,
+)
 from doxa.query.procedures.index_entries import (
     COUNTED_MAX,
     Entries,
@@ -89,43 +94,52 @@ def _options(options: Any) -> tuple[int | None, int | None, bool]:
     return found[0], found[1], bool(history)
 
 
-def _score_elements(
-    run: Any, rule: IndexRule, entries: Entries, parts: list[Part]
-) -> dict[int, float]:
+def _score_elements(run: Any, rule: IndexRule, entries: Entries, query: Group) -> dict[int, float]:
     count, typical = _statistics(entries)
-    total: dict[int, float] = {}
-    must: list[set[int]] = []
-    never: set[int] = set()
-    gathered = [
-        [_postings(run, entries, term, prefix=part.prefix) for term in part.terms] for part in parts
-    ]
+    parts = list(query.parts())
+    gathered = [[_postings(run, entries, term, part=part) for term in part.terms] for part in parts]
     holding_at_all = sum(len(one) for found in gathered for one in found)
     seen = _seen_of(run, rule, [one for found in gathered for one in found])
     if count > COUNTED_MAX and holding_at_all:
         count = max(1, round(count * sum(seen) / holding_at_all))
     _forget_faded(run, rule, parts, gathered)
     shares = iter(seen)
+    scores: dict[int, dict[int, float]] = {}  # of each part, by its identity
     for part, found in zip(parts, gathered, strict=True):
         holding = [min(count, next(shares)) for _ in found]
         held = set.intersection(*[set(one) for one in found])
         if part.phrase or part.field:
             held = {identity for identity in held if _holds(run, part, rule, identity)}
-        if part.need == "not":
-            never |= held
-            continue
-        if part.need == "must":
-            must.append(held)
+        total = scores[id(part)] = dict.fromkeys(held, 0.0)
         for one, holds in zip(found, holding, strict=True):
             weight = (_K1 + 1) * inverse_document_frequency(count, holds)
             for identity in held:
                 times, length = one[identity]
                 frequency = term_frequency(times, length, mean=typical, b=_B)
-                score = term_score(weight, frequency, k1=_K1)
-                total[identity] = total.get(identity, 0.0) + score
+                total[identity] += term_score(weight, frequency, k1=_K1)
+    return _matching(query, scores)
+
+
+def _matching(group: Group, scores: dict[int, dict[int, float]]) -> dict[int, float]:
+    """Return the elements that match the group, each with the sum of the scores of the parts that
+    it holds."""
+    must: list[dict[int, float]] = []
+    may: list[dict[int, float]] = []
+    never: set[int] = set()
+    for clause in group.clauses:
+        found = scores[id(clause)] if isinstance(clause, Part) else _matching(clause, scores)
+        if clause.need == "not":
+            never |= found.keys()
+        else:
+            (must if clause.need == "must" else may).append(found)
+    total: dict[int, float] = {}
+    for found in (*must, *may):
+        for identity, score in found.items():
+            total[identity] = total.get(identity, 0.0) + score
     return {
         identity: score
         for identity, score in total.items()
-        if identity not in never and all(identity in held for held in must)
+        if identity not in never and all(identity in one for one in must)
     }
 
 
@@ -175,7 +189,14 @@ def _forget_faded(
         for part, found in zip(parts, gathered, strict=True):
             for term, one in zip(part.terms, found, strict=True):
                 low = b"\x01" + term.encode() + (b"" if part.prefix else b"\x00")
-                fitting = [key for key in held if key.startswith(low)]
+                fitting = [
+                    key
+                    for key in held
+                    if key.startswith(low)
+                    and (
+                        part.pattern is None or matches_wildcards(key[1:-4].decode(), part.pattern)
+                    )
+                ]
                 one.pop(identity, None)
                 if fitting:
                     one[identity] = (
@@ -190,20 +211,24 @@ def _statistics(entries: Entries) -> tuple[int, float]:
     return count, 1.0 if middle is None else max(1.0, float(int.from_bytes(middle[1:3], "big")))
 
 
-def _postings(run: Any, entries: Entries, term: str, *, prefix: bool) -> dict[int, tuple[int, int]]:
-    """The elements that contain a term, or one with this prefix: frequency and length."""
-    low = b"\x01" + term.encode() + (b"" if prefix else b"\x00")
+def _postings(run: Any, entries: Entries, term: str, *, part: Part) -> dict[int, tuple[int, int]]:
+    """The elements that contain a term, or one that begins or is written so: frequency and
+    length."""
+    low = b"\x01" + term.encode() + (b"" if part.prefix else b"\x00")
     found: dict[int, tuple[int, int]] = {}
     seen: set[bytes] = set()
     for key, identity in entries.between(low, after_key(low)):
         run.tick()
+        if part.pattern is not None and not matches_wildcards(key[1:-4].decode(), part.pattern):
+            continue
         seen.add(key[:-4])
         if len(seen) > _PREFIX_TERMS_MAX:
             fail(
-                f"{term!r:.40}* begins more than {_PREFIX_TERMS_MAX:,} terms.",
+                f"{part.pattern or term + '*'!r:.40} stands for more than {_PREFIX_TERMS_MAX:,}"
+                " terms.",
                 kind="ArgumentError",
                 detail="InvalidArgumentValue",
-                hint="Use a longer prefix.",
+                hint="Use more letters.",
             )
         before = found.get(identity, (0, 0))
         found[identity] = (before[0] + key[-3], int.from_bytes(key[-2:], "big"))
@@ -231,5 +256,6 @@ def _inside(part: Part, held: list[str]) -> bool:
     if part.phrase:
         return not part.terms or has_phrase(held, part.terms)
     if part.prefix:
-        return any(one.startswith(part.terms[0]) for one in held)
+        pattern = part.pattern or f"{part.terms[0]}*"
+        return any(matches_wildcards(one, pattern) for one in held)
     return set(part.terms) <= set(held)
