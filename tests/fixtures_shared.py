@@ -55,7 +55,11 @@ def as_format_6(path: Path) -> None:
                 f"INSERT INTO {table}{end} SELECT scope, doc, part, {value} FROM numbered; DROP"
                 " TABLE numbered"
             )
-    raw.execute(f"DELETE FROM migration WHERE name = '{VECTORS_NUMBERED}'; PRAGMA user_version = 6")
+    for table in ("node", "edge", "node_past", "edge_past"):
+        raw.execute(f"ALTER TABLE {table} DROP COLUMN project")
+    raw.execute(
+        f"DELETE FROM migration WHERE name >= '{VECTORS_NUMBERED}'; PRAGMA user_version = 6"
+    )
     raw.close()
 
 

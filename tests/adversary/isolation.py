@@ -197,9 +197,9 @@ def rows(session: Session, text: str, params: dict[str, Any] | None = None) -> C
 def _text(value: object) -> str:
     match value:
         case Node():
-            return f"(node {value.id} {value.labels} {_text(value.properties)})"
+            return f"(#id={value.id} node {value.labels} {_text(value.properties)})"
         case Edge():
-            return f"(edge {value.id} {value.type} {_text(value.properties)})"
+            return f"(#id={value.id} edge {value.type} {_text(value.properties)})"
         case Walk():
             return f"(path {_text([*value.nodes])} {_text([*value.edges])})"
         case bytes():

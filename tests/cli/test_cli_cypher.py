@@ -219,7 +219,7 @@ def test_each_statement_is_a_transaction_unless_they_are_joined(run: Run) -> Non
         [2],
         [2],
     ]
-    assert "outside of any transaction" in run(
+    assert "in an implicit transaction" in run(
         "--transaction", "UNWIND [1] AS x CALL (x) { CREATE (:A) } IN TRANSACTIONS", exit=2
     )
 

@@ -83,6 +83,7 @@ def test_a_file_that_others_may_read(tmp_path: Path) -> None:
                 "invariants",
                 "log",
                 "erasures",
+                "faded",
                 "vectors",
                 "embedder",
                 "model",

@@ -168,6 +168,7 @@ def test_merge_of_a_node_uses_the_index(session: GraphSession) -> None:
         result = session.run("CALL apoc.merge.node(['P'], {id: 3}, {}, {}) YIELD node RETURN node")
         return int(result.run.deadline._ticks)
 
+    ticks(5)  # the inner statement is planned
     assert ticks(5) == ticks(500)
 
 

@@ -146,7 +146,7 @@ def test_a_megabyte_is_read_and_more_is_refused(memory: Memory) -> None:
         ({"kinds": [5]}, "kinds"),
         ({"space": 5}, "space"),
         ({"project": "\ud800"}, "project"),
-        ({"since": "yesterday"}, "since"),
+        ({"since": "some day"}, "since"),
         ({"until": []}, "until"),
         ({"as_of": "2026-13-01"}, "as_of"),
         ({"valid_at": True}, "valid_at"),

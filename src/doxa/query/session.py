@@ -124,6 +124,12 @@ class GraphSession:
                 next_step='Call run("RETURN $x", {"x": 1}).',
                 field="text",
             )
+        if timeout_ms is not None and (type(timeout_ms) is not int or timeout_ms < 0):
+            raise InputError(
+                f"timeout_ms is a number of milliseconds, not {timeout_ms!r:.40}.",
+                next_step="Give an integer from 0, or leave it out.",
+                field="timeout_ms",
+            )
         if not self._explicit:
             return self._run_noted(text, params or {}, timeout_ms)
         with self._working() as activity:

@@ -432,7 +432,7 @@ def _claim(clause: _Clause, tables: _Tables, *, speaker: str, day_ns: int | None
 
 
 def _as_said(value: StatedValue, text: str, tables: _Tables) -> StatedValue:
-    """Return a value with its text as written but for articles, where it is only words."""
+    """Return a value with its text as written, except articles, where it is only words."""
     bare = tables.marks["article"].sub("", text)
     return replace(value, text=bare) if value.type == "text" and bare else value
 
