@@ -34,6 +34,7 @@ PLAIN_LANGUAGE = {
     "ordinary, seen half": _FOLDER / "plain_language_ordinary.txt",
     "ordinary, unseen half": _FOLDER / "plain_language_ordinary.txt",
     "unseen, indirect": _FOLDER / "plain_language_unseen_indirect.txt",
+    "unseen, everyday": _FOLDER / "plain_language_unseen_ordinary.txt",
 }
 LANGUAGES = ("en", "de", "es", "fr", "zh")
 _STORED_NOTHING = "stored: nothing"

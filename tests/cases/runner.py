@@ -54,6 +54,7 @@ JUDGED = frozenset(
         "plain_language_languages",
         "plain_language_ordinary",
         "plain_language_unseen_indirect",
+        "plain_language_unseen_ordinary",
         "precision",
         "precision_unseen",
         "updates_in_talk",
