@@ -22,7 +22,7 @@ from doxa.base.values import canonical, decode
 from doxa.base.words import ANALYSER
 from doxa.store.apply import replay_entry
 from doxa.store.constraint import ConstraintChecker, Constraints
-from doxa.store.damage import damage_reported, findings_of
+from doxa.store.file.damage import damage_reported, findings_of
 from doxa.store.guard import End, Guards, misfits
 from doxa.store.index import Indexes
 from doxa.store.index import problems as index_problems

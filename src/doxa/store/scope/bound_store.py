@@ -12,7 +12,7 @@ from typing import NoReturn
 
 from doxa.base.errors import InputError, RoleError
 from doxa.store.declared import declared
-from doxa.store.engine import Engine
+from doxa.store.file.engine import Engine
 from doxa.store.scope.binding import ProjectBinding
 from doxa.store.scope.views import install
 from doxa.store.store import Store
