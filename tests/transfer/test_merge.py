@@ -88,9 +88,9 @@ def test_a_large_merge_takes_several_changes(
         first.export_to(tmp_path / "a.jsonl")
         for target in (second, third):
             target.remember("something else", name="other")
-        whole = third.import_(tmp_path / "a.jsonl")
+        whole = third.import_(tmp_path / "a.jsonl", accept_protected=True)
         monkeypatch.setattr(merge, "IMPORT_AT_ONCE_LINES_MAX", 3)
-        parts = second.import_(tmp_path / "a.jsonl")
+        parts = second.import_(tmp_path / "a.jsonl", accept_protected=True)
         assert len(parts.changes) > 5 and len(whole.changes) == 1
         for name in ("added", "revisions", "artifacts", "bundles", "nodes", "edges", "verified"):
             assert getattr(parts, name) == getattr(whole, name), name
@@ -125,7 +125,7 @@ def test_an_export_of_format_1_is_read(tmp_path: Path, filled: bool) -> None:
     with opened(tmp_path / "a.db") as memory:
         if filled:
             memory.remember("something else", name="other")
-        done = memory.import_(FORMAT_1)
+        done = memory.import_(FORMAT_1, accept_protected=True)
         assert (done.added, done.revisions, done.artifacts, done.passed_over) == (7, 12, 4, 1)
         assert done.places == ("a node ABOUT kref://default/a/b/db.decision",)
         again = memory.import_(FORMAT_1)
@@ -134,7 +134,7 @@ def test_an_export_of_format_1_is_read(tmp_path: Path, filled: bool) -> None:
         if not filled:  # and what came in by it can go on as any other
             memory.export_to(tmp_path / "a.jsonl")
             with opened(tmp_path / "b.db") as other:
-                other.import_(tmp_path / "a.jsonl")
+                other.import_(tmp_path / "a.jsonl", accept_protected=True)
                 assert digest(other.store) == digest(memory.store)
 
 
@@ -154,7 +154,7 @@ def test_any_graph_merges_into_any_other(tmp_path: Path, campaign: int) -> None:
             first.export_to(folder / "a.jsonl.gz")
             before = digest(second.store)
             try:
-                second.import_(folder / "a.jsonl.gz")
+                second.import_(folder / "a.jsonl.gz", accept_protected=True)
             except DoxaError:
                 taken[False] += 1
                 assert digest(second.store) == before, seed
@@ -162,7 +162,7 @@ def test_any_graph_merges_into_any_other(tmp_path: Path, campaign: int) -> None:
                 taken[True] += 1
                 second.flush()
                 after = digest(second.store)
-                again = second.import_(folder / "a.jsonl.gz")
+                again = second.import_(folder / "a.jsonl.gz", accept_protected=True)
                 assert (again.nodes, again.edges, again.revisions) == (0, 0, 0), seed
                 assert digest(second.store) == after, seed
             assert second.check() == [], seed
@@ -184,7 +184,13 @@ def test_a_file_that_was_empty_a_moment_ago_is_not_restored_into(tmp_path: Path)
         first.export_to(tmp_path / "a.jsonl")
         second.run("CREATE (:Note {text: 'quick'})")
         with pytest.raises(ConflictError, match="Somebody else"):
-            restore(second.store, second.identity, ExportFile(tmp_path / "a.jsonl"), dry_run=False)
+            restore(
+                second.store,
+                second.identity,
+                ExportFile(tmp_path / "a.jsonl"),
+                dry_run=False,
+                accept_protected=True,
+            )
         assert rows(second) == [("quick", None, None)]
 
 
