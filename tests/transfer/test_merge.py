@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from doxa.app import Memory
+from doxa.app import Memory, Session
 from doxa.base.clock import FakeClock
 from doxa.base.errors import ConflictError, ConstraintError, DoxaError, InputError, RoleError
-from doxa.store import digest
+from doxa.store import digest, replayed_digest
 from doxa.transfer import merge
 from doxa.transfer.lines import ExportFile
 from doxa.transfer.restore import restore
@@ -35,7 +35,7 @@ def with_notes(memory: Memory) -> None:
     )
 
 
-def rows(memory: Memory, query: str = NOTES) -> list[object]:
+def rows(memory: Session, query: str = NOTES) -> list[object]:
     return [tuple(record.values()) for record in memory.run(query).records()]
 
 
@@ -205,3 +205,61 @@ def test_what_a_killed_import_left_goes_after_a_day(tmp_path: Path) -> None:
         os.utime(left[0], (1, 1))
         memory.import_(tmp_path / "a.jsonl")
         assert [folder.exists() for folder in left] == [False, True]
+
+
+@pytest.mark.parametrize("at_once", [True, False])
+@pytest.mark.parametrize("what", ["a revision", "a ground"])
+def test_a_file_overrules_nothing_that_is_verified_here(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, at_once: bool, what: str
+) -> None:
+    """What it says has the rights of an agent, in one change or in many."""
+    if not at_once:
+        monkeypatch.setattr(merge, "IMPORT_AT_ONCE_LINES_MAX", 1)
+    home = "kref://default/home.fact"
+    with opened(tmp_path / "a.db") as first, opened(tmp_path / "b.db") as second:
+        first.remember("Ana lives in Oslo", name="home")
+        first.remember("Ana moved", name="moved")
+        if what == "a revision":
+            first.revise(home, "Ana lives in Bern")
+        else:
+            first.link(home, "kref://default/moved.fact", kind="DEPENDS_ON")
+        first.export_to(tmp_path / "a.jsonl")
+        second.remember("Ana lives in Rome", name="home", trust="verified")
+        with pytest.raises(RoleError, match=r"verified"):
+            second.import_(tmp_path / "a.jsonl")
+        held = second.get(home)
+        assert (held.summary, held.status) == ("Ana lives in Rome", "current")  # type: ignore[union-attr]
+        assert second.check() == []
+
+
+@pytest.mark.parametrize("accept", [True, False])
+def test_an_agent_merges_no_approval_in_many_changes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, accept: bool
+) -> None:
+    monkeypatch.setattr(merge, "IMPORT_AT_ONCE_LINES_MAX", 1)
+    with opened(tmp_path / "a.db") as first, opened(tmp_path / "b.db", role="agent") as second:
+        first.remember("first", name="first")
+        first.remember("sure", name="sure")
+        first.tag("kref://default/sure.fact", "approved")
+        first.export_to(tmp_path / "a.jsonl")
+        with pytest.raises(RoleError):
+            second.import_(tmp_path / "a.jsonl", accept_protected=accept)
+        assert second.stats()["items"] == 0
+
+
+def test_a_node_without_an_address_stays_in_its_project(tmp_path: Path) -> None:
+    """One of the same content in another project is not taken for it."""
+    with opened(tmp_path / "a.db") as first, opened(tmp_path / "b.db") as second:
+        first.session(role="operator", projects=["p"]).run(
+            "CREATE (:Note {text: 'b'})-[:KNOWS]->(:Note {text: 'c'})"
+        )
+        first.export_to(tmp_path / "a.jsonl")
+        second.session(role="operator", projects=["q"]).run("CREATE (:Note {text: 'b'})")
+        done = second.import_(tmp_path / "a.jsonl")
+        assert (done.nodes, done.edges) == (2, 1)
+        query = "MATCH (n:Note) OPTIONAL MATCH (n)-[:KNOWS]->(m) RETURN n.text AS n, m.text AS m"
+        query += " ORDER BY n"
+        assert rows(second.session(projects=["p"]), query) == [("b", "c"), ("c", None)]
+        assert rows(second.session(projects=["q"]), query) == [("b", None)]
+        assert second.import_(tmp_path / "a.jsonl").changes == ()
+        assert digest(second.store) == replayed_digest(second.store)

@@ -360,6 +360,9 @@ class Store:
 
     # Care of the file
 
+    def require_whole(self, what: str) -> None:
+        """Raise RoleError for `what`, if this store is bound to projects: it reads a whole file."""
+
     def backup(self, target: str | os.PathLike[str]) -> Path:
         """Write a consistent copy while others read and write. The target must not exist; it
         appears whole or not at all."""

@@ -68,6 +68,9 @@ class BoundStore(Store):
     def sweep(self) -> bool:
         return self.whole.sweep()
 
+    def require_whole(self, what: str) -> NoReturn:
+        self._refuse(what)
+
     def backup(self, target: str | os.PathLike[str]) -> Path:
         self._refuse("a backup")
 
