@@ -85,6 +85,15 @@ def joined(identity: int, kind: str, source: int, target: int) -> dict[str, obje
     return EDGE | {"id": identity, "edge": kind, "source": source, "target": target}
 
 
+def place(identity: int) -> dict[str, object]:
+    """The project that items of these exports lie in."""
+    return NODE | {
+        "id": identity,
+        "labels": ["Project"],
+        "properties": {"kref": "kref://p", "name": "p"},
+    }
+
+
 HOSTILE: dict[str, list[Any]] = {
     "no end": [HEADER, NODE],
     "after the end": [HEADER, END, NODE],
@@ -237,6 +246,14 @@ HOSTILE: dict[str, list[Any]] = {
         END,
     ],
     "a rule without a name": [HEADER, RULE | {"name": ""}, END],
+    "an edge in the project of one end": [
+        HEADER,
+        NODE | {"project": "p"},
+        OTHER | {"project": "q"},
+        EDGE | {"project": "p"},
+        END,
+    ],
+    "a node in another project than its address": [HEADER, place(1) | {"project": "q"}, END],
     "an access of nothing": [
         HEADER,
         {"type": "access", "element": "node", "id": 1, "data": {}},
@@ -294,8 +311,9 @@ def test_a_hostile_export_is_refused_and_nothing_is_written(tmp_path: Path, name
 def test_the_good_lines_of_these_are_good(tmp_path: Path) -> None:
     """So that the cases above fail for their own reason."""
     rules = [RULE | {"name": "constraint:c", "value": UNIQUE}, RULE | {"value": INDEX}]
-    belief = [item(3), revision(4)]
+    belief = [item(3), revision(4), place(5)]
     edges = [EDGE, joined(2, "HAS_REVISION", 3, 4), joined(3, "CURRENT", 3, 4)]
+    edges.append(joined(4, "HAS_ITEM", 5, 3))
     access = {"type": "access", "element": "node", "id": 1, "data": {"count": 1}}
     path = written(
         tmp_path / "x.jsonl", [HEADER, *rules, NODE, OTHER, *belief, *edges, access, END]
@@ -303,6 +321,14 @@ def test_the_good_lines_of_these_are_good(tmp_path: Path) -> None:
     with opened(tmp_path / "a.db", clock=FakeClock()) as memory:
         assert memory.import_(path).restored
         assert memory.check() == []
+
+
+def test_an_item_in_nothing_is_not_restored(tmp_path: Path) -> None:
+    path = written(tmp_path / "x.jsonl", [HEADER, item(3), END])
+    with opened(tmp_path / "a.db", clock=FakeClock()) as memory:
+        with pytest.raises(InputError, match="lies in nothing"):
+            memory.import_(path)
+        assert memory.log(limit=1)[0].op == "declare"
 
 
 def test_an_error_names_the_line(tmp_path: Path) -> None:
@@ -381,8 +407,8 @@ def test_a_cycle_of_spaces_bundles_and_grounds_ends(tmp_path: Path) -> None:
         for number, name in ((1, "a"), (2, "b"))
     ]
     edges = [joined(1, "MEMBER", 1, 2), joined(2, "MEMBER", 2, 1), joined(3, "DEPENDS_ON", 1, 2)]
-    edges.append(joined(4, "DEPENDS_ON", 2, 1))
-    path = written(tmp_path / "x.jsonl", [HEADER, *bundles, *edges, END])
+    edges += [joined(4, "DEPENDS_ON", 2, 1), *(joined(4 + n, "HAS_ITEM", 3, n) for n in (1, 2))]
+    path = written(tmp_path / "x.jsonl", [HEADER, *bundles, place(3), *edges, END])
     with opened(tmp_path / "a.db", clock=FakeClock()) as memory:
         memory.import_(path)
         assert memory.check() == []
@@ -411,7 +437,7 @@ def test_mutated_exports_never_surprise(
                     memory.remember("one", name="one")
                 before = state(memory)
                 try:
-                    memory.import_(path)
+                    memory.import_(path, accept_protected=True)
                 except DoxaError:
                     outcomes["refused"] += 1
                     assert state(memory) == before, (seed, number)

@@ -165,7 +165,6 @@ def test_export_and_import_keep_sentences_and_what_was_retired(tmp_path: Path) -
         memory.remember("rests", name="rests", depends_on=["kref://p/gone.fact"])
         lines = list(memory.export())
     (tmp_path / "x.jsonl").write_bytes(b"\n".join(lines) + b"\n")
-    assert not any(b"unsupported" in line for line in lines)
     with opened(tmp_path / "b.db", embedder=None, project="p") as other:
         other.import_(tmp_path / "x.jsonl")
         rule = other.get("kref://p/rule.fact")

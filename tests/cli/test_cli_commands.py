@@ -449,10 +449,15 @@ def test_an_export_with_verified_beliefs_asks_first(run: Run, tmp_path: Path) ->
     seen = run("import", tmp_path / "out.jsonl.gz", "--dry-run", *new, json_value=True)
     assert seen["verified"] == 2 and seen["restored"]
     refused = run("import", tmp_path / "out.jsonl.gz", "--no-embed", *new, exit=4)
-    assert "2 beliefs" in refused and "--verified" in refused
+    assert "2 of the beliefs" in refused and "--accept-protected" in refused
     assert run("stats", *new, json_value=True)["items"] == 0
     made = run(
-        "import", tmp_path / "out.jsonl.gz", "--no-embed", "--verified", *new, json_value=True
+        "import",
+        tmp_path / "out.jsonl.gz",
+        "--no-embed",
+        "--accept-protected",
+        *new,
+        json_value=True,
     )
     assert made["verified"] == made["revisions"] == 2
     run("import", tmp_path / "out.jsonl.gz", "--no-embed", *new)  # what is here is not asked about

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from doxa.base.limits import BUSY_TIMEOUT_MS
-from doxa.store.engine import BusyBackoff
+from doxa.store.file.engine import BusyBackoff
 
 
 def test_patience_ends_when_the_limit_has_passed_by_the_clock() -> None:

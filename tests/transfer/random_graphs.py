@@ -28,6 +28,10 @@ class RandomGraph:
         self.memory, self.clock = memory, clock
         self.rng = random.Random(seed)
         self.agent: Session = memory.session(actor="bot", role="agent")
+        self.bound = [
+            memory.session(actor="eve", role="operator", projects=["default"]),
+            memory.session(actor="bot2", role="agent", projects=["other", "default"]),
+        ]
         self.done: Counter[str] = Counter()
         self.refused: Counter[str] = Counter()
         self.erased: list[str] = []  # texts that must be nowhere any more
@@ -60,6 +64,8 @@ class RandomGraph:
             self.create,
             self.connect,
             self.connect,
+            self.create_in_project,
+            self.connect_in_project,
             self.note_on_items,
             self.set_properties,
             self.set_edge,
@@ -255,6 +261,17 @@ class RandomGraph:
                 "x": self.rng.randrange(1, 90),
                 "y": self.rng.randrange(1, 80),
             },
+        )
+
+    def create_in_project(self) -> None:
+        """A node without an address lies in the first project of the session that made it."""
+        self.rng.choice(self.bound).run("CREATE (n:Note:A) SET n = $p", {"p": self.properties()})
+
+    def connect_in_project(self) -> None:
+        self.rng.choice(self.bound).run(
+            "MATCH (a:Note), (b) WITH a, b ORDER BY id(a) * $x % 97, id(b) * $x % 89, id(a), id(b)"
+            " LIMIT 1 CREATE (a)-[r:KNOWS]->(b) SET r = $props",
+            {"props": self.properties(), "x": self.rng.randrange(1, 90)},
         )
 
     def note_on_items(self) -> None:

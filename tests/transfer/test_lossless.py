@@ -9,14 +9,16 @@ from pathlib import Path
 
 import pytest
 
+from doxa.app.bound import BoundFile
 from doxa.base.clock import FakeClock
-from doxa.base.errors import ConflictError
+from doxa.base.errors import ConflictError, RoleError
 from doxa.store import digest, replayed_digest
-from doxa.transfer.jsonl import state_digest
+from doxa.transfer.jsonl import export_lines, import_lines, state_digest, write_export
 from tests.fixtures_shared import opened
 from tests.transfer.random_graphs import RandomGraph
 
 SEEDS, STEPS = 12, 60
+FORMAT_1 = Path(__file__).parent / "fixtures" / "export-format-1.jsonl"
 
 
 @pytest.mark.parametrize("part", range(4))
@@ -55,7 +57,7 @@ def round_trip(folder: Path, seed: int) -> Counter[str]:
     with opened(folder / "b.db", clock=clock) as second:
         preview = second.import_(folder / "a.jsonl", dry_run=True)
         assert second.log(limit=1)[0].op == "declare"
-        made = second.import_(folder / "a.jsonl")
+        made = second.import_(folder / "a.jsonl", accept_protected=True)
         assert made.restored and made.redacted == made.passed_over == 0, seed
         assert (made.digest, made.nodes) == (preview.digest, preview.nodes)
         assert (digest(second.store), state_digest(second.store)) == wanted, seed
@@ -87,3 +89,47 @@ def test_an_edge_that_an_undo_brings_back_is_hidden_as_before(tmp_path: Path) ->
         assert first.run("MATCH ()-[r:R]->() RETURN r").records() == []
         assert first.check() == []
         assert digest(first.store) == replayed_digest(first.store)
+
+
+def test_free_nodes_of_bound_sessions_stay_in_their_project(tmp_path: Path) -> None:
+    with opened(tmp_path / "a.db") as first, opened(tmp_path / "b.db") as second:
+        writer = first.session(role="operator", projects=["p", "q"])
+        writer.run("CREATE (:Note {text: 'a'})-[:KNOWS]->(:Note {text: 'b'}), (:Note {text: 'c'})")
+        writer.run("MATCH (n:Note {text: 'b'}) SET n.text = 'd'")
+        writer.run("MATCH (n:Note {text: 'c'}) DELETE n")
+        first.run("CREATE (:Note {text: 'free'})")
+        first.export_to(tmp_path / "a.jsonl")
+        assert second.import_(tmp_path / "a.jsonl").restored
+        query = "MATCH (n:Note) RETURN n.text AS t ORDER BY t"
+        edges = "MATCH (:Note)-[r:KNOWS]->(:Note) RETURN type(r) AS t"
+        for projects, notes, known in (("p", ["a", "d"], 1), ("q", [], 0)):
+            reader = second.session(projects=[projects])
+            assert [row["t"] for row in reader.run(query).records()] == notes
+            assert len(reader.run(edges).records()) == known
+        assert state_digest(second.store) == state_digest(first.store)
+
+
+def test_a_bound_session_neither_exports_nor_imports(tmp_path: Path) -> None:
+    """Through a verb or below it: a dump is of the whole file."""
+    with opened(tmp_path / "a.db") as memory:
+        memory.remember("mine", name="mine", project="p")
+        memory.export_to(tmp_path / "a.jsonl")
+        session = memory.session(role="operator", projects=["p"])
+        file, store = session.memory, session.memory.store
+        assert isinstance(file, BoundFile)
+        before = digest(memory.store)
+        for attempt in (
+            file.export,
+            lambda: file.export_to(tmp_path / "b.jsonl"),
+            lambda: file._import(tmp_path / "a.jsonl", session.identity, accept_protected=True),
+            lambda: file._import(tmp_path / "a.jsonl", session.identity, dry_run=True),
+            lambda: list(export_lines(store)),
+            lambda: write_export(store, tmp_path / "b.jsonl"),
+            lambda: state_digest(store),
+            lambda: import_lines(store, session.identity, tmp_path / "a.jsonl"),
+            lambda: import_lines(store, session.identity, FORMAT_1, accept_protected=True),
+        ):
+            with pytest.raises(RoleError, match="whole file"):
+                attempt()
+        assert sorted(each.name for each in tmp_path.glob("*.jsonl*")) == ["a.jsonl"]
+        assert digest(memory.store) == before

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from doxa.app import Memory
+from doxa.app import Memory, Session
 from doxa.base.clock import FakeClock
 from doxa.base.errors import ConflictError, ConstraintError, DoxaError, InputError, RoleError
-from doxa.store import digest
+from doxa.store import digest, replayed_digest
 from doxa.transfer import merge
 from doxa.transfer.lines import ExportFile
 from doxa.transfer.restore import restore
@@ -35,7 +35,7 @@ def with_notes(memory: Memory) -> None:
     )
 
 
-def rows(memory: Memory, query: str = NOTES) -> list[object]:
+def rows(memory: Session, query: str = NOTES) -> list[object]:
     return [tuple(record.values()) for record in memory.run(query).records()]
 
 
@@ -88,9 +88,9 @@ def test_a_large_merge_takes_several_changes(
         first.export_to(tmp_path / "a.jsonl")
         for target in (second, third):
             target.remember("something else", name="other")
-        whole = third.import_(tmp_path / "a.jsonl")
+        whole = third.import_(tmp_path / "a.jsonl", accept_protected=True)
         monkeypatch.setattr(merge, "IMPORT_AT_ONCE_LINES_MAX", 3)
-        parts = second.import_(tmp_path / "a.jsonl")
+        parts = second.import_(tmp_path / "a.jsonl", accept_protected=True)
         assert len(parts.changes) > 5 and len(whole.changes) == 1
         for name in ("added", "revisions", "artifacts", "bundles", "nodes", "edges", "verified"):
             assert getattr(parts, name) == getattr(whole, name), name
@@ -125,7 +125,7 @@ def test_an_export_of_format_1_is_read(tmp_path: Path, filled: bool) -> None:
     with opened(tmp_path / "a.db") as memory:
         if filled:
             memory.remember("something else", name="other")
-        done = memory.import_(FORMAT_1)
+        done = memory.import_(FORMAT_1, accept_protected=True)
         assert (done.added, done.revisions, done.artifacts, done.passed_over) == (7, 12, 4, 1)
         assert done.places == ("a node ABOUT kref://default/a/b/db.decision",)
         again = memory.import_(FORMAT_1)
@@ -134,7 +134,7 @@ def test_an_export_of_format_1_is_read(tmp_path: Path, filled: bool) -> None:
         if not filled:  # and what came in by it can go on as any other
             memory.export_to(tmp_path / "a.jsonl")
             with opened(tmp_path / "b.db") as other:
-                other.import_(tmp_path / "a.jsonl")
+                other.import_(tmp_path / "a.jsonl", accept_protected=True)
                 assert digest(other.store) == digest(memory.store)
 
 
@@ -154,7 +154,7 @@ def test_any_graph_merges_into_any_other(tmp_path: Path, campaign: int) -> None:
             first.export_to(folder / "a.jsonl.gz")
             before = digest(second.store)
             try:
-                second.import_(folder / "a.jsonl.gz")
+                second.import_(folder / "a.jsonl.gz", accept_protected=True)
             except DoxaError:
                 taken[False] += 1
                 assert digest(second.store) == before, seed
@@ -162,7 +162,7 @@ def test_any_graph_merges_into_any_other(tmp_path: Path, campaign: int) -> None:
                 taken[True] += 1
                 second.flush()
                 after = digest(second.store)
-                again = second.import_(folder / "a.jsonl.gz")
+                again = second.import_(folder / "a.jsonl.gz", accept_protected=True)
                 assert (again.nodes, again.edges, again.revisions) == (0, 0, 0), seed
                 assert digest(second.store) == after, seed
             assert second.check() == [], seed
@@ -184,7 +184,13 @@ def test_a_file_that_was_empty_a_moment_ago_is_not_restored_into(tmp_path: Path)
         first.export_to(tmp_path / "a.jsonl")
         second.run("CREATE (:Note {text: 'quick'})")
         with pytest.raises(ConflictError, match="Somebody else"):
-            restore(second.store, second.identity, ExportFile(tmp_path / "a.jsonl"), dry_run=False)
+            restore(
+                second.store,
+                second.identity,
+                ExportFile(tmp_path / "a.jsonl"),
+                dry_run=False,
+                accept_protected=True,
+            )
         assert rows(second) == [("quick", None, None)]
 
 
@@ -199,3 +205,61 @@ def test_what_a_killed_import_left_goes_after_a_day(tmp_path: Path) -> None:
         os.utime(left[0], (1, 1))
         memory.import_(tmp_path / "a.jsonl")
         assert [folder.exists() for folder in left] == [False, True]
+
+
+@pytest.mark.parametrize("at_once", [True, False])
+@pytest.mark.parametrize("what", ["a revision", "a ground"])
+def test_a_file_overrules_nothing_that_is_verified_here(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, at_once: bool, what: str
+) -> None:
+    """What it says has the rights of an agent, in one change or in many."""
+    if not at_once:
+        monkeypatch.setattr(merge, "IMPORT_AT_ONCE_LINES_MAX", 1)
+    home = "kref://default/home.fact"
+    with opened(tmp_path / "a.db") as first, opened(tmp_path / "b.db") as second:
+        first.remember("Ana lives in Oslo", name="home")
+        first.remember("Ana moved", name="moved")
+        if what == "a revision":
+            first.revise(home, "Ana lives in Bern")
+        else:
+            first.link(home, "kref://default/moved.fact", kind="DEPENDS_ON")
+        first.export_to(tmp_path / "a.jsonl")
+        second.remember("Ana lives in Rome", name="home", trust="verified")
+        with pytest.raises(RoleError, match=r"verified"):
+            second.import_(tmp_path / "a.jsonl")
+        held = second.get(home)
+        assert (held.summary, held.status) == ("Ana lives in Rome", "current")  # type: ignore[union-attr]
+        assert second.check() == []
+
+
+@pytest.mark.parametrize("accept", [True, False])
+def test_an_agent_merges_no_approval_in_many_changes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, accept: bool
+) -> None:
+    monkeypatch.setattr(merge, "IMPORT_AT_ONCE_LINES_MAX", 1)
+    with opened(tmp_path / "a.db") as first, opened(tmp_path / "b.db", role="agent") as second:
+        first.remember("first", name="first")
+        first.remember("sure", name="sure")
+        first.tag("kref://default/sure.fact", "approved")
+        first.export_to(tmp_path / "a.jsonl")
+        with pytest.raises(RoleError):
+            second.import_(tmp_path / "a.jsonl", accept_protected=accept)
+        assert second.stats()["items"] == 0
+
+
+def test_a_node_without_an_address_stays_in_its_project(tmp_path: Path) -> None:
+    """One of the same content in another project is not taken for it."""
+    with opened(tmp_path / "a.db") as first, opened(tmp_path / "b.db") as second:
+        first.session(role="operator", projects=["p"]).run(
+            "CREATE (:Note {text: 'b'})-[:KNOWS]->(:Note {text: 'c'})"
+        )
+        first.export_to(tmp_path / "a.jsonl")
+        second.session(role="operator", projects=["q"]).run("CREATE (:Note {text: 'b'})")
+        done = second.import_(tmp_path / "a.jsonl")
+        assert (done.nodes, done.edges) == (2, 1)
+        query = "MATCH (n:Note) OPTIONAL MATCH (n)-[:KNOWS]->(m) RETURN n.text AS n, m.text AS m"
+        query += " ORDER BY n"
+        assert rows(second.session(projects=["p"]), query) == [("b", "c"), ("c", None)]
+        assert rows(second.session(projects=["q"]), query) == [("b", None)]
+        assert second.import_(tmp_path / "a.jsonl").changes == ()
+        assert digest(second.store) == replayed_digest(second.store)

@@ -2,7 +2,6 @@
 package that writes."""
 
 from doxa.store.constraint import Constraints
-from doxa.store.damage import damage_reported
 from doxa.store.declared import SUPPRESSING
 from doxa.store.dump.load import Loader, Times
 from doxa.store.dump.versions import (
@@ -15,7 +14,8 @@ from doxa.store.dump.versions import (
     latest_time,
     node_versions,
 )
-from doxa.store.engine import Interrupted
+from doxa.store.file.damage import damage_reported
+from doxa.store.file.engine import Interrupted
 from doxa.store.index import Indexes, IndexRule
 from doxa.store.indexing.keys import after_key, key_of, rank_of
 from doxa.store.indexing.packing import (

@@ -208,9 +208,16 @@ class ElementWriter(Reader):
     # Nodes
 
     def create_node(
-        self, labels: Iterable[str], props: Mapping[str, object], *, checked: bool = False
+        self,
+        labels: Iterable[str],
+        props: Mapping[str, object],
+        *,
+        checked: bool = False,
+        project: str | None = None,
     ) -> NodeId:
-        names, given = _labels(labels), cast("Properties", props)  # `checked`: they are checked
+        """Create a node. `checked`: labels and properties are. `project` is where it lies if
+        neither an address nor the session names one."""
+        names, given = _labels(labels), cast("Properties", props)
         clean = given if checked else check_properties(props, owner=_owner(names))
         clean = cleaned(clean, self.left_out)
         self._guards.node_write(self.rights, names, clean)
@@ -220,6 +227,8 @@ class ElementWriter(Reader):
         stated = None
         if self.binding is not None or "project" in clean:
             stated = project_stated(self.binding, names, clean, self._search.rules)
+        if project is not None and stated is None and "kref" not in clean:
+            stated = project
         self._insert_node(identity, names, clean, data, stated)
         self._node = identity
         return NodeId(identity)

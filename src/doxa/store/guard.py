@@ -38,7 +38,7 @@ import apsw
 from doxa.base.errors import ConstraintError, RoleError
 from doxa.base.ids import ROLES, Role
 from doxa.base.lookalikes import reads_as
-from doxa.base.values import Properties, same_value
+from doxa.base.values import Properties, canonical, same_value
 from doxa.store.rows import Edge
 
 _HELD_TYPES: dict[str, tuple[type, ...]] = {
@@ -294,6 +294,28 @@ def misfits(
         yield f"the edge {kind} from node {src} to node {dst} has no edge {along} next to it"
 
 
+def address_problems(db: apsw.Connection, catalogue: dict[str, Any]) -> list[str]:
+    """Describe the nodes that take an address and are not what is at one, which older versions let
+    a query make, and those that lie in nothing. `catalogue` holds the guards."""
+    labels = catalogue.get("guard:address", {}).get("labels", [])
+    if not labels:
+        return []
+    problems = [
+        f"node {identity} takes the address {kref} and is not a belief, turn or place: remove its"
+        " property kref"
+        for identity, kref in db.execute(_STRAY_ADDRESSES, (canonical(labels).decode(),))
+    ]
+    for name, rule in catalogue.items():
+        label = name.removeprefix("guard:label:")
+        if label != name and rule.get("within"):
+            problems += [
+                f"the {label} at {kref} (node {identity}) lies in nothing: no edge"
+                f" {rule['within']} leads to it"
+                for identity, kref in db.execute(_LIES_IN_NOTHING, (label, rule["within"]))
+            ]
+    return problems
+
+
 def _count(
     db: apsw.Connection, sql: str, args: tuple[int, str], edges: Sequence[Edge] | None
 ) -> int:
@@ -372,3 +394,14 @@ def _refused(role: str, what: str, needed: str) -> RoleError:
         role=role,
         needed=needed,
     )
+
+
+_STRAY_ADDRESSES = (
+    "SELECT id, kref FROM node WHERE kref IS NOT NULL AND NOT EXISTS (SELECT 1 FROM"
+    " json_each(labels) WHERE value IN (SELECT value FROM json_each(?))) ORDER BY id LIMIT 100"
+)
+_LIES_IN_NOTHING = (
+    "SELECT n.id, n.kref FROM node_label l CROSS JOIN node n ON n.id = l.node AND n.kref IS NOT"
+    " NULL WHERE l.label = ? AND NOT EXISTS (SELECT 1 FROM edge e WHERE e.dst = n.id AND e.type ="
+    " ?) ORDER BY n.id LIMIT 100"
+)

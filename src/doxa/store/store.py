@@ -22,10 +22,11 @@ from doxa.base.ids import Role
 from doxa.base.limits import ACCESS_NOTED_ITEMS_MAX, ACCESS_WAITING_ITEMS_MAX
 from doxa.base.values import canonical
 from doxa.base.words import ANALYSER
-from doxa.store.damage import damage_reported
 from doxa.store.declared import Declared, declared
-from doxa.store.engine import Engine, make_private, translated, usable_path
-from doxa.store.file_copy import copy_whole, discard, holds_nothing
+from doxa.store.file.damage import damage_reported
+from doxa.store.file.engine import Engine, make_private, translated, usable_path
+from doxa.store.file.file_copy import copy_whole, discard, holds_nothing
+from doxa.store.file.scrub import left_over, marked, scrub
 from doxa.store.indexing.search_rows import (
     analyser_of,
     compact,
@@ -38,7 +39,6 @@ from doxa.store.migration.schema import MIGRATIONS
 from doxa.store.reader import Reader
 from doxa.store.rows import Identity
 from doxa.store.scope.binding import ProjectBinding
-from doxa.store.scrub import left_over, marked, scrub
 from doxa.store.transaction import Transaction
 from doxa.store.visibility.access import ACCESSES, AccessBuffer, AccessRecord
 from doxa.store.visibility.evaluator import Expressions
@@ -238,14 +238,7 @@ class Store:
                 tx.scored_at = tx.now if scored_at is None else scored_at
                 self._judging(tx)
                 yield tx
-                tx.require_not_expired()
-                tx.finish()
-                if tx.catalogue_changed:
-                    db.execute("UPDATE meta SET value = value + 1 WHERE key = 'catalogue'")
-                db.execute("COMMIT")
-                if tx.left_to_sweep:
-                    self.on_due(True)
-                self._hand_on(tx.noted)
+                self._commit(tx, db)
             except BaseException:
                 with suppress(
                     apsw.Error
@@ -258,6 +251,16 @@ class Store:
             finally:
                 self._local.entries = None
                 turn.end()
+
+    def _commit(self, tx: Transaction, db: apsw.Connection) -> None:
+        tx.require_not_expired()
+        tx.finish()
+        if tx.catalogue_changed:
+            db.execute("UPDATE meta SET value = value + 1 WHERE key = 'catalogue'")
+        db.execute("COMMIT")
+        if tx.left_to_sweep:
+            self.on_due(True)
+        self._hand_on(tx.noted)
 
     @property
     def is_joined(self) -> bool:
@@ -356,6 +359,9 @@ class Store:
             return rules_of(snapshot.catalogue_all("search:"))
 
     # Care of the file
+
+    def require_whole(self, what: str) -> None:
+        """Raise RoleError for `what`, if this store is bound to projects: it reads a whole file."""
 
     def backup(self, target: str | os.PathLike[str]) -> Path:
         """Write a consistent copy while others read and write. The target must not exist; it

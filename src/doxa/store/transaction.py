@@ -22,6 +22,7 @@ from doxa.store import apply
 from doxa.store.constraint import Constraints
 from doxa.store.declared import SUPPRESSING, Declared, declared, kinds_changed
 from doxa.store.elements import ElementWriter
+from doxa.store.file.scrub import mark
 from doxa.store.guard import misfits, rank
 from doxa.store.index import Indexes, build, drop
 from doxa.store.indexing.search_rows import parse_rule
@@ -32,7 +33,6 @@ from doxa.store.log_writer import Tail, receipt_hash
 from doxa.store.reader import int64_array
 from doxa.store.rows import Identity, Receipt
 from doxa.store.scope.quota import QUOTA, check_quota, forget_count, parse_quota
-from doxa.store.scrub import mark
 from doxa.store.visibility.access import AccessRecord, encode_access, used
 from doxa.store.visibility.evaluator import Expressions, PolicyEvaluator
 from doxa.store.visibility.window_writer import Seen, load, note_swept, swept

@@ -18,12 +18,12 @@ from typing import Any, NamedTuple
 import apsw
 
 from doxa.base.errors import ConstraintError, CorruptError
-from doxa.base.values import canonical, decode
+from doxa.base.values import decode
 from doxa.base.words import ANALYSER
 from doxa.store.apply import replay_entry
 from doxa.store.constraint import ConstraintChecker, Constraints
-from doxa.store.damage import damage_reported, findings_of
-from doxa.store.guard import End, Guards, misfits
+from doxa.store.file.damage import damage_reported, findings_of
+from doxa.store.guard import End, Guards, address_problems, misfits
 from doxa.store.index import Indexes
 from doxa.store.index import problems as index_problems
 from doxa.store.indexing.packing import problems as vector_problems
@@ -216,7 +216,7 @@ def _checks(snapshot: Reader) -> Iterator[tuple[str, Callable[[], list[str]]]]:
     for end, coming in (("", ""), ("_next", "coming ")):
         yield f"its {coming}vectors", partial(_vector_problems, db, end, coming)
     yield "its edges", lambda: _check_edges(snapshot)
-    yield "its addresses", lambda: _check_addresses(snapshot)
+    yield "its addresses", lambda: address_problems(db, snapshot.catalogue_all("guard:"))
     yield "its search rows", lambda: _check_search(snapshot)
     yield "its indexes", lambda: _check_schema(snapshot)
     yield (
@@ -312,40 +312,6 @@ def _check_edges(snapshot: Reader) -> list[str]:
             elif wrong is None and kind in guards.judged_last:
                 problems |= dict.fromkeys(misfits(db, rule, kind=kind, src=src, dst=dst))
     return list(problems)
-
-
-def _check_addresses(snapshot: Reader) -> list[str]:
-    """Nodes that take an address and are not what is at one: older versions let a query make
-    them."""
-    labels = (snapshot.catalogue("guard:address") or {}).get("labels", [])
-    if not labels:
-        return []
-    names = canonical(labels).decode()
-    problems = [
-        f"node {identity} takes the address {kref} and is not a belief, turn or place: remove its"
-        " property kref"
-        for identity, kref in snapshot.rows(_STRAY_ADDRESSES, (names,))
-    ]
-    for name, rule in snapshot.catalogue_all("guard:label:").items():
-        if rule.get("within"):
-            label = name.removeprefix("guard:label:")
-            problems += [
-                f"the {label} at {kref} (node {identity}) lies in nothing: no edge"
-                f" {rule['within']} leads to it"
-                for identity, kref in snapshot.rows(_LIES_IN_NOTHING, (label, rule["within"]))
-            ]
-    return problems
-
-
-_STRAY_ADDRESSES = (
-    "SELECT id, kref FROM node WHERE kref IS NOT NULL AND NOT EXISTS (SELECT 1 FROM"
-    " json_each(labels) WHERE value IN (SELECT value FROM json_each(?))) ORDER BY id LIMIT 100"
-)
-_LIES_IN_NOTHING = (
-    "SELECT n.id, n.kref FROM node_label l CROSS JOIN node n ON n.id = l.node AND n.kref IS NOT"
-    " NULL WHERE l.label = ? AND NOT EXISTS (SELECT 1 FROM edge e WHERE e.dst = n.id AND e.type ="
-    " ?) ORDER BY n.id LIMIT 100"
-)
 
 
 def _vector_invariants(

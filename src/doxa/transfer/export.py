@@ -35,6 +35,7 @@ from doxa.transfer.lines import FORMAT
 
 def export_lines(store: Store) -> Iterator[bytes]:
     """Yield the whole state of one snapshot, one JSON object per line."""
+    store.require_whole("an export")
     sha, count = hashlib.sha256(), 0
     with store.read() as snapshot:
         for line in _state_lines(snapshot):
@@ -48,6 +49,7 @@ def export_lines(store: Store) -> Iterator[bytes]:
 def state_digest(store: Store) -> str:
     """Return the sha256 of the whole state as an export says it: the `sha256` of its last line.
     Equal exactly if every element, version, time and rule is."""
+    store.require_whole("the digest of its state")
     sha = hashlib.sha256()
     with store.read() as snapshot:
         for line in _state_lines(snapshot):

@@ -2,10 +2,10 @@
 of.
 
 A node without an address has no identity but its content: one with the same labels and properties
-as a node that is here is that node, each of those here taken once. So importing a file twice adds
-nothing. An edge is known here if its ends are, and one of its type with the same properties joins
-them; between two beliefs one of its type is enough, as when they are linked. Past versions and
-rules are not merged.
+as a node that is here, and in the same project if it lies in one, is that node, each of those here
+taken once. So importing a file twice adds nothing. An edge is known here if its ends are, and one
+of its type with the same properties joins them; between two beliefs one of its type is enough, as
+when they are linked. Past versions and rules are not merged.
 
 What stands for what is kept in a temporary database on the disk, not in memory.
 """
@@ -41,11 +41,14 @@ _BELIEF = frozenset(
     ("Project", "Space", "Item", "Revision", "Artifact", "Thread", "Exchange", "Conflict")
 )
 _MAPS = """
-CREATE TABLE here(hash BLOB NOT NULL, id INTEGER NOT NULL, PRIMARY KEY(hash, id)) WITHOUT ROWID;
+CREATE TABLE here(hash BLOB NOT NULL, project TEXT NOT NULL, id INTEGER NOT NULL,
+  PRIMARY KEY(hash, project, id)) WITHOUT ROWID;
 CREATE TABLE place(id INTEGER PRIMARY KEY, kref TEXT NOT NULL, believed INTEGER NOT NULL);
 CREATE TABLE same(id INTEGER PRIMARY KEY, here INTEGER NOT NULL);
 CREATE TABLE used(id INTEGER PRIMARY KEY);
 """
+_SAME = "SELECT project, id FROM here WHERE hash = ? ORDER BY project, id LIMIT 1"
+_SAME_PLACED = "SELECT project, id FROM here WHERE hash = ? AND project = ? ORDER BY id LIMIT 1"
 _HELD = "SELECT id FROM edge WHERE src = ? AND dst = ? AND type = ? ORDER BY id"
 _ALIKE = (
     "SELECT id FROM edge WHERE src = ? AND dst = ? AND type = ? AND json(props) = ? ORDER BY id"
@@ -86,11 +89,12 @@ class GraphMerge:
         """Note the content of every node of the target that has no address."""
         with job.write() as tx:
             at = 0
-            sql = "SELECT id, labels, json(props) FROM node WHERE id > ? AND kref IS NULL"
+            sql = "SELECT id, labels, json(props), project FROM node WHERE id > ? AND kref IS NULL"
             while rows := tx.rows(f"{sql} ORDER BY id LIMIT ?", (at, IMPORT_BATCH_ITEMS_MAX)):
-                for identity, labels, props in rows:
+                for identity, labels, props, project in rows:
                     self._maps.execute(
-                        "INSERT INTO here VALUES(?, ?)", (_hash(labels, props), identity)
+                        "INSERT INTO here VALUES(?, ?, ?)",
+                        (_hash(labels, props), project or "", identity),
                     )
                 at = rows[-1][0]
 
@@ -109,21 +113,17 @@ class GraphMerge:
             self._maps.execute("INSERT INTO place VALUES(?, ?, ?)", (node.id, kref, believed))
             if believed or tx.node_by_kref(kref) is not None:
                 return
-        else:
-            content = _hash(node.labels, node.props)
-            found: Any = self._maps.execute(
-                "SELECT id FROM here WHERE hash = ? LIMIT 1", (content,)
-            ).get
-            if found is not None:
-                self._maps.execute("DELETE FROM here WHERE hash = ? AND id = ?", (content, found))
-                self._maps.execute("INSERT INTO same VALUES(?, ?)", (node.id, found))
-                return
+        elif self._is_here(node):
+            return
         kinds: list[str] = []
         for label in labels:
             refuse_secret(label, field="label")
+        place = None if node.project is None else refuse_secret(node.project, field="project")
         clean = clean_properties(props, kinds)
         try:
-            made = self._checked(f"node {node.id}", lambda: tx.create_node(labels, clean))
+            made = self._checked(
+                f"node {node.id}", lambda: tx.create_node(labels, clean, project=place)
+            )
         except (ConstraintError, InputError, RoleError):
             if kref is None:
                 raise
@@ -132,6 +132,22 @@ class GraphMerge:
         self._maps.execute("INSERT INTO same VALUES(?, ?)", (node.id, made))
         job.counts["redacted"] += len(kinds)
         job.counts["nodes"] += 1
+
+    def _is_here(self, node: NodeVersion) -> bool:
+        """Whether a node without an address is one of the target that none before it was."""
+        content = _hash(node.labels, node.props)
+        found = (
+            self._maps.execute(_SAME, (content,))
+            if node.project is None
+            else self._maps.execute(_SAME_PLACED, (content, node.project))
+        ).fetchone()
+        if found is None:
+            return False
+        self._maps.execute(
+            "DELETE FROM here WHERE hash = ? AND project = ? AND id = ?", (content, *found)
+        )
+        self._maps.execute("INSERT INTO same VALUES(?, ?)", (node.id, found[1]))
+        return True
 
     def _take_edges(self, job: BeliefMerge, snapshot: Reader, recording: bool) -> None:
         """Take the live edges; those that record what was retired come last."""

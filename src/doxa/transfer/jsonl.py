@@ -55,6 +55,7 @@ def import_lines(
     RoleError, or ConfirmationError for what is verified or approved in it unless
     `accept_protected`, before anything is written.
     """
+    store.require_whole("an import")
     source = ExportFile(path)
     if source.format == 1:
 

@@ -14,6 +14,7 @@ first. So nothing has to be kept in memory to find a duplicate or an overlap.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import chain
 from typing import Any, NamedTuple
 
 import apsw
@@ -30,7 +31,7 @@ from doxa.store import apply
 from doxa.store.constraint import ConstraintChecker, Constraints
 from doxa.store.declared import Declared
 from doxa.store.dump.rules import check_rules
-from doxa.store.guard import End, misfits
+from doxa.store.guard import End, address_problems, misfits
 from doxa.store.index import Indexes, build
 from doxa.store.indexing.search_rows import SearchWriter, rule_of
 from doxa.store.reader import Reader
@@ -40,7 +41,7 @@ from doxa.store.visibility.window_writer import WindowWriter, note_swept
 
 # What the program declares by itself: an import never replaces it.
 _PROGRAM = ("guard:", "search:", "support")
-_END = "SELECT labels, kref IS NOT NULL FROM node WHERE id = ?"
+_END = "SELECT labels, kref IS NOT NULL, project FROM node WHERE id = ?"
 _KNOWN = "SELECT 1 FROM node WHERE id = ?1 UNION ALL SELECT 1 FROM node_past WHERE id = ?1 LIMIT 1"
 _SCALARS = (str, int, float, bool, type(None))
 _OVERLAP = "it begins before the version above it ends"
@@ -139,7 +140,10 @@ class Loader:
         self._follow("edge", identity, times, last=self._last_edge)
         _name(kind, "edge type")
         if times.until is None:
-            self._place(kind, src, dst)
+            held = self._place(kind, src, dst)
+            if project not in (None, held):
+                raise _invalid(f"its project is {project[:100]!r}, but not that of both its ends")
+            project = held
         else:
             for end in (src, dst):
                 if self._db.execute(_KNOWN, (end,)).get is None:
@@ -208,8 +212,9 @@ class Loader:
                 raise _invalid(_OVERLAP)
         self._at, self._closed = (kind, identity, end), times.until is not None
 
-    def _place(self, kind: str, src: int, dst: int) -> None:
-        """Check that both ends of a live edge are live, and are what a guard wants."""
+    def _place(self, kind: str, src: int, dst: int) -> str | None:
+        """Check that both ends of a live edge are live, and are what a guard wants. Return the
+        project in which both lie, which is that of the edge."""
         ends = []
         for end in (src, dst):
             row: Any = self._db.execute(_END, (end,)).fetchone()
@@ -223,17 +228,21 @@ class Loader:
             )
             if wrong:
                 raise _invalid(wrong.rstrip("."))
+        return ends[0][2] if ends[0][2] == ends[1][2] else None
 
     # The end
 
     def finish(self, *, derived: bool = True) -> None:
         """Replace the rules of the file, make what is derived, and test guards and constraints.
-        Without `derived` nothing is made: the file is only to be read through once."""
+        Without `derived` nothing is made: the file is only to be read through once, for a merge,
+        which makes the places of what it takes."""
         for name in self._catalogue.keys() - self._program.keys() - self._rules.keys():
             self._set_rule(name, None)
         catalogue = self._tx.catalogue_all()
         known = check_rules(catalogue, self._tx._expressions)
-        for problem in self._misfits():
+        for problem in chain(
+            self._misfits(), address_problems(self._db, catalogue) if derived else ()
+        ):
             raise ConstraintError(
                 f"In this export {problem}.", next_step="Export again, or correct it."
             )

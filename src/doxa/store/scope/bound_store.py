@@ -12,7 +12,7 @@ from typing import NoReturn
 
 from doxa.base.errors import InputError, RoleError
 from doxa.store.declared import declared
-from doxa.store.engine import Engine
+from doxa.store.file.engine import Engine
 from doxa.store.scope.binding import ProjectBinding
 from doxa.store.scope.views import install
 from doxa.store.store import Store
@@ -67,6 +67,9 @@ class BoundStore(Store):
 
     def sweep(self) -> bool:
         return self.whole.sweep()
+
+    def require_whole(self, what: str) -> NoReturn:
+        self._refuse(what)
 
     def backup(self, target: str | os.PathLike[str]) -> Path:
         self._refuse("a backup")

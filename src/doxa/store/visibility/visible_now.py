@@ -5,7 +5,7 @@ Rows outside their stored window of visibility are not in them, nor are properti
 So code that reads such a table cannot forget to ask. As of a system time there is no sight: what
 was there is shown. `doxa_now` is the time of the connection's transaction, asked once for each
 statement; `doxa_seen` and `doxa_shown` judge elements that have no window, or not yet the right one
-(engine.py).
+(file/engine.py).
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ from pathlib import Path
 import apsw
 
 from doxa.base.errors import DiskFullError, ReadOnlyError, StoreError
-from doxa.store.engine import make_private, translated
+from doxa.store.file.engine import make_private, translated
 
 _PAGES_PER_STEP = 1_000
 _BESIDE = ("-wal", "-shm", "-journal")

@@ -13,7 +13,7 @@ import time
 import apsw
 
 from doxa.base.limits import SCRUB_WAIT_MS
-from doxa.store.engine import BusyBackoff
+from doxa.store.file.engine import BusyBackoff
 
 _RETRY_S = 0.02
 _LATER = "it is tried again when the memory is closed and at the next erasure"

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 import apsw
 
 from doxa.base.errors import CorruptError, DoxaError
-from doxa.store.engine import translated
+from doxa.store.file.engine import translated
 
 NEXT_STEP = (
     "Keep the file as it is, and restore the latest backup that verifies to a new path with"
