@@ -217,6 +217,9 @@ def score_proposals(
     found = _exact_first(found)
     if _verdict(text, claims, found) == "create":
         found += _questions(beliefs, said, found, ask_at=ask_at)
+    elif is_unplaced(text, claims):
+        said = said._replace(sentences=tuple(p for p, why in plain_sentences(text) if not why))
+        found += _questions(beliefs, said, found, ask_at=ask_at)
     return claims, found
 
 
@@ -656,6 +659,16 @@ def _verdict(text: str, claims: tuple[Claim, ...], found: list[ScoredProposal]) 
     }
     total = len(claims) or len(asserted_sentences(text, claims))
     return "same" if total and len(known) == total else "create"
+
+
+def is_unplaced(text: str, claims: tuple[Claim, ...]) -> bool:
+    """Return whether a text asserts something that grammar could not take apart: it neither asks
+    nor supposes, but words of it have no place in its clauses. It may raise a question."""
+    return (
+        bool(claims)
+        and all(claim.unasserted == "unclear" for claim in claims)
+        and any(not why for _, why in plain_sentences(text))
+    )
 
 
 def asserts_nothing(text: str, claims: tuple[Claim, ...]) -> bool:

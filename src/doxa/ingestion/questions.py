@@ -14,16 +14,16 @@ from collections.abc import Iterable, Mapping
 
 from doxa.language.comparison.likeness import LIKENESS
 
-ASKED_BIAS = -3.76
+ASKED_BIAS = -3.75
 ASKED_WEIGHTS: dict[str, float] = {
-    "change": 1.57,
-    "covers_held": 0.81,
-    "covers_new": 1.32,
-    "change_covered": 2.16,
-    "besides": -1.1,
-    "owner_only": -1.38,
-    "two_differ": -1.45,
-    "apart": -2.28,
+    "change": 1.55,
+    "covers_held": 0.88,
+    "covers_new": 1.22,
+    "change_covered": 2.22,
+    "besides": -1.09,
+    "owner_only": -1.4,
+    "two_differ": -1.5,
+    "apart": -2.18,
 }
 ASK_AT = 0.27
 ASKED_MAX = 0.6  # a question retires nothing

@@ -36,6 +36,7 @@ from doxa.ingestion.match import (
     MatchResult,
     Proposal,
     asserts_nothing,
+    is_unplaced,
     match,
 )
 from doxa.ingestion.own_words import own_words
@@ -73,7 +74,7 @@ def consult(store: Store, recaller: Recaller, draft: Draft) -> Verdict:
         return Verdict("nothing", unasserted="it only passes on the words of others")
     with store.read() as reader:
         claims = read_claims(said, speaker=speaker, time_ns=reader.now)
-        if asserts_nothing(said, claims):
+        if asserts_nothing(said, claims) and not is_unplaced(said, claims):
             reasons = [claim.unasserted for claim in claims]
             return Verdict("nothing", unasserted=(reasons or ["unclear"])[0], claims=claims)
         facts = stated_facts(said, claims, speaker=speaker, time_ns=reader.now)
