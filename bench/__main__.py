@@ -14,6 +14,7 @@ from bench import (
     agm,
     answerability_sets,
     beam,
+    campaign,
     compare,
     counts,
     embedding,
@@ -77,6 +78,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     if options.command == "table":
         print(pages.render(options.results, options.document))
         return 0
+    if options.command == "campaign":
+        folder = campaign.FOLDER if options.record else None
+        return campaign.run(options.paths, factor=options.factor, seed=options.seed, folder=folder)
     if options.command == "compare":
         return _compare(options)
     if options.command == "tck":
@@ -330,6 +334,7 @@ def _parser() -> argparse.ArgumentParser:
     _parted_options(revision, "agm")
     updates.options(commands.add_parser("updates"), seed=SEED)
     _compare_options(commands.add_parser("compare"))
+    _campaign_options(commands.add_parser("campaign"))
     features = commands.add_parser("tck")
     features.add_argument(
         "--features", type=Path, required=True, help="a folder of openCypher feature files"
@@ -374,6 +379,24 @@ def _compare_options(command: argparse.ArgumentParser) -> None:
     )
     command.add_argument("--record", action="store_true", help="keep the counts of --short")
     command.add_argument("--results", type=Path, default=results.FOLDER)
+
+
+def _campaign_options(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "paths", nargs="*", help="tests or folders of tests; everything unless given"
+    )
+    command.add_argument(
+        "--factor", type=_factor, default=10, help="how many times what `make test` tries"
+    )
+    command.add_argument("--seed", type=int, help="drawn and printed unless given")
+    command.add_argument("--record", action="store_true", help="keep the counts in the results")
+
+
+def _factor(text: str) -> int:
+    factor = int(text)
+    if factor < 2:
+        raise argparse.ArgumentTypeError("a campaign tries at least 2 times what `make test` does")
+    return factor
 
 
 def _libraries_options(command: argparse.ArgumentParser) -> None:

@@ -1,5 +1,5 @@
 """Write recorded results into the documents: headline tables into docs/benchmarks.md, every table
-into a page of docs/benchmarks, and the charts.
+into a page of docs/benchmarks, the newest campaign into docs/reliability.md, and the charts.
 
 A page is written by hand except between its marks. A page that does not exist is created with an
 introduction of one line.
@@ -11,12 +11,13 @@ import json
 from pathlib import Path
 from typing import Any
 
-from bench import headlines, plot
+from bench import campaign, headlines, plot
 from bench.report import plain
 
 DOCUMENT = Path(__file__).parent.parent / "docs" / "benchmarks.md"
 PLOTS = "plots"  # a folder next to the document
 HISTORY = "history.md"
+RELIABILITY = "reliability.md"  # a page next to the document
 
 # Which commands a page shows, by its name in the folder that is named like the document.
 PAGES: dict[str, tuple[str, ...]] = {
@@ -57,6 +58,8 @@ def render(folder: Path, document: Path) -> str:
     blocks[pages / HISTORY] = headlines.history(
         {date: _measured(record) for date, record in records.items()}
     )
+    if ran := campaign.newest(folder / campaign.FOLDER.name):
+        blocks[document.parent / RELIABILITY] = campaign.table(ran)
     if broken := [path for path in blocks if not _has_marks(path)]:
         return f"{broken[0]} lacks the marks {BEGIN} and {END}; nothing was written."
     for path, block in blocks.items():

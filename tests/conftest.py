@@ -1,10 +1,14 @@
 """Shared by all tests: a clock that stands still, a real store in a temporary folder, a ledger on
-it, and the long form of tests (--campaign)."""
+it, the long form of tests (--campaign), and seeds and counts of what they try."""
 
 from __future__ import annotations
 
+import json
+import os
+import random
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, is_hypothesis_test, settings
@@ -13,7 +17,8 @@ from doxa.base.clock import FakeClock
 from doxa.belief import Ledger, declare
 from doxa.store import Identity, Store
 
-_REMARK = "remark"
+_REMARK, _FIGURES = "remark", "figures"
+_WHOLE = ("tests/adversary/", "tests/redaction/test_labelled.py")  # a campaign runs all of these
 
 # A busy machine draws slowly: no test depends on a clock.
 settings.register_profile("doxa", suppress_health_check=[HealthCheck.too_slow], deadline=None)
@@ -26,7 +31,14 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         type=int,
         default=1,
         metavar="N",
-        help="run only the tests that have a long form: N times the examples, kills and cases",
+        help="run only the tests that have a long form, N times the examples, kills and cases, and"
+        " the adversary suite",
+    )
+    parser.addoption(
+        "--record-figures",
+        type=Path,
+        metavar="FILE",
+        help="write what the tests of each file tried and found as JSON",
     )
 
 
@@ -40,8 +52,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def _lengthened(item: pytest.Item, factor: int) -> bool:
-    """Give a property its examples times the factor. True if the test has a long form: it is a
-    property, a state machine, or takes the fixture `campaign`."""
+    """Give a property its examples times the factor. True if the test belongs to a campaign: it is
+    a property, a state machine, takes the fixture `campaign`, or is of the adversary suite."""
     assert isinstance(item, pytest.Function)
     machine = getattr(item.cls, "settings", None)
     if isinstance(machine, settings):
@@ -58,7 +70,7 @@ def _lengthened(item: pytest.Item, factor: int) -> bool:
             short, max_examples=short.max_examples * factor
         )
         return True
-    return "campaign" in item.fixturenames
+    return "campaign" in item.fixturenames or item.nodeid.startswith(_WHOLE)
 
 
 @pytest.fixture
@@ -73,13 +85,49 @@ def tell(request: pytest.FixtureRequest) -> Callable[[str], None]:
     return lambda text: request.node.user_properties.append((_REMARK, text))
 
 
-def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    for reports in terminalreporter.stats.values():
+@pytest.fixture
+def tally(request: pytest.FixtureRequest) -> Callable[..., None]:
+    """Counts what a test tried and found, for the end of the run and `--record-figures`."""
+
+    def add(**figures: int) -> None:
+        request.node.user_properties.append((_FIGURES, figures))
+
+    return add
+
+
+@pytest.fixture
+def seed(tell: Callable[[str], None]) -> int:
+    """The seed of a test that chooses at random: DOXA_SEED, or another in each run."""
+    chosen = int(os.environ.get("DOXA_SEED", random.randrange(2**32)))
+    tell(f"DOXA_SEED={chosen}")
+    return chosen
+
+
+def pytest_terminal_summary(
+    terminalreporter: pytest.TerminalReporter, config: pytest.Config
+) -> None:
+    files: dict[str, dict[str, Any]] = {}
+    for outcome, reports in terminalreporter.stats.items():
         for report in reports:
-            if isinstance(report, pytest.TestReport) and report.when == "call":
-                for name, text in report.user_properties:
-                    if name == _REMARK:
-                        terminalreporter.write_line(f"{report.nodeid}: {text}")
+            if not isinstance(report, pytest.TestReport) or outcome not in ("passed", "failed"):
+                continue
+            found = files.setdefault(
+                report.nodeid.partition("::")[0],
+                {"tests": 0, "failed": 0, "seconds": 0.0, "figures": {}},
+            )
+            found["tests"] += report.when == "call"
+            found["failed"] += report.failed
+            found["seconds"] = round(found["seconds"] + report.duration, 1)
+            for name, told in report.user_properties if report.when == "call" else ():
+                if name == _REMARK:
+                    terminalreporter.write_line(f"{report.nodeid}: {told}")
+                elif name == _FIGURES:
+                    words = ", ".join(f"{key} {value:,}" for key, value in told.items())
+                    terminalreporter.write_line(f"{report.nodeid}: {words}")
+                    for key, value in told.items():
+                        found["figures"][key] = found["figures"].get(key, 0) + value
+    if path := config.getoption("--record-figures"):
+        path.write_text(json.dumps(dict(sorted(files.items())), indent=1) + "\n")
 
 
 @pytest.fixture

@@ -1,12 +1,11 @@
 """Changed bytes anywhere in the file or its write-ahead log: opening, `verify` and `doctor` find
 them, each with its place and a next step, or the change is harmless. None leads to a traceback.
 
-A run prints its seed; set DOXA_DAMAGE_SEED to make the same choices again.
+A run prints its seed; set DOXA_SEED to make the same choices again.
 """
 
 from __future__ import annotations
 
-import os
 import random
 from collections import Counter
 from collections.abc import Callable
@@ -26,12 +25,6 @@ CHANGES, LOG_CHANGES, COMMANDS = 70, 30, 7
 DERIVED = "vector"
 
 
-def seed_of(tell: Callable[[str], None]) -> int:
-    seed = int(os.environ.get("DOXA_DAMAGE_SEED", random.randrange(2**32)))
-    tell(f"DOXA_DAMAGE_SEED={seed}")
-    return seed
-
-
 def write(path: Path, data: bytes, log: bytes = b"") -> None:
     for end in ("-wal", "-shm", "-queue"):
         Path(f"{path}{end}").unlink(missing_ok=True)
@@ -41,9 +34,8 @@ def write(path: Path, data: bytes, log: bytes = b"") -> None:
 
 
 def test_changes_of_the_file_are_found_or_harmless(
-    tmp_path: Path, tell: Callable[[str], None], campaign: int
+    tmp_path: Path, seed: int, tally: Callable[..., None], campaign: int
 ) -> None:
-    seed = seed_of(tell)
     good, changed = tmp_path / "good.db", tmp_path / "changed.db"
     build(good)
     data, before = good.read_bytes(), rows(good)
@@ -58,16 +50,15 @@ def test_changes_of_the_file_are_found_or_harmless(
         outcome = examine(changed, before)
         counts[outcome.name] += 1
         assert outcome.name != "missed" or outcome.said == DERIVED, (seed + number, where, outcome)
-    tell(str(dict(counts)))
+    tally(changes=sum(counts.values()), **counts)
     assert counts["found"] > CHANGES * campaign / 4
 
 
 def test_changes_of_the_log_leave_an_earlier_commit_or_are_found(
-    tmp_path: Path, tell: Callable[[str], None], campaign: int
+    tmp_path: Path, seed: int, tally: Callable[..., None], campaign: int
 ) -> None:
     """The engine ends a write-ahead log at the first frame that does not fit its checksum, as after
     a crash: what is read then is the state of an earlier commit, whole."""
-    seed = seed_of(tell)
     good, changed = tmp_path / "good.db", tmp_path / "changed.db"
     build(good)
     heads, data, log = [], b"", b""
@@ -88,6 +79,7 @@ def test_changes_of_the_log_leave_an_earlier_commit_or_are_found(
             wrong = [one for one in memory.doctor() if not one.ok]
             assert [one.name for one in wrong if one.name not in ("vectors", "file")] == [], where
             assert memory.verify().head in heads, (seed + number, where)
+    tally(changes_of_the_log=LOG_CHANGES * campaign)
 
 
 @pytest.mark.parametrize("command", ["verify", "doctor"])

@@ -1,8 +1,9 @@
 """Random statements in the name of one project, in a file that holds another too and in one that
-does not: the answers are equal. `--campaign N` runs N times as many."""
+does not: the answers are equal. `--campaign N` runs N times as many, DOXA_SEED others."""
 
 from __future__ import annotations
 
+import os
 import random
 from collections.abc import Callable
 from pathlib import Path
@@ -12,11 +13,11 @@ from tests.adversary.isolation import CANARY, outcome, pair, prepare, rows, same
 from tests.adversary.isolation_queries import Statements
 
 _READS, _WRITES = 400, 250
-_SEED = 20
+_SEED = int(os.environ.get("DOXA_SEED", 20))
 
 
 def test_random_reads_answer_as_if_there_were_nothing_else(
-    tmp_path: Path, campaign: int, tell: Callable[[str], None]
+    tmp_path: Path, campaign: int, tally: Callable[..., None]
 ) -> None:
     statements, tried = Statements(_SEED), set()
     prepare(tmp_path)
@@ -27,11 +28,11 @@ def test_random_reads_answer_as_if_there_were_nothing_else(
             assert found == wanted, text
             assert CANARY not in found or CANARY in text, text
             tried.add(text)
-    tell(f"seed {_SEED}: {_READS * campaign} reads, {len(tried)} different")
+    tally(reads=_READS * campaign, texts=len(tried))
 
 
 def test_random_writes_do_as_if_there_were_nothing_else(
-    tmp_path: Path, campaign: int, tell: Callable[[str], None]
+    tmp_path: Path, campaign: int, tally: Callable[..., None]
 ) -> None:
     """The numbers of new elements come from one sequence of the file; they are left out."""
     draw = random.Random(_SEED)
@@ -48,7 +49,7 @@ def test_random_writes_do_as_if_there_were_nothing_else(
             whole = both.memory._whole.store  # type: ignore[attr-defined]
             assert check(whole) == []
             assert digest(whole) == replayed_digest(whole)
-    tell(f"seed {_SEED}: {_WRITES * campaign} statements, 3 of 10 write")
+    tally(mixed_statements=_WRITES * campaign)
 
 
 def _folder(parent: Path, name: str) -> Path:

@@ -2,12 +2,11 @@
 processes on one file, with random kills and policies on, the history is strictly serialisable, few
 are refused, and nobody starves.
 
-A run prints its seed; set DOXA_HISTORY_SEED to make the same choices again.
+A run prints its seed; set DOXA_SEED to make the same choices again.
 """
 
 from __future__ import annotations
 
-import os
 import random
 import sys
 import threading
@@ -183,12 +182,6 @@ def finished(path: Path, files: list[Path]) -> list[Done]:
     return [*history_of(files), last]
 
 
-def seed_of(tell: Callable[[str], None]) -> int:
-    seed = int(os.environ.get("DOXA_HISTORY_SEED", random.randrange(2**32)))
-    tell(f"DOXA_HISTORY_SEED={seed}")
-    return seed
-
-
 def figures(history: list[Done]) -> tuple[int, int, int]:
     """How many committed, were refused, are unknown."""
     states = [one.state for one in history]
@@ -197,9 +190,9 @@ def figures(history: list[Done]) -> tuple[int, int, int]:
 
 @pytest.mark.parametrize("servers", [1, 2])
 def test_clients_that_read_and_append_are_serialised_and_rarely_refused(
-    tmp_path: Path, servers: int, tell: Callable[[str], None], campaign: int
+    tmp_path: Path, servers: int, seed: int, tally: Callable[..., None], campaign: int
 ) -> None:
-    path, seed = tmp_path / "lists.db", seed_of(tell)
+    path = tmp_path / "lists.db"
     prepare(path)
     with ExitStack() as running:
         made = [Process("serve", str(path)) for _ in range(servers)]
@@ -211,7 +204,7 @@ def test_clients_that_read_and_append_are_serialised_and_rarely_refused(
     history = finished(path, crew.files)
     assert anomalies(history) == []
     committed, refused, unknown = figures(history)
-    tell(f"{servers} servers: {committed} committed, {refused} refused, {unknown} unknown")
+    tally(committed=committed, refused=refused)
     assert not unknown
     assert refused < 0.05 * (committed + refused) + 2, crew.workloads[0].refused
     for number in range(CLIENTS):
@@ -221,9 +214,9 @@ def test_clients_that_read_and_append_are_serialised_and_rarely_refused(
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no SIGKILL here")
 def test_kills_of_servers_and_writers_leave_a_serialisable_history(
-    tmp_path: Path, tell: Callable[[str], None], campaign: int
+    tmp_path: Path, seed: int, tally: Callable[..., None], campaign: int
 ) -> None:
-    path, seed = tmp_path / "killed.db", seed_of(tell)
+    path = tmp_path / "killed.db"
     rng = random.Random(seed)
     prepare(path)
     servers = [Process("serve", str(path)) for _ in range(2)]
@@ -254,5 +247,6 @@ def test_kills_of_servers_and_writers_leave_a_serialisable_history(
     history = finished(path, crew.files + [file for file in files if file.exists()])
     assert anomalies(history) == []
     committed, refused, unknown = figures(history)
-    tell(f"kills: {committed} committed, {refused} refused, {unknown} unknown")
+    tally(committed=committed, refused=refused, unknown=unknown)
+    tally(kills=KILLS * campaign)
     assert committed > KILLS

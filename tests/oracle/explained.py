@@ -110,6 +110,25 @@ def _items_of_set(asked: Statement, ours: Answer, theirs: Answer) -> bool:
     return both and asked.writes and found is not None
 
 
+_WRITE = re.compile(r"(?:\b(?:SET|REMOVE)|,) (\w+)(?:\.(\w+)|( \+?= \{)|(:\w))")
+
+
+def _clauses_that_write(asked: Statement, ours: Answer, theirs: Answer) -> bool:
+    """SET or REMOVE clauses that write one property, or labels, through different variables. Their
+    order decides the graph and nothing else."""
+    if not asked.writes or ours.rows is None or theirs.rows is None:
+        return False
+    writes = [match.groups() for match in _WRITE.finditer(asked.text)]
+    clash = any(
+        one[0] != other[0]
+        and bool(one[3]) == bool(other[3])
+        and (one[1] == other[1] or bool(one[2] or other[2]))
+        for at, one in enumerate(writes)
+        for other in writes[at + 1 :]
+    )
+    return clash and sorted(map(repr, ours.rows)) == sorted(map(repr, theirs.rows))
+
+
 def _optional_count(asked: Statement, ours: Answer, theirs: Answer) -> bool:
     """COUNT in the condition of an OPTIONAL MATCH, whose own condition compares with null."""
     both = ours.rows is not None and theirs.rows is not None
@@ -176,6 +195,7 @@ EXPLAINED: tuple[Explained, ...] = (
         "texts", refused_by_doxa("takes no negative number", text=r"\b(left|right|substring)\(")
     ),
     Explained("several-properties-in-one-set", _items_of_set),
+    Explained("writes-of-clauses-that-follow-one-another", _clauses_that_write),
     Explained("subqueries-about-null-in-optional-match", _optional_count),
     Explained("texts", rows_differ(r"\b[rb]Trim\(.+,", lambda one, other: True)),
 )

@@ -140,6 +140,37 @@ def test_every_explanation_has_its_heading_and_no_rule_explains_everything() -> 
         assert explanation(asked, ours, theirs) is None
 
 
+@pytest.mark.parametrize(
+    ("text", "explained"),
+    [
+        ("MATCH (n)-->(m) SET n.a = 5 REMOVE m.a", True),
+        ("MATCH (n)-->(m) SET n.a = 5 SET m += {b: 7}", True),
+        ("MATCH (n)-->(m) SET n:New REMOVE m:New", True),
+        ("MATCH (n)-->(m) SET n.a = 5 REMOVE m.b", False),
+        ("MATCH (n)-->(m) SET n.a = 5 REMOVE n.a", False),
+        ("MATCH (n)-->(m) SET n.a = 5 REMOVE m:A", False),
+    ],
+)
+def test_the_order_of_writes_explains_what_two_variables_write_to_one_property(
+    text: str, explained: bool
+) -> None:
+    asked = Statement("update", text, writes=True)
+    ours, theirs = Answer([], graph=[[1], []]), Answer([], graph=[[2], []])
+    anchor = "writes-of-clauses-that-follow-one-another" if explained else None
+    assert explanation(asked, ours, theirs) == anchor
+    assert explanation(asked, ours, theirs._replace(rows=[(("int", 1),)])) is None
+
+
+def test_a_clause_writes_for_all_rows_before_the_next_one(sides: list[Doxa]) -> None:
+    sides[0].reset("CREATE (x:A {i: 1, a: 0})-[:R]->(y:A {i: 2, a: 0}), (y)-[:R]->(x)")
+    for text, left in (("REMOVE m.a", None), ("SET m += {a: 7}", 7)):
+        sides[0].ask(Statement("update", "MATCH (n) SET n.a = 0", writes=False))
+        run = f"MATCH (n)-->(m) SET n.a = 5 {text} WITH DISTINCT m RETURN m.a"
+        answer = sides[0].ask(Statement("read", run))
+        wanted = ("NoneType", None) if left is None else ("int", left)
+        assert answer.rows == [(wanted,), (wanted,)]
+
+
 def test_the_command_needs_an_address(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         main([])

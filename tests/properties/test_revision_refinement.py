@@ -4,7 +4,6 @@ the other would."""
 from __future__ import annotations
 
 import json
-import os
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -21,12 +20,10 @@ from tests.fixtures_shared import opened
 
 
 def test_random_sequences_are_as_the_model_says(
-    tmp_path: Path, tell: Callable[[str], None], campaign: int
+    tmp_path: Path, seed: int, tally: Callable[..., None], campaign: int
 ) -> None:
     """Each step, as of each moment, and undone one by one. `python -m bench agm` runs ten
     thousand."""
-    seed = int(os.environ.get("DOXA_AGM_SEED", int.from_bytes(os.urandom(4), "big")))
-    tell(f"DOXA_AGM_SEED={seed}")
     clock = FakeClock()
     with Store(tmp_path / "m.db", clock=clock) as store:
         declare(store)
@@ -34,6 +31,7 @@ def test_random_sequences_are_as_the_model_says(
             assert RandomSequence(store, clock, seed + number, windows=number % 2 == 1).run(8) == []
         assert check(store) == [] and digest(store) == replayed_digest(store)
         verify_log(store)
+    tally(sequences=120 * campaign)
 
 
 def test_a_wrong_operator_is_found_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -26,11 +26,12 @@ def is_found(sample: Sample) -> bool:
 
 @pytest.mark.parametrize(("names", "least"), [(FITTED, 0.95), ((UNSEEN,), 0.75)])
 def test_secrets_are_found(
-    names: tuple[str, ...], least: float, tell: Callable[[str], None]
+    names: tuple[str, ...], least: float, tally: Callable[..., None]
 ) -> None:
     held = [sample for name in names for sample in samples(name)]
     found = sum(map(is_found, held))
-    tell(f"{' and '.join(names)}: {found} of {len(held)} found")
+    kind = "rare_forms" if names == (UNSEEN,) else "secrets"
+    tally(**{kind: len(held), f"{kind}_found": found})
     assert found / len(held) >= least
     assert f"{found} of {len(held)}" in PAGE.read_text("utf-8")
 
@@ -41,9 +42,10 @@ def test_there_are_enough_of_both() -> None:
     assert all(sample.secrets for name in (*FITTED, UNSEEN) for sample in samples(name))
 
 
-def test_ordinary_lines_are_kept(tell: Callable[[str], None]) -> None:
+def test_ordinary_lines_are_kept(tell: Callable[[str], None], tally: Callable[..., None]) -> None:
     held = [line for name in ORDINARY for line in lines(name)]
     changed = [line for line in held if redact(line).findings]
-    tell(f"ordinary lines: {len(changed)} of {len(held)} changed: {changed}")
+    tell(f"changed: {changed}")
+    tally(ordinary_lines=len(held), ordinary_lines_changed=len(changed))
     assert len(changed) / len(held) <= 0.01
     assert f"{len(changed)} of {len(held)}" in PAGE.read_text("utf-8")

@@ -46,8 +46,12 @@ def test_loop(campaign):
     for _ in range(2 * campaign):
         note("loop")
 
-def test_plain():
+def test_plain(seed, tally):
     note("plain")
+    tally(seeds=seed, notes=2)
+
+def test_another(seed, tally):
+    tally(seeds=seed)
 """
 
 
@@ -76,6 +80,17 @@ def test_a_campaign_runs_what_has_a_long_form_and_nothing_else(tmp_path: Path) -
     assert 3 <= once["machine"] <= 4 and 15 <= five["machine"] <= 16
     assert (once["loop"], five["loop"]) == (2, 10)
     assert (once["plain"], five["plain"]) == (1, 0)
+
+
+def test_counts_of_all_tests_of_a_file_are_added_and_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DOXA_SEED", "21")
+    written = tmp_path / "figures.json"
+    counts(tmp_path, "-n", "2", "--record-figures", str(written))
+    (found,) = json.loads(written.read_text()).values()
+    assert (found["tests"], found["failed"]) == (5, 0)
+    assert found["figures"] == {"seeds": 42, "notes": 2}
 
 
 SOURCE = '''
