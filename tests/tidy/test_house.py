@@ -87,6 +87,7 @@ PUBLIC = {
         "SUPPRESSING",
         "TRUSTS",
         "TRUST_DEFAULT",
+        "UNTRUSTED",
         "Access",
         "Condition",
         "Constraints",
@@ -128,6 +129,7 @@ PUBLIC = {
         "replayed_digest",
         "rule_of",
         "text_of",
+        "trust_of",
         "unpack_codes",
         "unpack_parts",
         "unpack_vectors",
@@ -217,6 +219,7 @@ PUBLIC = {
         "Recall",
         "Recaller",
         "field_texts",
+        "lane_heading",
         "tokens_of",
     ),
     "doxa": (
