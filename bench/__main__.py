@@ -25,6 +25,7 @@ from bench import (
     pages,
     peers,
     persistence,
+    poison,
     precision,
     qa,
     questions,
@@ -56,6 +57,7 @@ _RECORDED = (
     "realmem",
     "vehicle",
     "precision",
+    "poison",
     "answerability",
     "speed",
     "embedding",
@@ -200,6 +202,8 @@ def _run(options: argparse.Namespace, embedder: Embedder | None) -> Report:
             filler=options.filler,
             quick=options.quick,
         )
+    if options.command == "poison":
+        return poison.run(options.data, embedder, seed=options.seed)
     if options.command == "answerability":
         return answerability_sets.run(options.data, embedder, seed=options.seed)
     if options.command == "realmem":
@@ -260,6 +264,7 @@ def _parser() -> argparse.ArgumentParser:
         "realmem",
         "vehicle",
         "precision",
+        "poison",
         "answerability",
         "questions",
         "speed",
@@ -273,7 +278,7 @@ def _parser() -> argparse.ArgumentParser:
         command.add_argument(
             "--data",
             type=Path,
-            required=name not in ("speed", "embedding", "precision", "talk", "questions"),
+            required=name not in ("speed", "embedding", "precision", "poison", "talk", "questions"),
             help="the data set's file or folder",
         )
         command.add_argument("--seed", type=int, default=SEED)

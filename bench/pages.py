@@ -30,6 +30,7 @@ PAGES: dict[str, tuple[str, ...]] = {
         "vehicle",
         "longmemeval",
         "qa",
+        "poison",
     ),
     "speed.md": ("speed", "embedding", "libraries"),
     "graph.md": ("graph",),

@@ -40,6 +40,7 @@ COMMANDS = (
     "statebench",
     "realmem",
     "vehicle",
+    "poison",
     "speed",
     "embedding",
     "libraries",

@@ -75,6 +75,8 @@ def test_what_opening_cannot_mean_is_refused(tmp_path: Path, field: str, value: 
 def test_nanoseconds_and_the_beginning_of_time_are_times(tmp_path: Path) -> None:
     with opened(tmp_path / "m.db") as memory:
         times = {"now": 1_772_460_000_000_000_000, "then": 0, "\ud800": "1970-01-02"}
-        made = memory.ingest([{"text": text, "time": time} for text, time in times.items()])
+        made = memory.ingest(
+            [{"text": text, "time": time, "speaker": "Ana"} for text, time in times.items()]
+        )
         assert made.added == 3
         assert {hit.text for hit in memory.recent(kinds=("exchange",))} == {"now", "then", "?"}

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from doxa.models import OverlapReranker
-from doxa.recall import answerability, constants, engine, hits
+from doxa.recall import answerability, constants, engine, hits, ranking, trust
 from doxa.recall.budget import fit_budget, tokens_of
 from doxa.recall.candidates import Scale
 from doxa.recall.diversity import diversify, filter_siblings
@@ -495,7 +495,13 @@ def a_hit_without_a_vector_covers_a_twentieth() -> None:
 def hit(kref: str = "kref://p/a.fact?r=1", **values: Any) -> Hit:
     usual: dict[str, Any] = dict.fromkeys(Hit.__dataclass_fields__, "")
     usual |= {"time": 0, "recorded": 0, "score": 0.0, "lanes": {}, "tokens": 1, "text": "x"}
-    usual |= {"truncated": False, "type": "revision", "status": "current", "kind": "fact"}
+    usual |= {
+        "truncated": False,
+        "repeated": 1,
+        "type": "revision",
+        "status": "current",
+        "kind": "fact",
+    }
     return Hit(**(usual | {"kref": kref, "trust": "stated"} | values))
 
 
@@ -705,3 +711,74 @@ def a_question_is_asked_by_two_other_names() -> None:
             memory.expand(text)
         found = {hit.text for hit in memory.recall("Where is Katharina?", lanes=("words",)).hits}
         assert len(found.intersection(texts[3:])) == 2
+
+
+# Trust
+
+
+def about_the_same(near: float | None, *, evidence: float | None = 5.0, words: float = 1.0) -> bool:
+    """Whether a leader of this evidence and coverage is about the same as a hit of evidence 10 that
+    covers the whole question."""
+    leader = ranked(words=words)._replace(evidence=evidence)
+    other = ranked(words=1.0)._replace(evidence=None if evidence is None else 10.0)
+    return trust._is_about_the_same(leader, other, near)
+
+
+@example("TRUST_ALIKE")
+def memories_about_the_same_are_fourteen_tenths_of_a_deviation_nearer() -> None:
+    assert about_the_same(1.4) and not about_the_same(1.39)
+
+
+@example("TRUST_EVIDENCE")
+def a_leader_has_three_tenths_of_the_evidence() -> None:
+    assert about_the_same(2.0, evidence=3.0) and not about_the_same(2.0, evidence=2.9)
+
+
+@example("TRUST_WORDS")
+def a_leader_without_a_vector_covers_three_tenths() -> None:
+    assert about_the_same(None, evidence=None, words=0.3)
+    assert not about_the_same(None, evidence=None, words=0.29)
+
+
+class Threads(dict[str, Any]):
+    """The part of a project index by which turns are merged."""
+
+    scope = 1
+
+
+def merged(shared: int, others: int, *, label: str) -> bool:
+    """Whether two turns are one hit that share so many words and have so many others each."""
+    words = [f"{one}{two}" for one in "abcdefghij" for two in "klmnop"]
+    texts = [
+        " ".join(words[:shared] + words[start : start + others])
+        for start in (shared, shared + others)
+    ]
+    index: Any = Threads(thread=np.zeros(2, dtype=np.int32))
+    turns = [
+        ranked(row=row)._replace(
+            project=index,
+            said=hits.Said(text=text, turn=True, by=("user", "Ana"), trust=label),
+        )
+        for row, text in enumerate(texts)
+    ]
+    return len(trust.merge_repeats(turns)) == 1
+
+
+@example("REPEATED")
+def turns_that_share_nine_tenths_of_their_words_are_one_hit() -> None:
+    assert merged(19, 1, label="stated") and not merged(18, 2, label="stated")
+    assert not merged(17, 1, label="stated")
+
+
+@example("REPEATED_UNTRUSTED")
+def untrusted_turns_that_share_six_tenths_are_one_hit() -> None:
+    assert merged(15, 5, label="untrusted") and not merged(14, 6, label="untrusted")
+
+
+@example("VERIFIED_HITS")
+def the_best_twenty_verified_beliefs_are_ranked() -> None:
+    labels = np.array([2] * 10 + [3] * 30, dtype=np.int8)
+    columns = {"trust": labels, "time": np.zeros(40, dtype=np.int64)}
+    one: Any = SimpleNamespace(project=columns, rows=np.arange(40))
+    scores = np.linspace(1, 0, 40, dtype=np.float32)
+    assert len(ranking._chosen([one], scores, 5)) == 5 + 20

@@ -80,6 +80,7 @@ MAY_READ_ENVIRONMENT = frozenset(("app", "cli", "servers"))
 
 PUBLIC = {
     "doxa.store": (
+        "UNTRUSTED",
         "Access",
         "AccessData",
         "AccessRecord",
@@ -141,6 +142,7 @@ PUBLIC = {
         "replayed_digest",
         "rule_of",
         "text_of",
+        "trust_of",
         "unpack_codes",
         "unpack_parts",
         "unpack_vectors",
@@ -231,6 +233,7 @@ PUBLIC = {
         "Recall",
         "Recaller",
         "field_texts",
+        "lane_heading",
         "tokens_of",
     ),
     "doxa": (

@@ -209,8 +209,8 @@ class Session(BeliefVerbs):
     ) -> list[Hit]:
         """List what was last said or stated and is still believed, newest first.
 
-        The session's own project may be empty: then there are no hits. A project that is named must
-        exist.
+        What untrusted sources said is left out. The session's own project may be empty: then the
+        list is empty. A project that is named must exist.
         """
         named = arguments.texts(kinds, "kinds")
         search = partial(

@@ -1,4 +1,5 @@
-"""What a reader takes a word for: `skeleton` is equal for words that look alike.
+"""What a reader takes a word for: `skeleton` is equal for words that look alike, and
+`has_lookalike` finds words in which letters of another alphabet stand for Latin ones.
 
 A model and a person read `Verified`, `ver1fied`, a word with a Cyrillic letter in it and one with
 an invisible character in it as the same word. Names that carry authority are compared by their
@@ -8,11 +9,15 @@ Source: Unicode Technical Standard 39, Unicode Security Mechanisms, section 4 (c
 detection), and its data file confusables.txt. The table has those of its entries that look like one
 small Latin letter, of the Cyrillic, Greek, Armenian and Cherokee scripts and the small capitals.
 Beyond the standard, case is folded, accents are dropped, and so is everything that is neither a
-letter nor a digit.
+letter nor a digit. `has_lookalike` follows its mixed-script detection (section 5): a word is a
+look-alike if it has Latin letters, and all its other letters are Cyrillic or Greek ones that look
+the same in that case, as in "Аna" with a Cyrillic А. A word of one alphabet is never one, nor a
+Latin stem with a Cyrillic ending.
 """
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Iterable
 from functools import lru_cache
@@ -46,6 +51,16 @@ _LOOK: dict[str, str] = {
 }
 _TABLE = {ord(char): letter for letter, chars in _LOOK.items() for char in chars if char != letter}
 
+# Exactly alike, in this case: what a name may hide without looking odd.
+_CYRILLIC = dict(
+    zip("АВЕЅІЈКМНОРСТУХԚԜаеѕіјорсухԛԝһԁ", "ABESIJKMHOPCTYXQWaesijopcyxqwhd", strict=True)
+)
+_GREEK = dict(zip("ΑΒΕΖΗΙΚΜΝΟΡΤΥΧονιυ", "ABEZHIKMNOPTYXoviu", strict=True))
+_LATIN_OF = _CYRILLIC | _GREEK
+_WORD = re.compile(r"[^\W\d_]+")
+_FOREIGN = re.compile(f"[{''.join(_LATIN_OF)}]")
+_LATIN = re.compile(r"[A-Za-z]")
+
 
 @lru_cache(maxsize=4_096)
 def skeleton(text: str) -> str:
@@ -61,3 +76,16 @@ def reads_as(text: object, names: Iterable[str]) -> str | None:
         return None
     seen = skeleton(text)
     return next((name for name in names if skeleton(name) == seen), None)
+
+
+def has_lookalike(text: str) -> bool:
+    """Return whether a text contains a look-alike of a Latin word."""
+    if text.isascii() or not _FOREIGN.search(text):
+        return False
+    return any(_is_lookalike(match.group()) for match in _WORD.finditer(text))
+
+
+def _is_lookalike(word: str) -> bool:
+    if word.isascii() or not _LATIN.search(word):
+        return False
+    return all(letter in _LATIN_OF or letter.isascii() for letter in word)

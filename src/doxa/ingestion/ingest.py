@@ -35,10 +35,15 @@ from doxa.ingestion.from_turns import CANDIDATES, Candidates, read_turn, was_und
 from doxa.language.extract import Candidate, Extraction
 from doxa.language.turns import Turn, identified
 from doxa.redaction.redact import redact, refuse_secret
-from doxa.store import AccessRecord, Identity, Node, Store, Transaction
+from doxa.store import UNTRUSTED, AccessRecord, Identity, Node, Store, Transaction, trust_of
 
 CONVERSATIONS = "conversations"
 IMPORTED = "Imported"
+_USER_SPEAKS = """
+SELECT 1 FROM node t JOIN edge e ON e.src = t.id AND e.type = 'HAS_EXCHANGE'
+  JOIN node n ON n.id = e.dst
+WHERE t.id = ? AND n.props ->> '$.role' = 'user' LIMIT 1
+"""
 _CUT = " [… cut at the size limit]"
 
 
@@ -98,6 +103,7 @@ class Ingest:
         self._labels = ("Exchange", IMPORTED) if imported else ("Exchange",)
         self._threads: dict[str, tuple[Kref, NodeId]] = {}
         self._last: dict[tuple[str, str], NodeId] = {}
+        self._users_threads: dict[str, bool] = {}  # whether the user speaks in a thread
         self._counts = {"added": 0, "known": 0, "redacted": 0, "cut": 0}
         self._cut_places: list[str] = []
 
@@ -143,6 +149,8 @@ class Ingest:
         # Turns are prepared outside the transaction, so that other writers do not wait for it.
         for batch in _batches(turns):
             counts = dict(self._counts)
+            users = (prepared.turn for prepared in batch if prepared.turn.role == "user")
+            self._users_threads |= {turn.thread: True for turn in users}
             try:
                 with self._store.write(self._identity, op="ingest") as tx:
                     self._candidates.begin()
@@ -190,7 +198,11 @@ class Ingest:
             return
         previous = self._previous(tx, key, thread=thread)
         made = tx.create_node(
-            self._labels, self._properties(prepared, kref=kref, thread=thread_kref, now=tx.now)
+            self._labels,
+            {
+                **self._properties(prepared, kref=kref, thread=thread_kref, now=tx.now),
+                "trust": self._label(tx, turn, thread),
+            },
         )
         tx.create_edge("HAS_EXCHANGE", thread, dst=made)
         if previous is not None:
@@ -241,6 +253,18 @@ class Ingest:
             "dates": list(prepared.dates) or None,
             "deprecated": prepared.retired or None,
         }
+
+    def _label(self, tx: Transaction, turn: Turn, thread: NodeId) -> str | None:
+        """The label of a turn whose source is not trusted: by its role and speaker, or since the
+        user speaks in its thread and somebody else said it."""
+        if trust_of({"role": turn.role, "speaker": turn.speaker}) == UNTRUSTED:
+            return UNTRUSTED
+        if turn.role != "person":
+            return None
+        if turn.thread not in self._users_threads:
+            found = tx.rows(_USER_SPEAKS, (thread,))
+            self._users_threads[turn.thread] = bool(found)
+        return UNTRUSTED if self._users_threads[turn.thread] else None
 
     def _thread(self, tx: Transaction, name: str) -> tuple[Kref, NodeId]:
         known = self._threads.get(name)

@@ -3,9 +3,20 @@ now."""
 
 from doxa.recall.budget import tokens_of
 from doxa.recall.engine import Recaller
+from doxa.recall.framing import lane_heading
 from doxa.recall.fusion import LANES, MODES
 from doxa.recall.lanes.meaning import field_texts
 from doxa.recall.result import Recall
 from doxa.recall.types import Ask, Hit
 
-__all__ = ["LANES", "MODES", "Ask", "Hit", "Recall", "Recaller", "field_texts", "tokens_of"]
+__all__ = [
+    "LANES",
+    "MODES",
+    "Ask",
+    "Hit",
+    "Recall",
+    "Recaller",
+    "field_texts",
+    "lane_heading",
+    "tokens_of",
+]

@@ -28,10 +28,11 @@ from doxa.recall.lanes.words import Coverage, read_postings
 from doxa.recall.project_index import ProjectIndex, believed
 from doxa.recall.question import Question
 from doxa.recall.vector_index import Near
-from doxa.store import Reader, wrong_length
+from doxa.store import TRUSTS, UNTRUSTED, Reader, wrong_length
 
 Floats = NDArray[np.float32]
 Rows = NDArray[np.int64]
+_UNTRUSTED, _VERIFIED = TRUSTS.index(UNTRUSTED), TRUSTS.index("verified")
 
 
 class PreparedQuery(NamedTuple):
@@ -73,6 +74,9 @@ class CandidateSet:
         population = eligible.population
         self.population = population.total
         self.searched = int(np.count_nonzero(eligible.allowed))
+        trusted = eligible.allowed & (project["trust"] > _UNTRUSTED)
+        self.trusted = int(np.count_nonzero(trusted))
+        self.faded = eligible.faded
         self.postings = read_postings(reader, project.scope, query.terms, eligible=population.mask)
         self.postings += phrase_postings(reader, project, query.phrases, self.postings)
         self.calibration = calibration
@@ -85,9 +89,22 @@ class CandidateSet:
     def _named(self, wanted: int) -> Rows:
         """The best rows by words and by meaning, and of those in a time that the question names."""
         allowed = self._eligible.allowed
-        self._near = self._scan(max(constants.CANDIDATES_BY_MEANING, 2 * wanted), allowed)
-        by_words = self._coverage.best(allowed, max(constants.CANDIDATES_BY_WORDS, wanted))
-        found = [self._near.rows, by_words]
+        by_meaning = max(constants.CANDIDATES_BY_MEANING, 2 * wanted)
+        by_words = max(constants.CANDIDATES_BY_WORDS, wanted)
+        self._near = self._scan(by_meaning, allowed)
+        found = [self._near.rows, self._coverage.best(allowed, by_words)]
+        trust = self.project["trust"]
+        planted = trust[np.concatenate(found)] == _UNTRUSTED
+        if 2 * np.count_nonzero(planted) > len(planted):  # they take the places of others
+            trusted = allowed & (trust > _UNTRUSTED)
+            found += [self._scan(by_meaning, trusted).rows, self._coverage.best(trusted, by_words)]
+        verified = np.flatnonzero(allowed & (trust == _VERIFIED))
+        if len(verified) > constants.VERIFIED_HITS:
+            most, within = constants.VERIFIED_HITS, np.zeros(len(allowed), dtype=bool)
+            within[verified] = True
+            found += [self._scan(most, within).rows, self._coverage.best(within, most)]
+        elif len(verified):
+            found.append(verified)
         if self.query.times:
             within = allowed & (time.nearness(self.project["time"], self.query.times) == 1)
             found.append(self._coverage.best(within, constants.CANDIDATES_BY_TIME))
@@ -224,7 +241,9 @@ def collect(
             return candidates
         population, allowed = eligible.population.mask.copy(), eligible.allowed.copy()
         population[hidden] = allowed[hidden] = False
-        eligible = Eligible(believed(project["length"], population), allowed)
+        eligible = Eligible(
+            believed(project["length"], population), allowed, eligible.faded + len(hidden)
+        )
 
 
 class Scale(NamedTuple):

@@ -41,6 +41,7 @@ SEPARATED = (
     " for all; the best of a grid on one half of the questions is about as good on the other"
 )
 UPDATES = "chosen on pairs of turns with paraphrased questions (`python -m bench updates`)"
+POISON = "chosen on the fitted cases of `python -m bench poison`"
 KUMIHO = "Kumiho, section 8"
 COST = "set by judgement; bounds the time of a question"
 WIDER = (
@@ -319,6 +320,30 @@ TIE_WORDS: Annotated[
 TIE_CHARS: Annotated[
     int, Constant("difference in length of hits that can be a tie", "characters", COST)
 ] = 60
+
+# Trust (trust.py)
+
+TRUST_ALIKE: Annotated[
+    float,
+    Constant(
+        "how much nearer two memories about the same are than on average", "deviations", POISON
+    ),
+] = 1.4
+TRUST_EVIDENCE: Annotated[
+    float, Constant("least evidence of a leader, of that of the hit it leads", "share", POISON)
+] = 0.3
+TRUST_WORDS: Annotated[
+    float, Constant("the same for coverage of the question, without vectors", "share", POISON)
+] = 0.3
+REPEATED: Annotated[
+    float, Constant("words that two turns of a source share which are one hit", "share", JUDGED)
+] = 0.9
+REPEATED_UNTRUSTED: Annotated[
+    float, Constant("the same for untrusted sources, whatever the numbers", "share", JUDGED)
+] = 0.6
+VERIFIED_HITS: Annotated[
+    int, Constant("best verified beliefs that are always candidates and ranked", "hits", COST)
+] = 20
 
 # What becomes of a ranking (threshold.py, diversity.py, rerank.py, engine.py)
 

@@ -2,8 +2,9 @@
 
     find the projects -> bring their indexes up to date -> prepare the query (and its expansions)
     -> filter rows -> collect candidates by every lane -> fuse; add links, mentioned times and
-    policies; fuse -> promote updates -> threshold, diversity -> read the hits from the store
-    -> remove duplicates -> rerank -> order, budget
+    policies; fuse -> promote updates -> merge repeats, lead by trust -> threshold, diversity
+    -> untrusted hits after trusted -> read the hits from the store -> remove duplicates
+    -> rerank -> order, budget
 
 Eligibility is decided before anything is ranked: a row that is not eligible has no value in any
 lane and no part in a statistic, and every hit is read again from the store on the same snapshot.
@@ -58,10 +59,17 @@ from doxa.recall.ranking import (
 from doxa.recall.request import quoted_request
 from doxa.recall.rerank import apply_reranker
 from doxa.recall.result import Recall
-from doxa.recall.threshold import above_threshold, weigh
+from doxa.recall.threshold import weigh
+from doxa.recall.trust import (
+    merge_repeats,
+    order_by_lane,
+    put_leaders_first,
+    standing_out,
+    untrusted_last,
+)
 from doxa.recall.types import HITS_DEFAULT, Ask, Hit, check_ask
 from doxa.recall.updates import asks_current_state
-from doxa.store import Reader, Store
+from doxa.store import TRUSTS, UNTRUSTED, Reader, Store
 
 _QUERY_CACHE = 256  # vectors of recent questions
 _FILTERS = (
@@ -88,6 +96,7 @@ class _Found(NamedTuple):
     searched: int
     pending: int
     signals: Signals | None
+    faded: int  # memories that pass the filters and that a policy hides
 
 
 class Recaller:
@@ -129,6 +138,8 @@ class Recaller:
             found = self._search(reader, ask, expansions, warnings)
         reranker = self._reranker() if ask.rerank in ("dedicated", "auto") else None
         hits = apply_reranker(found.hits, ask.text, reranker, ask.rerank, warnings)
+        if reranker is not None:
+            hits = untrusted_last(hits)
         for_client = ask.rerank == "client" or (ask.rerank == "auto" and reranker is None)
         hits = hits[: constants.CLIENT_HITS * ask.limit if for_client else ask.limit]
         if ask.order == "time":
@@ -137,6 +148,8 @@ class Recaller:
         if ask.as_of is None:
             with self._store.read() as reader:
                 self._store.returned(reader, [hit.kref for hit in hits], context)
+        if found.faded:
+            warnings.append(_left_out(found.faded))
         if not hits:
             warnings.append(_nothing(ask, found.searched))
         return Recall(
@@ -150,6 +163,7 @@ class Recaller:
             _filters(ask),
             level_of(score_of(found.signals)),
             found.signals,
+            found.faded,
         )
 
     def _search(
@@ -175,7 +189,7 @@ class Recaller:
         with self._lock:
             pending = sum(project.pending for project in projects)
             sets, ranked = self._rank(reader, projects, ask, [query, *others], wanted=0)
-        aliases = questions_by_alias(reader, ranked, plain)[: constants.ALIASES_MAX]
+        aliases = questions_by_alias(ranked, plain)[: constants.ALIASES_MAX]
         if aliases:
             others += [self._prepare(reader, ask, text, speakers, warnings) for text in aliases]
         with self._lock:
@@ -186,19 +200,25 @@ class Recaller:
                 deeper = self._rank(reader, projects, ask, [query, *others], wanted=wanted)[1]
                 ranked = append_deeper(ranked, deeper)
             searched = sum(one.searched for one in sets)
+            trusted = sum(one.trusted for one in sets)
+            faded = sum(one.faded for one in sets)
             if not searched:
                 warnings += check_filters(reader, ask)
             candidates = [one for one in sets if len(one.rows)]
         signals = signals_of(candidates, ranked, searched=searched)
         if not ask.history and asks_current_state(plain):
             ranked = promote_updates(reader, candidates, ranked, ask.text)
+        if not ask.history:
+            ranked = merge_repeats(ranked)
+        ranked = put_leaders_first(reader, candidates, ranked, side=query.question.side)
         if ask.strict:
-            ranked = mark_namesakes(reader, ranked, plain)
-            ranked = above_threshold(ranked, searched=searched)
+            ranked = mark_namesakes(ranked, plain)
+            ranked = standing_out(ranked, searched=searched, trusted=trusted)
         if ask.diversity:
             ranked = diversify(reader, ranked, strength=ask.diversity, wanted=hits_to_read(ask))
+        ranked = order_by_lane(ranked, searched=trusted)
         hits = _read_enough(reader, ranked, ask)
-        return _Found(hits, _mode(candidates, query), searched, pending, signals)
+        return _Found(hits, _mode(candidates, query), searched, pending, signals, faded)
 
     def _rank(
         self,
@@ -233,7 +253,8 @@ class Recaller:
         limit: int = HITS_DEFAULT,
         context: Mapping[str, Any] | None = None,
     ) -> list[Hit]:
-        """Return what was last said or stated, newest first, by the same belief filter."""
+        """Return what was last said or stated, newest first, by the same belief filter. Untrusted
+        sources take no part."""
         ask = Ask("", project=project, kinds=kinds, limit=limit)
         check_ask(ask)
         with self._store.read() as reader, self._lock:
@@ -244,6 +265,7 @@ class Recaller:
             for scope in scopes:
                 index = self._indexes.get(reader, scope)
                 allowed = eligible_rows(reader, index, ask).allowed.copy()
+                allowed &= index["trust"] > TRUSTS.index(UNTRUSTED)
                 newest = _newest(reader, index, allowed, limit)
                 found += [(int(index["time"][row]), int(row), index) for row in newest]
             found.sort(key=lambda item: (-item[0], item[1]))
@@ -314,15 +336,25 @@ class Recaller:
         wanted: int = 0,
     ) -> CandidateSet:
         eligible = eligible_rows(reader, project, ask)
+        measured = _measured(project, eligible.population.mask)
         return collect(
             reader,
             project,
             eligible,
             query,
-            calibration=self._calibrations.of(reader, project, eligible.population.mask),
+            calibration=self._calibrations.of(reader, project, measured),
             wanted=wanted,
             apply_policies=ask.as_of is None,
         )
+
+
+def _left_out(faded: int) -> str:
+    what = (
+        "1 memory has faded by policy and is"
+        if faded == 1
+        else (f"{faded:,} memories have faded by policy and are")
+    )
+    return f"{what} left out; as_of='now' includes what has faded."
 
 
 def _nothing(ask: Ask, searched: int) -> str:
@@ -339,11 +371,25 @@ def _read_enough(reader: Reader, ranked: list[Ranked], ask: Ask) -> list[Hit]:
     wanted, read = hits_to_read(ask), []
     hits: list[Hit] = []
     for start in range(0, len(ranked), wanted):
-        read += read_hits(reader, ranked[start : start + wanted], ask=ask)
+        read += _trusted_enough(read_hits(reader, ranked[start : start + wanted], ask=ask), ask)
         hits = filter_siblings(deduplicate_sources(read))
         if len(hits) >= wanted - constants.SPARE_HITS:
             break
     return hits
+
+
+def _measured(project: ProjectIndex, believed: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """The rows on which the scale of cosines is measured: those that are trusted, if any are. Many
+    planted turns must not make everything else look alike."""
+    trusted: NDArray[np.bool_] = believed & (project["trust"] > TRUSTS.index(UNTRUSTED))
+    return trusted if trusted.any() else believed
+
+
+def _trusted_enough(hits: list[Hit], ask: Ask) -> list[Hit]:
+    """Filter by trust again: rows of files from before turns had labels know less than nodes."""
+    if not ask.trust:
+        return hits
+    return [hit for hit in hits if TRUSTS.index(hit.trust) >= TRUSTS.index(ask.trust)]
 
 
 def _newest(

@@ -58,11 +58,13 @@ _TAGS = (
 
 
 class Eligible(NamedTuple):
-    """`population` is what may be believed, `allowed` those of it that pass the filters. Masks may
-    be shared: never write to them."""
+    """`population` is what may be believed, `allowed` those of it that pass the filters. `faded`
+    is how many more would be allowed if no policy hid them. Masks may be shared: never write to
+    them."""
 
     population: Believed
     allowed: Mask
+    faded: int = 0
 
 
 def find_scopes(reader: Reader, project: str) -> list[int]:
@@ -79,7 +81,18 @@ def find_scopes(reader: Reader, project: str) -> list[int]:
 def eligible_rows(reader: Reader, project: ProjectIndex, ask: Ask) -> Eligible:
     """Apply the belief filter and the filters of a question."""
     population = _believed(reader, project, ask)
-    allowed = population.mask
+    allowed = _filtered(reader, project, ask, population.mask)
+    faded = _faded(reader, project, ask)
+    if faded is None:
+        return Eligible(population, allowed)
+    return Eligible(
+        population, allowed, int(np.count_nonzero(_filtered(reader, project, ask, faded)))
+    )
+
+
+def _filtered(reader: Reader, project: ProjectIndex, ask: Ask, rows: Mask) -> Mask:
+    """Those of the rows that pass the filters of a question."""
+    allowed = rows
     if (
         ask.space
         or ask.kinds
@@ -90,7 +103,7 @@ def eligible_rows(reader: Reader, project: ProjectIndex, ask: Ask) -> Eligible:
         or ask.until is not None
         or ask.valid_at is not None
     ):
-        allowed = allowed.copy()
+        allowed = rows.copy()
     if ask.space:
         allowed &= _is_one_of(project, "space", _spaces(reader, ask.space))
     if ask.kinds:
@@ -108,7 +121,7 @@ def eligible_rows(reader: Reader, project: ProjectIndex, ask: Ask) -> Eligible:
         allowed &= project["time"] < ask.until
     if ask.valid_at is not None:
         allowed &= _valid_at(project, ask.valid_at)
-    return Eligible(population, allowed)
+    return allowed
 
 
 def _visible(reader: Reader, project: ProjectIndex, rows: Any = slice(None)) -> Mask:
@@ -122,6 +135,19 @@ def _visible(reader: Reader, project: ProjectIndex, rows: Any = slice(None)) -> 
     )
     swept = reader.swept().get("node")
     return exists & (windows if swept is None else windows | (project["node"][rows] > swept))
+
+
+def _faded(reader: Reader, project: ProjectIndex, ask: Ask) -> Mask | None:
+    """What only the policies keep from being believed, by the stored windows; None where nothing is
+    hidden. Of a tag or a time, which show other revisions, nothing counts as faded."""
+    if not reader.sight().tests or ask.as_of is not None or ask.tag != "current":
+        return None
+    faded: Mask = (project["node"] > 0) & ~_visible(reader, project)
+    if not ask.history:
+        faded &= project["live"]
+        if ask.valid_at is None:
+            faded &= _valid_at(project, reader.now)
+    return faded if faded.any() else None
 
 
 def hidden_rows(

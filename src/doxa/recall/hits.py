@@ -21,6 +21,7 @@ from doxa.recall.project_index import ProjectIndex
 from doxa.recall.types import Ask, Hit
 from doxa.store import (
     FIELDS_FROM,
+    TRUST_DEFAULT,
     Node,
     Reader,
     SearchRule,
@@ -29,6 +30,7 @@ from doxa.store import (
     int64_array,
     rule_of,
     text_of,
+    trust_of,
 )
 
 _CHARS_READ = 20_000  # of a text, for the words as it writes them
@@ -72,6 +74,18 @@ class Related(NamedTuple):
     derived_from: str | None
 
 
+class Said(NamedTuple):
+    """What a memory says and who says it: whether it is a turn, and one of a person about their own
+    affairs; `by` is the role and the speaker of a turn, the author of a belief."""
+
+    kref: str = ""
+    text: str = ""
+    turn: bool = False
+    person: bool = False
+    by: tuple[str, str] = ("", "")
+    trust: str = TRUST_DEFAULT
+
+
 class Ranked(NamedTuple):
     """One row of a ranking, with the value of every lane."""
 
@@ -86,6 +100,9 @@ class Ranked(NamedTuple):
     field: int = 0  # the part of the field by which meaning found it
     namesake: bool = False  # names another of a like name than the question does
     evidence: float | None = None  # what speaks for it (threshold.py); None where it has no vector
+    said: Said = Said()
+    repeated: int = 1  # how many turns of its source say nearly the same, itself included
+    leads: str = ""  # the less trusted memory above which it was placed
 
 
 def read_hits(reader: Reader, ranked: list[Ranked], *, ask: Ask) -> list[Hit]:
@@ -143,7 +160,7 @@ def _hit(reader: Reader, node: Node, item: Ranked, ask: Ask, related: Related) -
         recorded=node.born,
         valid_from=None if attributes.valid_from == -TIME_MAX else attributes.valid_from,
         valid_until=None if attributes.valid_until == TIME_MAX else attributes.valid_until,
-        trust=p.get("trust", "stated"),
+        trust=trust_of(p),
         confidence=p.get("confidence", 1.0),
         project=str(p.get("project", "")),
         space=str(p.get("space", "")),
@@ -154,6 +171,7 @@ def _hit(reader: Reader, node: Node, item: Ranked, ask: Ask, related: Related) -
         tokens=tokens_of(text),
         unsupported=unsupported,
         contested=contested,
+        repeated=item.repeated,
     )
 
 
@@ -226,6 +244,10 @@ def _why(reader: Reader, node: Node, item: Ranked) -> str:
         parts.append("only asks or acknowledges")
     if item.updates:
         parts.append(f"{'updates' if item.revised else 'may update'} {item.updates}")
+    if item.leads:
+        parts.append(f"trusted more than {item.leads}, which is about the same")
+    if item.repeated > 1:
+        parts.append(f"said {item.repeated} times in nearly the same words by its source")
     return "; ".join(filter(None, parts)) or "best of what the filters let through"
 
 

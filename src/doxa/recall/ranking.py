@@ -2,28 +2,25 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 from numpy.typing import NDArray
 
 from doxa.recall import constants
 from doxa.recall.candidates import CandidateSet, fuse_candidates
 from doxa.recall.fusion import LANES
-from doxa.recall.hits import Ranked
+from doxa.recall.hits import Ranked, Said
 from doxa.recall.lanes import graph, time
 from doxa.recall.lanes.words import term_weights
 from doxa.recall.namesakes import name_others, names_in, other_names
 from doxa.recall.slots import states_nothing
 from doxa.recall.types import Ask
 from doxa.recall.updates import RankedTurn, reorder
-from doxa.store import Reader, int64_array, unpack_vectors, vector_id
+from doxa.store import TRUSTS, UNTRUSTED, Reader, int64_array, trust_of, unpack_vectors, vector_id
 
-# What a person said about their own affairs: an assistant's answer states nothing for them.
-_TEXTS = """
+_SAID = """
 SELECT id, props ->> '$.kref', coalesce(props ->> '$.text', props ->> '$.summary', ''),
-  props ->> '$.kind' = 'exchange',
-  props ->> '$.kind' = 'exchange' AND props ->> '$.role' IN ('user', 'person')
+  props ->> '$.kind' = 'exchange', props ->> '$.role',
+  coalesce(props ->> '$.speaker', props ->> '$.author'), props ->> '$.trust'
 FROM node WHERE id IN carray(?)
 """
 # Turns (later, earlier) from which beliefs were derived, where the belief of the one superseded
@@ -40,6 +37,11 @@ WITH RECURSIVE made(turn, revision) AS (
 SELECT DISTINCT reached.turn, made.turn FROM reached
 JOIN made ON made.revision = reached.revision AND made.turn != reached.turn
 """
+
+# who speaks of their own affairs: an assistant's answer states nothing for them
+_PEOPLE = ("user", "person")
+
+_UNTRUSTED, _VERIFIED = TRUSTS.index(UNTRUSTED), TRUSTS.index("verified")
 
 Floats = NDArray[np.float32]
 
@@ -79,22 +81,23 @@ def rank(reader: Reader, candidates: list[CandidateSet], ask: Ask, *, wanted: in
     dated = _add_mentioned_times(reader, candidates, scores)
     if _add_policy_scores(reader, candidates, scores, ask, count=2 * count) or dated:
         scores = fused()
-    ranked = _ranked(candidates, scores, count)
-    return ranked if candidates[0].query.question.statement else _lower_idle(reader, ranked)
+    ranked = read_said(reader, _ranked(candidates, scores, count))
+    return ranked if candidates[0].query.question.statement else _lower_idle(ranked)
 
 
-def mark_namesakes(reader: Reader, ranked: list[Ranked], question: str) -> list[Ranked]:
+def mark_namesakes(ranked: list[Ranked], question: str) -> list[Ranked]:
     """Mark what names another of a like name than the question does."""
-    texts = [text.text for text in _texts(reader, ranked)]
+    texts = [item.said.text for item in ranked]
     marks = name_others(question, texts)
     return [item._replace(namesake=mark) for item, mark in zip(ranked, marks, strict=True)]
 
 
-def questions_by_alias(reader: Reader, ranked: list[Ranked], question: str) -> list[str]:
-    """Return the question by the other names that the hits give to what it names."""
+def questions_by_alias(ranked: list[Ranked], question: str) -> list[str]:
+    """Return the question by the other names that the trusted hits give to what it names."""
     if not names_in(question):
         return []
-    return other_names(question, [text.text for text in _texts(reader, ranked)])
+    trusted = [item.said.text for item in ranked if item.said.trust != UNTRUSTED]
+    return other_names(question, trusted)
 
 
 def append_deeper(ranked: list[Ranked], deeper: list[Ranked]) -> list[Ranked]:
@@ -110,13 +113,13 @@ def append_deeper(ranked: list[Ranked], deeper: list[Ranked]) -> list[Ranked]:
     ]
 
 
-def _lower_idle(reader: Reader, ranked: list[Ranked]) -> list[Ranked]:
+def _lower_idle(ranked: list[Ranked]) -> list[Ranked]:
     """Take IDLE_LOSS of their score from turns that only ask or acknowledge."""
     lowered = [
         item._replace(score=item.score * (1 - constants.IDLE_LOSS), idle=True)
-        if item.score > 0 and text.turn and states_nothing(text.text)
+        if item.score > 0 and item.said.turn and states_nothing(item.said.text)
         else item
-        for item, text in zip(ranked, _texts(reader, ranked), strict=True)
+        for item in ranked
     ]
     return sorted(lowered, key=lambda item: -item.score)
 
@@ -148,7 +151,7 @@ def promote_updates(
         return ranked
     weights = term_weights([(one.postings, one.population) for one in candidates])
     nodes = [int(item.project["node"][item.row]) for item in best]
-    read = _texts(reader, best)
+    read = [item.said for item in best]
     least = constants.UPDATE_TOPIC * sum(weights.values())
     held = _shared_weights(candidates, best, weights)
     turns = []
@@ -197,8 +200,19 @@ def _ranked(candidates: list[CandidateSet], scores: Floats, count: int) -> list[
             candidates[owner[i]].postings,
             field=int(fields[i]),
         )
-        for i in _best_first(candidates, scores)[:count].tolist()
+        for i in _chosen(candidates, scores, count).tolist()
     ]
+
+
+def _chosen(candidates: list[CandidateSet], scores: Floats, count: int) -> NDArray[np.intp]:
+    """The places of the best `count` candidates, of the best `count` that are trusted and of the
+    best verified ones, in order: nothing planted takes their places."""
+    order = _best_first(candidates, scores)
+    trust = np.concatenate([one.project["trust"][one.rows] for one in candidates])[order]
+    chosen = np.arange(len(order)) < count
+    for least, most in ((_UNTRUSTED + 1, count), (_VERIFIED, constants.VERIFIED_HITS)):
+        chosen[np.flatnonzero(trust >= least)[:most]] = True
+    return order[chosen]
 
 
 def _best_first(candidates: list[CandidateSet], scores: Floats) -> NDArray[np.intp]:
@@ -225,7 +239,7 @@ def _linked(reader: Reader, candidates: list[CandidateSet], scores: Floats) -> d
     seeds = {
         int(candidates[owner[i]].project["node"][row[i]]): float(scores[i]) / top
         for i in best.tolist()
-        if scores[i] > 0
+        if scores[i] > 0 and candidates[owner[i]].project["trust"][row[i]] > _UNTRUSTED
     }
     return graph.spread(reader, seeds)
 
@@ -260,23 +274,23 @@ def _add_policy_scores(
     return True
 
 
-class _Text(NamedTuple):
-    """The text of a hit; whether it is a turn, and one of a person about their own affairs."""
-
-    kref: str = ""
-    text: str = ""
-    turn: bool = False
-    person: bool = False
-
-
-def _texts(reader: Reader, items: list[Ranked]) -> list[_Text]:
-    """The texts of these hits, in one statement."""
+def read_said(reader: Reader, items: list[Ranked]) -> list[Ranked]:
+    """Return the items with what they say, read in one statement."""
     nodes = [int(item.project["node"][item.row]) for item in items]
     found = {
-        node: _Text(kref, str(text), bool(turn), bool(person))
-        for node, kref, text, turn, person in reader.rows(_TEXTS, (int64_array(nodes),))
+        node: Said(
+            str(kref or ""),
+            str(text),
+            bool(turn),
+            bool(turn) and role in _PEOPLE,
+            (str(role or ""), str(by or "")),
+            trust_of({"role": role, "speaker": by, "trust": trust}),
+        )
+        for node, kref, text, turn, role, by, trust in reader.rows(_SAID, (int64_array(nodes),))
     }
-    return [found.get(node, _Text()) for node in nodes]
+    return [
+        item._replace(said=found.get(node, Said())) for item, node in zip(items, nodes, strict=True)
+    ]
 
 
 def _likeness(

@@ -18,8 +18,9 @@ from doxa.recall.types import Hit, check_budget
 class Recall:
     """The answer. `mode` names the lanes that ran (fulltext, vector, hybrid); `searched` is how
     many memories pass the filters; `warnings` report what failed or is not ready; `pending` is how
-    many memories have no vectors yet; `answerable_level` estimates whether memory holds the
-    answer: low, medium or high."""
+    many memories have no vectors yet; `faded` is how many pass the filters but are hidden by a
+    persistence policy (`as_of="now"` includes them); `answerable_level` estimates whether memory
+    holds the answer: low, medium or high."""
 
     query: str
     hits: tuple[Hit, ...]
@@ -31,6 +32,7 @@ class Recall:
     filters: Mapping[str, object] = field(default_factory=dict)
     answerable_level: Level = "low"
     _signals: Signals | None = field(default=None, repr=False)
+    faded: int = 0
 
     @property
     def answerable_signals(self) -> Signals | None:

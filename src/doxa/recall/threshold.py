@@ -13,7 +13,8 @@ STRICT_MEMORIES_MOST: the more there are, the nearer lies the nearest that is un
 below the best one does not stand out, however near it would be to another question. Recency and
 policies do not count; a link adds to what a hit has of its own, and carries no unrelated one.
 
-What names a namesake instead (`namesakes.py`) has no evidence, however near it is.
+What names a namesake instead (`namesakes.py`) has no evidence, however near it is. What leads a hit
+by trust (`trust.py`) stands out with it.
 
 A hit without a vector stands out by words alone: if it covers STRICT_COVERAGE of the question, and
 STRICT_SHARE of what the best hit covers.
@@ -101,7 +102,7 @@ def above_threshold(ranked: Sequence[Ranked], *, searched: int) -> list[Ranked]:
             if item.evidence is None
             else item.evidence >= least
         )
-        above = own or (bool(item.updates) and above)
+        above = own or bool(item.leads) or (bool(item.updates) and above)
         if above:
             kept.append(item)
     return kept[::-1]

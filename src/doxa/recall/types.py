@@ -92,6 +92,7 @@ class Hit:
     truncated: bool = False
     unsupported: str = ""  # why its support is lost; empty while it is supported
     contested: tuple[str, ...] = ()  # the beliefs on the other side of undecided conflicts
+    repeated: int = 1  # how many turns of its source say nearly the same, itself included
 
 
 def check_ask(ask: Ask) -> None:

@@ -37,6 +37,7 @@ from doxa.store.indexing.search_rows import (
     rule_of,
 )
 from doxa.store.indexing.search_texts import SearchRule, added_statements, entries_of, text_of
+from doxa.store.indexing.trust import UNTRUSTED, trust_of
 from doxa.store.indexing.vector_tables import FIELDS_FROM, INDEXED_PARTS, PARTS, vector_id
 from doxa.store.reader import Reader, int64_array
 from doxa.store.rows import Edge, Identity, LogEntry, Node, Receipt
@@ -63,6 +64,7 @@ __all__ = [
     "SUPPRESSING",
     "TRUSTS",
     "TRUST_DEFAULT",
+    "UNTRUSTED",
     "Access",
     "AccessData",
     "AccessRecord",
@@ -117,6 +119,7 @@ __all__ = [
     "replayed_digest",
     "rule_of",
     "text_of",
+    "trust_of",
     "unpack_codes",
     "unpack_parts",
     "unpack_vectors",

@@ -70,8 +70,8 @@ ASK = (
         "recent",
         "ask",
         "List what was last said or stated and is still believed, newest first.",
-        "The session's own project may be empty: then there are no hits. A project that is named"
-        " must exist.",
+        "What untrusted sources said is left out. The session's own project may be empty: then"
+        " the list is empty. A project that is named must exist.",
         parameters(
             project=SCOPE,
             kinds=Parameter("Only these kinds.", (), kind="texts", cli="--kind"),

@@ -20,19 +20,23 @@ TOOLS = (
         "memory_recall",
         ("recall",),
         "Find what is currently believed or was said. Each hit has a kref, status, source and why."
-        " Retired beliefs come only with history or as_of.",
+        " Retired ones only with history or as_of.",
         (
             ToolArgument("query", of="text", reason="models call it a query"),
             ToolArgument("limit", default=8, schema={"minimum": 1, "maximum": 50}, reason=_BUDGET),
             ToolArgument("tokens_max", default=2_000, reason=_BUDGET),
-            ToolArgument("kinds", schema={"description": "such as decision, fact, exchange"}),
+            ToolArgument("kinds", schema={"description": "decision, fact, exchange, ..."}),
+            ToolArgument(
+                "trust",
+                schema={"enum": ["candidate", "stated", "verified"]},
+            ),
             ToolArgument("history"),
             ToolArgument("as_of", schema={"description": "ISO 8601: what memory believed then"}),
-            ToolArgument("valid_at", schema={"description": "only what holds then"}),
+            ToolArgument("valid_at", schema={"description": "what holds then"}),
             ToolArgument(
                 "strict",
                 default=True,
-                schema={"description": "false: the nearest as well, up to the limit"},
+                schema={"description": "false: the nearest too"},
                 reason="what does not bear on the question misleads a model",
             ),
             ToolArgument("order", schema={"enum": ["score", "time"]}),
@@ -40,7 +44,7 @@ TOOLS = (
                 "rerank",
                 schema={
                     "enum": ["none", "client", "auto"],
-                    "description": "client: more hits, for you to choose from",
+                    "description": "client: more, to choose from",
                 },
             ),
         ),
@@ -94,9 +98,7 @@ TOOLS = (
                 schema={"type": "object"},
                 reason=_ENRICHMENTS,
             ),
-            ToolArgument(
-                "expect", schema={"description": "the revision number you saw as current"}
-            ),
+            ToolArgument("expect", schema={"description": "the revision number you saw"}),
             ToolArgument("valid_from", schema={"description": "ISO 8601; empty: no bound"}),
             ToolArgument("valid_until"),
             ToolArgument("confidence", schema=CERTAINTY),
@@ -151,7 +153,7 @@ TOOLS = (
     Tool(
         "memory_status",
         ("stats", "pending"),
-        "What memory holds, where, and whether everything works.",
+        "What memory holds, where, and whether all works.",
         reason=f"{_PREFIX}; one tool for both verbs",
     ),
 )
