@@ -273,7 +273,9 @@ class MemoryFile:
         """Write an export to a file that does not exist yet; return the number of its lines."""
         from doxa.transfer.jsonl import write_export
 
-        return write_export(self.store, arguments.path(target, "target"))
+        lines = write_export(self.store, arguments.path(target, "target"))
+        self.store.note_copy(target, kind="export")
+        return lines
 
     def _import(self, path: str | Path, identity: Identity) -> Imported:
         from doxa.transfer.jsonl import import_lines
