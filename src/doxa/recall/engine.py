@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from doxa.base.errors import ModelError
+from doxa.belief.graph import require_believed
 from doxa.models.contract import Completer, Embedder, Reranker
 from doxa.recall import constants
 from doxa.recall.answerability import Signals, level_of, score_of, signals_of
@@ -126,6 +127,8 @@ class Recaller:
             text = read_question(ask.text).text
             expansions = expand_query(text, ask.reword, self._model, warnings)
         with self._store.read() as reader:
+            if ask.as_of is not None:
+                require_believed(reader, ask.as_of)
             found = self._search(reader, ask, expansions, warnings)
         reranker = self._reranker() if ask.rerank in ("dedicated", "auto") else None
         hits = apply_reranker(found.hits, ask.text, reranker, ask.rerank, warnings)

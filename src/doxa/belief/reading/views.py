@@ -24,6 +24,7 @@ from doxa.belief.graph import (
     metadata_of,
     nothing_then,
     require,
+    require_believed,
     resolve,
     status_among,
     tagged_at,
@@ -186,6 +187,7 @@ def read_as_of(
     """Return what a tag of an item pointed to at a system time; a bundle with its members of that
     time; of what was said, what was there then."""
     check_name(tag, what="tag")
+    require_believed(reader, time)
     node = require(reader, kref.item())
     if is_bundle(reader, node):
         if tag != "current":

@@ -16,6 +16,7 @@ from doxa.store.retention.holds import require_free
 from doxa.store.retention.state import put_usage, state_of
 from doxa.store.scrub import mark
 from doxa.store.transaction import Transaction
+from doxa.store.visibility.window_writer import load
 
 
 def erase_parts(
@@ -45,10 +46,21 @@ def erase_parts(
         _strip_node(tx, identity, properties, labels)
     _strip_past(tx, identity, edge, properties, labels)
     if access:
-        put_usage(tx._db, identity, edge=edge, data={})
+        set_usage(tx, identity, {}, edge=edge)
     mark(tx._db, tx.tx)
     tx._search.erased()
     return restate(tx, identity, edge=edge, payloads=payloads, until=before)
+
+
+def set_usage(tx: Transaction, identity: int, data: dict[str, Any], *, edge: bool) -> None:
+    """Set the access metadata of an element, and its window by them. Not logged here."""
+    put_usage(tx._db, identity, edge=edge, data=data)
+    found = load(tx._db, identity, edge=edge)
+    if found is not None:
+        subject, access, before = found
+        evaluator = tx._windows.evaluator
+        decision = evaluator.decide(subject, access, evaluator.rule(subject))
+        tx._windows.write(subject, decision, before=before, docs=True)
 
 
 def require_operator(tx: Transaction) -> None:
