@@ -229,3 +229,29 @@ def test_dropped_values_leave_the_file(memory: Memory, clock: FakeClock) -> None
     memory.close()
     for name in Path(memory.store.path).parent.glob("m.db*"):
         assert b"zqxcanary" not in name.read_bytes()
+
+
+def test_policies_are_declared_listed_and_dropped_in_cypher(memory: Memory) -> None:
+    made = (
+        "CREATE RETENTION POLICY logs FOR (n:Log) IN PROJECT 'p' KEEP PAST 30 DAYS, LOG PAYLOADS"
+        " 12 weeks, ACCESSES 1 HOUR"
+    )
+    memory.run(made)
+    shown = [tuple(row) for row in memory.run("SHOW RETENTION POLICIES")]
+    assert shown == [
+        ("logs", "NODE", "(:Log)", "p", 30 * 86_400, 12 * 7 * 86_400, 3_600),
+    ]
+    with pytest.raises(Exception, match="already"):
+        memory.run(made)
+    memory.run("CREATE OR REPLACE RETENTION POLICY logs FOR ()-[r:R]-() KEEP PAST 2 SECONDS")
+    rows = memory.run("SHOW RETENTION POLICIES YIELD name, target, pastSeconds WHERE true")
+    assert [tuple(row) for row in rows] == [("logs", "()-[:R]-()", 2)]
+    memory.run("DROP RETENTION POLICY logs")
+    memory.run("DROP RETENTION POLICY logs IF EXISTS")
+    with pytest.raises(Exception, match="Unknown retention policy"):
+        memory.run("DROP RETENTION POLICY logs")
+    for wrong in ("KEEP", "KEEP PAST", "KEEP PAST 3", "KEEP PAST 1 DAY, PAST 2 DAYS", ""):
+        with pytest.raises(Exception, match="Expected|twice"):
+            memory.run(f"CREATE RETENTION POLICY x FOR (n:A) {wrong}")
+    with memory.session(role="agent") as agent, pytest.raises(Exception, match="operator"):
+        agent.run("CREATE RETENTION POLICY x FOR (n:A) KEEP PAST 1 DAY")

@@ -37,6 +37,7 @@ from doxa.query.plan.names_read import names_read
 from doxa.query.result import GraphResult
 from doxa.query.schema.commands import run_schema
 from doxa.query.schema.policy_commands import POLICY_COMMANDS, run_policy
+from doxa.query.schema.retention_commands import RETENTION_COMMANDS, run_retention
 from doxa.store import Identity, Reader, Store, Transaction
 from doxa.store.retention.horizon import require_kept, retained
 
@@ -233,7 +234,11 @@ class GraphSession:
         run.text = plan.text
         with translated_errors(run):
             carry_out = (
-                run_policy if isinstance(plan.statement.body, POLICY_COMMANDS) else run_schema
+                run_policy
+                if isinstance(plan.statement.body, POLICY_COMMANDS)
+                else run_retention
+                if isinstance(plan.statement.body, RETENTION_COMMANDS)
+                else run_schema
             )
             run.graph.counters.update(
                 carry_out(

@@ -20,6 +20,7 @@ from doxa.query.procedures.policy_catalogue import (
     decay_profiles,
     promotion_policies,
     promotion_profiles,
+    retention_policies,
 )
 from doxa.query.procedures.registry import RegisteredProcedure, Registry, Rows
 from doxa.store import IndexRule
@@ -108,6 +109,15 @@ _COLUMNS: dict[str, tuple[str, ...]] = {
         "enabled",
         "whenClauses",
         "onAccessMutations",
+    ),
+    "retention_policies": (
+        "name",
+        "scope",
+        "target",
+        "project",
+        "pastSeconds",
+        "logPayloadSeconds",
+        "accessSeconds",
     ),
 }
 
@@ -390,6 +400,7 @@ def register_shows(registry: Registry) -> None:
         ("decay_profiles", decay_profiles),
         ("promotion_profiles", promotion_profiles),
         ("promotion_policies", promotion_policies),
+        ("retention_policies", retention_policies),
     )
     for what, call in shows:
         results = tuple((column, _COLUMN_TYPES.get(column, "ANY")) for column in _COLUMNS[what])

@@ -167,7 +167,7 @@ def _last_change(db: apsw.Connection, before: int) -> int:
 
 def _is_stale(db: apsw.Connection, policy: RetentionPolicy, identity: int, last: int) -> bool:
     """Return whether a rewrite states more than is kept of its element by now."""
-    payload = db.execute(
+    payload: Any = db.execute(
         "SELECT p.payload FROM log l JOIN log_payload p ON p.seq = l.seq WHERE l.element = ? AND"
         " l.op = ? AND l.tx <= ?",
         (identity, f"{'edge' if policy.edge else 'node'}.rewrite", last),
