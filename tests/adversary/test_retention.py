@@ -251,7 +251,8 @@ def test_policies_are_declared_listed_and_dropped_in_cypher(memory: Memory) -> N
     with pytest.raises(Exception, match="Unknown retention policy"):
         memory.run("DROP RETENTION POLICY logs")
     for wrong in ("KEEP", "KEEP PAST", "KEEP PAST 3", "KEEP PAST 1 DAY, PAST 2 DAYS", ""):
-        with pytest.raises(Exception, match="Expected|twice"):
+        with pytest.raises(Exception, match=r"Expected|twice"):
             memory.run(f"CREATE RETENTION POLICY x FOR (n:A) {wrong}")
-    with memory.session(role="agent") as agent, pytest.raises(Exception, match="operator"):
+    agent = memory.session(role="agent")
+    with pytest.raises(Exception, match="operator"):
         agent.run("CREATE RETENTION POLICY x FOR (n:A) KEEP PAST 1 DAY")

@@ -19,7 +19,7 @@ from typing import Any
 from doxa.base.errors import ConfirmationError, ConflictError, InputError, NotFoundError
 from doxa.base.ids import EdgeId, NodeId
 from doxa.base.limits import PREVIEW_ITEMS_MAX
-from doxa.base.values import canonical, check_text, decode_properties
+from doxa.base.values import canonical, check_text, decode, decode_properties
 from doxa.belief import HAS_REVISION, Kref, Ledger, parse_kref, slug
 from doxa.belief.erasure import nodes_at, structural_edge
 from doxa.belief.support import Erasure
@@ -75,8 +75,8 @@ def erase_elements(
     of them in every version. Beliefs are erased by address. Operators only."""
     with store.read() as snapshot:
         plan = _plan_elements(snapshot, elements, properties)
-        token = _token(snapshot, plan)
-    return _carry_out(store, identity, plan, token, confirm=confirm, preview=preview)
+        token = token_of(snapshot, plan)
+    return carry_out(store, identity, plan, token, confirm=confirm, preview=preview)
 
 
 def erase_text(
@@ -95,11 +95,11 @@ def erase_text(
         )
     with store.read() as snapshot:
         plan = _plan_text(snapshot, find(snapshot._db, text), text)
-        token = _token(snapshot, plan)
-    return _carry_out(store, identity, plan, token, confirm=confirm, preview=preview)
+        token = token_of(snapshot, plan)
+    return carry_out(store, identity, plan, token, confirm=confirm, preview=preview)
 
 
-def _carry_out(
+def carry_out(
     store: Store,
     identity: Identity,
     plan: ErasurePlan,
@@ -107,11 +107,15 @@ def _carry_out(
     *,
     confirm: str,
     preview: bool,
+    note: str = "",
+    op: str = "erase",
 ) -> Forgotten:
+    """Return the preview of a plan, or erase it if `confirm` is its token."""
     lines = plan.lines()
+    kept = " ".join(part for part in (note, _kept(plan)) if part)
     shown = tuple(lines[:PREVIEW_ITEMS_MAX])
     if preview:
-        return Forgotten(False, "erase", len(lines), shown, token, (), _kept(plan))
+        return Forgotten(False, "erase", len(lines), shown, token, (), kept)
     if plan.is_empty:
         raise InputError("There is nothing to erase.", next_step="Check the text or the ids.")
     if not isinstance(confirm, str) or not hmac.compare_digest(
@@ -125,10 +129,10 @@ def _carry_out(
             count=len(lines),
             mode="erase",
         )
-    with Ledger(store, identity).write("erase") as work:
+    with Ledger(store, identity).write(op) as work:
         _erase(work.tx, plan)
     made = work.tx.receipt_made
-    note = " ".join(part for part in (store.scrub(), _kept(plan)) if part)
+    note = " ".join(part for part in (store.scrub(), kept) if part)
     changes = (made.tx,) if made is not None else ()
     return Forgotten(True, "erase", len(lines), shown, "", changes, note)
 
@@ -246,7 +250,12 @@ def _address(reader: Reader, identity: int) -> str:
     kref = None if version is None else version[1].get("kref")
     if version is None or not isinstance(kref, str):
         return ""
-    return kref if any(f'"{label}"' in version[0] for label in _BELIEF) else ""
+    return kref if is_belief(decode(version[0])) else ""
+
+
+def is_belief(labels: Iterable[str]) -> bool:
+    """Return whether a node with an address and these labels is a part of the ledger."""
+    return not _BELIEF.isdisjoint(labels)
 
 
 def _plan_text(reader: Reader, found: Occurrences, text: str) -> ErasurePlan:
@@ -273,7 +282,7 @@ def _plan_text(reader: Reader, found: Occurrences, text: str) -> ErasurePlan:
             plan.edges.add(identity)
         else:
             plan.parts[True, identity] = hit
-    plan.krefs = _outermost(krefs | _items_left_empty(reader, krefs, slug(text)))
+    plan.krefs = outermost(reader, krefs, slug(text))
     return plan
 
 
@@ -295,9 +304,11 @@ def _items_left_empty(reader: Reader, krefs: Iterable[str], words: str) -> set[s
     return found
 
 
-def _outermost(krefs: Iterable[str]) -> list[str]:
-    """Leave out what goes with something else: the revisions of an item that goes."""
+def outermost(reader: Reader, krefs: Iterable[str], words: str = "") -> list[str]:
+    """Add the items that are left without a revision, or whose name was made of `words`, and leave
+    out what goes with something else: the revisions of an item that goes."""
     given = set(krefs)
+    given |= _items_left_empty(reader, given, words)
     found = []
     for kref in sorted(given):
         parsed = parse_kref(kref)
@@ -313,7 +324,7 @@ def _without_artifact(kref: Kref) -> Kref:
     return replace(kref, artifact=None)
 
 
-def _token(reader: Reader, plan: ErasurePlan) -> str:
+def token_of(reader: Reader, plan: ErasurePlan) -> str:
     """Compute the token, keyed with the first receipt so that it cannot be forged without the
     file."""
     first = reader.receipts(limit=1)

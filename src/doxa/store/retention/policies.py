@@ -30,7 +30,8 @@ class RetentionPolicy(NamedTuple):
     def covers(self, names: Collection[str], kref: object) -> bool:
         """Return whether a version is covered: its labels, or type, and the address of the node
         or of the edge's first end."""
-        if self.names and self.names.isdisjoint(names):
+        fits = not self.names.isdisjoint(names) if self.edge else self.names <= set(names)
+        if self.names and not fits:
             return False
         if self.project is None:
             return True
