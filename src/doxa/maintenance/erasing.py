@@ -62,6 +62,36 @@ class ErasurePlan:
         return not (self.krefs or self.nodes or self.edges or self.parts or self.payloads)
 
 
+def erase(
+    store: Store,
+    identity: Identity,
+    elements: Sequence[str],
+    *,
+    properties: Sequence[str] = (),
+    text: str = "",
+    confirm: str = "",
+    preview: bool = False,
+) -> Forgotten:
+    """Erase elements by their ids, or every occurrence of a text."""
+    if bool(elements) is bool(text):
+        raise InputError(
+            "An erasure is of elements or of a text.",
+            next_step="Give ids such as n:7, or a text.",
+            field="elements",
+        )
+    if text:
+        if properties:
+            raise InputError(
+                "A text is erased from all properties.",
+                next_step="Give ids to erase single properties.",
+                field="properties",
+            )
+        return erase_text(store, identity, text, confirm=confirm, preview=preview)
+    return erase_elements(
+        store, identity, elements, properties=properties, confirm=confirm, preview=preview
+    )
+
+
 def erase_elements(
     store: Store,
     identity: Identity,

@@ -47,6 +47,11 @@ def purge(
     )
 
 
+def is_source(text: str) -> bool:
+    """Return whether a text names a source, and not a person."""
+    return text.startswith("kref://") or text.partition(":")[0] in _WAYS
+
+
 def came_from(reader: Reader, source: str) -> set[int]:
     """Return the nodes that came from a source."""
     if source.startswith("kref://"):

@@ -42,6 +42,7 @@ class Dropped:
     accesses: int = 0
     held: int = 0
     changes: list[int] = field(default_factory=list)
+    note: str = ""  # where dropped bytes may still be
 
 
 def retain(store: Store, identity: Identity, *, preview: bool = False) -> Dropped:
