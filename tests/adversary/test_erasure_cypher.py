@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from doxa.app import Memory, open_memory
+from doxa.base.clock import FakeClock
 from doxa.base.errors import ConfirmationError, ConflictError, RoleError
 from doxa.maintenance.erasing import erase_elements, erase_text
 from doxa.store import Identity, check, digest, replayed_digest, verify_log
@@ -130,3 +131,23 @@ def test_a_hold_stops_an_erasure(memory: Memory) -> None:
         with pytest.raises(ConflictError, match="case 7"):
             erase_elements(memory.store, OPERATOR, [node], properties=given, confirm=shown.token)
     assert digest(memory.store) == before
+
+
+def test_the_name_of_a_label_that_retention_noted_is_erased(
+    tmp_path: Path, clock: FakeClock
+) -> None:
+    with open_memory(
+        tmp_path / "m.db", role="operator", embedder=None, clock=clock, background=False
+    ) as memory:
+        memory.run("CREATE (:Zqxcanary {v: 1}), (:Other {v: 1})")
+        then = clock.now_ns()
+        clock.advance(days=1)
+        memory.run("MATCH (n:Zqxcanary) SET n.v = 2")
+        clock.advance(days=9)
+        memory.run("CREATE RETENTION POLICY all FOR (n) KEEP PAST 1 DAY")
+        assert memory.retain().versions == 1
+        shown = memory.erase(text="zqxcanary", preview=True)
+        memory.erase(text="zqxcanary", confirm=shown.token)
+        with pytest.raises(ConflictError, match="retention policy"):
+            memory.run(f"AS OF SYSTEM TIME {then} MATCH (n:Other) RETURN n")
+        require_gone(memory)

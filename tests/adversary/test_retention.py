@@ -193,6 +193,8 @@ def test_undo_of_a_dropped_change_is_refused(memory: Memory, clock: FakeClock) -
     policy(memory.store, "l", log=1)
     clock.advance(seconds=86_400 * 3)
     assert retain(memory.store, ANA).payloads > 0
+    with pytest.raises(ConflictError, match="cannot be undone"):
+        memory.undo(memory.log(limit=1)[0].tx)
     with pytest.raises(ConflictError, match="retention policy"):
         memory.undo(edited)
     require_sound(memory.store)

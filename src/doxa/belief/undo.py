@@ -35,6 +35,9 @@ _KEPT_EDGES = frozenset(
     )
 )
 _KEPT_LABELS = frozenset(("Project", "Space", "Item", "Revision", "Exchange", "Thread", "Conflict"))
+_FINAL = frozenset(
+    ("erase", "past.drop", "node.rewrite", "edge.rewrite", "node.usage", "edge.usage")
+)
 _RETIRED_LABELS = frozenset(("Item", "Exchange"))
 
 
@@ -54,7 +57,7 @@ def undo(tx: Transaction, change: int) -> str:
     if change <= logged and any(entry.payload is None for entry in entries):
         raise _retained(change)
     if any(
-        entry.payload is None or entry.op == "erase" or _sets_a_rule(entry.op, entry.payload)
+        entry.payload is None or entry.op in _FINAL or _sets_a_rule(entry.op, entry.payload)
         for entry in entries
     ):
         raise ConflictError(

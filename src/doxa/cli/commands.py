@@ -28,9 +28,11 @@ from doxa.cli.output import (
     conflicts_text,
     doctor_text,
     element_text,
+    erasure_text,
     fields_text,
     forgotten_text,
     history_text,
+    holds_text,
     listing_text,
     log_text,
     match_text,
@@ -270,6 +272,13 @@ def _forget(memory: Memory, verb: Verb, values: Given, as_json: bool) -> None:
     show(result, as_json, forgotten_text)
 
 
+def _erase(memory: Memory, verb: Verb, values: Given, as_json: bool) -> None:
+    """Show the preview of an erasure, unless its token is given."""
+    confirm = values["confirm"]
+    given = values | {"preview": values["preview"] or not confirm}
+    show(call(memory, verb, given), as_json, forgotten_text)
+
+
 def _constrain(memory: Memory, verb: Verb, values: Given, as_json: bool) -> None:
     given = _parsed(Path(values["file"]).read_text(encoding="utf-8", errors="replace"))
     whole = isinstance(given, dict) and given.keys() <= {"constraints", "entrenchment"}
@@ -321,7 +330,18 @@ def _proof_text(proof: Any) -> str:
 
 def _backup(memory: Memory, verb: Verb, values: Given, as_json: bool) -> None:
     made = memory.backup(values["path"])
+    _note_backup(memory, made)
     show({"path": str(made), "bytes": made.stat().st_size}, as_json, fields_text)
+
+
+def _note_backup(memory: Memory, made: Path) -> None:
+    """Remember the path where the file can be written, for `verify-erased`: the memory is open for
+    reading only."""
+    from doxa.base.errors import DoxaError
+    from doxa.store import Store
+
+    with suppress(DoxaError), Store(memory.store.path) as store:
+        store.note_copy(made, kind="backup")
 
 
 def _rules_text(found: Any) -> str:
@@ -381,6 +401,8 @@ _SPECIAL: dict[str, Callable[[Memory, Verb, Given, bool], None]] = {
     "export": _export,
     "embed": _embed,
     "forget": _forget,
+    "erase": _erase,
+    "purge": _erase,
     "constrain": _constrain,
     "log": _log,
     "verify": _verify,
@@ -392,6 +414,8 @@ _TEXTS: dict[str, Callable[[Any], str]] = {
     "Walk": walk_text,
     "MatchResult": match_text,
     "list[Conflict]": conflicts_text,
+    "ErasureProof": erasure_text,
+    "list[LegalHold]": holds_text,
     "Explanation": lambda found: str(found.page()),
     "History": history_text,
     "Listing": listing_text,

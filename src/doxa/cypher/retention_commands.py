@@ -53,6 +53,7 @@ class RetentionParser(PolicyParser):
             part = _PARTS.get(token.upper if token.kind == "NAME" else "")
             if part is None:
                 self.unexpected("PAST, LOG PAYLOADS or ACCESSES")
+            assert part is not None
             self.take()
             if part == "log":
                 self.need_word("PAYLOADS")

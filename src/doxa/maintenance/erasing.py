@@ -25,7 +25,8 @@ from doxa.belief.erasure import nodes_at, structural_edge
 from doxa.belief.support import Erasure
 from doxa.maintenance.forget import Forgotten
 from doxa.store import Identity, Reader, Store, Transaction
-from doxa.store.retention.occurrences import Hit, Occurrences, find
+from doxa.store.retention.horizon import forget_names
+from doxa.store.retention.occurrences import Hit, Needle, Occurrences, find
 from doxa.store.retention.rewriting import destroy_payloads, erase_parts, require_operator
 
 _ELEMENT = re.compile(r"([nr]):(0|[1-9][0-9]{0,17})")
@@ -43,6 +44,7 @@ class ErasurePlan:
     parts: dict[tuple[bool, int], Hit] = field(default_factory=dict)
     payloads: list[int] = field(default_factory=list)
     receipts: list[int] = field(default_factory=list)
+    text: str = ""
 
     def lines(self) -> list[str]:
         """Return one line for each thing that goes."""
@@ -198,6 +200,8 @@ def _erase(tx: Transaction, plan: ErasurePlan) -> None:
             payloads=hit.logged,
         )
     destroy_payloads(tx, plan.payloads)
+    if plan.text:
+        forget_names(tx._db, Needle(plan.text).in_text)
 
 
 # Planning
@@ -296,7 +300,7 @@ def _plan_text(reader: Reader, found: Occurrences, text: str) -> ErasurePlan:
             next_step="Replace these by others of another name first, then ask for a new preview.",
             names=found.catalogue[:20],
         )
-    plan = ErasurePlan(payloads=found.catalogue_log, receipts=found.receipts)
+    plan = ErasurePlan(payloads=found.catalogue_log, receipts=found.receipts, text=text)
     krefs: set[str] = set()
     for identity, hit in found.nodes.items():
         address = _address(reader, identity)

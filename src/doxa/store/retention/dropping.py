@@ -154,9 +154,8 @@ def _log_due(db: apsw.Connection, policy: RetentionPolicy, before: int) -> Itera
         (last, kind),
     ).fetchall()
     for identity, count, op in rows:
-        if not _is_covered(db, policy, identity, last):
-            continue
-        if count > 1 or (op == kind + "rewrite" and _is_stale(db, policy, identity, last)):
+        due = count > 1 or (op == kind + "rewrite" and _is_stale(db, policy, identity, last))
+        if due and _is_covered(db, policy, identity, last):
             yield identity
 
 
@@ -168,12 +167,12 @@ def _last_change(db: apsw.Connection, before: int) -> int:
 
 def _is_stale(db: apsw.Connection, policy: RetentionPolicy, identity: int, last: int) -> bool:
     """Return whether a rewrite states more than is kept of its element by now."""
-    payload: Any = db.execute(
+    row: Any = db.execute(
         "SELECT p.payload FROM log l JOIN log_payload p ON p.seq = l.seq WHERE l.element = ? AND"
         " l.op = ? AND l.tx <= ?",
         (identity, f"{'edge' if policy.edge else 'node'}.rewrite", last),
-    ).get
-    return canonical(state_of(db, identity, edge=policy.edge)) != bytes(payload)
+    ).fetchone()
+    return canonical(state_of(db, identity, edge=policy.edge)) != bytes(row[0])
 
 
 def _is_covered(db: apsw.Connection, policy: RetentionPolicy, identity: int, last: int) -> bool:

@@ -8,7 +8,7 @@ gone.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 import apsw
@@ -36,10 +36,10 @@ def note_dropped(db: apsw.Connection, dropped: Mapping[str, int]) -> None:
     db.execute("INSERT OR REPLACE INTO meta VALUES(?, ?)", (_KEY, canonical(held).decode()))
 
 
-def fold_names(db: apsw.Connection, names: Collection[str]) -> None:
-    """Forget the names of labels or types; their horizons then hold for all."""
+def forget_names(db: apsw.Connection, fits: Callable[[str], bool]) -> None:
+    """Forget the names of labels or types that fit; their horizons then hold for all."""
     held = retained(db)
-    for name in [key for key in held if key[2:] in names]:
+    for name in [key for key in held if key != LOG and fits(key[2:])]:
         time, every = held.pop(name), name[:2]
         held[every] = max(time, held.get(every, 0))
         db.execute("UPDATE meta SET value = ? WHERE key = ?", (canonical(held).decode(), _KEY))

@@ -135,9 +135,11 @@ def rewritten(db: apsw.Connection) -> dict[tuple[bool, int], int]:
 
 
 def is_superseded(found: dict[tuple[bool, int], int], op: str, element: int, seq: int) -> bool:
-    """Return whether a later rewrite of the element makes an entry void."""
-    last = found.get((op[:5] == "edge.", element)) if found and op[4:5] == "." else None
-    return last is not None and seq < last and op not in ("past.drop",)
+    """Return whether a later rewrite of its element makes an entry void."""
+    if op[:5] not in ("node.", "edge."):
+        return False
+    last = found.get((op[0] == "e", element))
+    return last is not None and seq < last
 
 
 def replay_retention(db: apsw.Connection, op: str, body: dict[str, Any]) -> bool:
