@@ -38,7 +38,7 @@ from doxa.belief.types import (
     parse_fact,
 )
 from doxa.store import Edge, Node, Reader
-from doxa.store.retention.horizon import require_kept, retained
+from doxa.store.retention.horizon import require_believed
 
 CURRENT, TAG, HAS_REVISION, SUPERSEDES = "CURRENT", "TAG", "HAS_REVISION", "SUPERSEDES"
 # of an item: the number of the revision that was current when it was retired
@@ -319,22 +319,6 @@ def tagged_at(reader: Reader, kref: Kref, *, tag: str, time: int) -> Node:
     if node is None:
         raise nothing_then(kref, tag=tag, time=time)
     return node
-
-
-def require_believed(reader: Reader, time: int) -> None:
-    """Raise ConflictError if retention dropped what beliefs were made of at a system time."""
-    held = retained(reader._db)
-    if held:
-        require_kept(
-            reader._db,
-            time,
-            labels=_prefixed(reader, "guard:label:"),
-            types=_prefixed(reader, "guard:edge:") | {"CONTAINS"},
-        )
-
-
-def _prefixed(reader: Reader, prefix: str) -> set[str]:
-    return {name.removeprefix(prefix) for name in reader.catalogue_all(prefix)}
 
 
 def _tagged(reader: Reader, item: Node, *, tag: str, time: int | None) -> Node | None:

@@ -337,11 +337,14 @@ def _backup(memory: Memory, verb: Verb, values: Given, as_json: bool) -> None:
 def _note_backup(memory: Memory, made: Path) -> None:
     """Remember the path where the file can be written, for `verify-erased`: the memory is open for
     reading only."""
+    from doxa.app import open_memory
     from doxa.base.errors import DoxaError
-    from doxa.store import Store
 
-    with suppress(DoxaError), Store(memory.store.path) as store:
-        store.note_copy(made, kind="backup")
+    with (
+        suppress(DoxaError),
+        open_memory(memory.store.path, background=False, embedder=None) as written,
+    ):
+        written.store.note_copy(made, kind="backup")
 
 
 def _rules_text(found: Any) -> str:

@@ -26,7 +26,7 @@ from doxa.belief.support import Erasure
 from doxa.maintenance.forget import Forgotten
 from doxa.store import Identity, Reader, Store, Transaction
 from doxa.store.retention.horizon import forget_names
-from doxa.store.retention.occurrences import Hit, Needle, Occurrences, find
+from doxa.store.retention.occurrences import Needle, Occurrence, Occurrences, find
 from doxa.store.retention.rewriting import destroy_payloads, erase_parts, require_operator
 
 _ELEMENT = re.compile(r"([nr]):(0|[1-9][0-9]{0,17})")
@@ -41,7 +41,7 @@ class ErasurePlan:
     krefs: list[str] = field(default_factory=list)
     nodes: set[int] = field(default_factory=set)
     edges: set[int] = field(default_factory=set)
-    parts: dict[tuple[bool, int], Hit] = field(default_factory=dict)
+    parts: dict[tuple[bool, int], Occurrence] = field(default_factory=dict)
     payloads: list[int] = field(default_factory=list)
     receipts: list[int] = field(default_factory=list)
     text: str = ""
@@ -228,7 +228,7 @@ def _plan_elements(
             )
         _require_free_element(reader, edge, identity)
         if properties:
-            plan.parts[edge, identity] = Hit(set(properties), logged=logged)
+            plan.parts[edge, identity] = Occurrence(set(properties), logged=logged)
         else:
             (plan.edges if edge else plan.nodes).add(identity)
     return plan

@@ -11,7 +11,7 @@ def retain_and_scrub(store: Store, identity: Identity, *, preview: bool = False)
     """Drop what no policy keeps and overwrite the freed pages. Raises RoleError for an agent."""
     if identity.role == "agent":
         raise RoleError(
-            "Only an operator may drop what is kept.",
+            "Only an operator may apply the retention policies.",
             next_step="Ask the operator to run retention.",
         )
     dropped = retain(store, identity, preview=preview)

@@ -20,7 +20,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from doxa.base.errors import ModelError
-from doxa.belief.graph import require_believed
 from doxa.models.contract import Completer, Embedder, Reranker
 from doxa.recall import constants
 from doxa.recall.answerability import Signals, level_of, score_of, signals_of
@@ -63,6 +62,7 @@ from doxa.recall.threshold import above_threshold, weigh
 from doxa.recall.types import HITS_DEFAULT, Ask, Hit, check_ask
 from doxa.recall.updates import asks_current_state
 from doxa.store import Reader, Store
+from doxa.store.retention.horizon import require_believed
 
 _QUERY_CACHE = 256  # vectors of recent questions
 _FILTERS = (

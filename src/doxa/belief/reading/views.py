@@ -24,7 +24,6 @@ from doxa.belief.graph import (
     metadata_of,
     nothing_then,
     require,
-    require_believed,
     resolve,
     status_among,
     tagged_at,
@@ -33,6 +32,7 @@ from doxa.belief.kref import Kref, check_name
 from doxa.belief.reading.bundles import is_bundle, read_bundle
 from doxa.belief.types import Bundle, Conflict, Exchange, Place, Revision, Status
 from doxa.store import Edge, Node, Reader
+from doxa.store.retention.horizon import require_believed
 
 # what a belief or a turn is not read without: no policy hides it
 ALWAYS_SHOWN = frozenset(

@@ -16,9 +16,11 @@ import apsw
 from doxa.base.clock import format_time
 from doxa.base.errors import ConflictError
 from doxa.base.values import canonical, decode
+from doxa.store.reader import Reader
 
 _KEY = "retained"
 LOG = "log"
+_MEMBER = "MEMBER"
 ANY_NODE, ANY_EDGE = "n:", "e:"
 
 
@@ -79,6 +81,17 @@ def require_kept(
             as_of=time,
             horizon=horizon,
         )
+
+
+def require_believed(reader: Reader, time: int) -> None:
+    """Raise ConflictError if what beliefs were made of as of this time was dropped: nodes and edges
+    that a guard is about, and members of bundles."""
+    if retained(reader._db):
+        labels, types = (
+            {name.removeprefix(prefix) for name in reader.catalogue_all(prefix)}
+            for prefix in ("guard:label:", "guard:edge:")
+        )
+        require_kept(reader._db, time, labels=labels, types=types | {_MEMBER})
 
 
 def dropped_before(db: apsw.Connection) -> tuple[int, int]:

@@ -59,7 +59,7 @@ class Needle:
 
 
 @dataclass(slots=True)
-class Hit:
+class Occurrence:
     """What of an element holds the text, over all of its versions. `names`: a label or type does;
     `access`: its access metadata do; `logged`: numbers of log entries whose payload does."""
 
@@ -73,14 +73,14 @@ class Hit:
 class Occurrences:
     """Everything of a file that holds a text."""
 
-    nodes: dict[int, Hit] = field(default_factory=dict)
-    edges: dict[int, Hit] = field(default_factory=dict)
+    nodes: dict[int, Occurrence] = field(default_factory=dict)
+    edges: dict[int, Occurrence] = field(default_factory=dict)
     catalogue: list[str] = field(default_factory=list)
     catalogue_log: list[int] = field(default_factory=list)
     receipts: list[int] = field(default_factory=list)
 
-    def of(self, edge: bool, identity: int) -> Hit:
-        return (self.edges if edge else self.nodes).setdefault(identity, Hit())
+    def of(self, edge: bool, identity: int) -> Occurrence:
+        return (self.edges if edge else self.nodes).setdefault(identity, Occurrence())
 
     def key(self) -> list[Any]:
         """Return what a token of confirmation is made of."""
