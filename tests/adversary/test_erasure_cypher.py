@@ -26,7 +26,7 @@ def require_sound(memory: Memory) -> None:
 
 
 def require_gone(memory: Memory, text: str = "zqxcanary") -> None:
-    """Close the file and look at every byte of it and of what lies beside it."""
+    """Close the file and look at every byte of it and of what lies next to it."""
     require_sound(memory)
     path = memory.config.path
     memory.close()

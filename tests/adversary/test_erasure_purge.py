@@ -1,4 +1,4 @@
-"""Purging a source takes what came from it and what rests on it alone, and leaves the rest."""
+"""Purging a source takes what came from it and what depends on it alone, and leaves the rest."""
 
 from __future__ import annotations
 

@@ -541,7 +541,7 @@ class AsyncMemory(AsyncSession):
         return await _on_thread(self._memory.verify_erased, text)
 
     async def purge(self, source: str, *, confirm: str = "", preview: bool = False) -> Forgotten:
-        """Erase everything that came from one source, and what rests on it alone."""
+        """Erase everything that came from one source, and what depends on it alone."""
         return await _on_thread(self._memory.purge, source, confirm=confirm, preview=preview)
 
     async def export_subject(self, subject: str, target: str | Path) -> int:

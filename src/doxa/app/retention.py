@@ -67,7 +67,7 @@ class Keeping:
         return verify_erased(self.store, _text(text, "text"))
 
     def purge(self, source: str, *, confirm: str = "", preview: bool = False) -> Forgotten:
-        """Erase everything that came from one source, and what rests on it alone.
+        """Erase everything that came from one source, and what depends on it alone.
 
         A source is an address, such as a thread's, change:NUMBER, speaker:NAME or file:PATH. Needs
         the token of a preview, and the operator role.

@@ -32,8 +32,8 @@ _TOLD = 20
 
 @dataclass(frozen=True, slots=True)
 class Trace:
-    """One place that was looked at: `holds` the text, or it is `gone`; `unknown` if that cannot be
-    told; `missing` for a copy that is not at its path any more, and may be elsewhere."""
+    """One place that was looked at: `holds` the text, or it is `gone`; `unknown` if that is
+    unclear; `missing` for a copy that is not at its path any more, and may be elsewhere."""
 
     place: str
     state: State

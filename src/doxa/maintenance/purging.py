@@ -1,4 +1,4 @@
-"""Erase everything that came from one source, and everything that rests on it alone.
+"""Erase everything that came from one source, and everything that depends on it alone.
 
     kref://…        a thread, turn, belief, space or project
     change:17       what a change, such as an import, made
@@ -28,7 +28,7 @@ _WAYS = ("change", "speaker", "file")
 def purge(
     store: Store, identity: Identity, source: str, *, confirm: str = "", preview: bool = False
 ) -> Forgotten:
-    """Erase what came from a source and what rests on it alone. Needs the token of a preview, and
+    """Erase what came from a source and what depends on it alone. Needs the token of a preview, and
     the operator role. Raises NotFoundError if nothing came from it."""
     with store.read() as snapshot:
         seeds = came_from(snapshot, source)
@@ -115,7 +115,7 @@ def _made_by(reader: Reader, name: str) -> set[int]:
 
 
 def _closure(reader: Reader, seeds: set[int]) -> tuple[set[int], set[int]]:
-    """Return what goes, and what rests on it but on something else too."""
+    """Return what goes, and what depends on it but on something else too."""
     taken, shared = set(seeds), set[int]()
     while True:
         taken |= _revisions(reader, taken)
@@ -143,7 +143,7 @@ def _revisions(reader: Reader, nodes: Iterable[int]) -> set[int]:
 
 
 def _grounds(reader: Reader, node: int) -> set[int]:
-    """Return what a node rests on, other than earlier revisions of its own item."""
+    """Return what a node depends on, other than earlier revisions of its own item."""
     rows = reader.rows(f"SELECT dst FROM edge WHERE type IN {_RESTS} AND src = ?", (node,))
     return {row[0] for row in rows}
 

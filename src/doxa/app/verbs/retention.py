@@ -49,7 +49,7 @@ KEEPING: tuple[Verb, ...] = (
     Verb(
         "purge",
         "care",
-        "Erase everything that came from one source, and what rests on it alone.",
+        "Erase everything that came from one source, and what depends on it alone.",
         "A source is an address, such as a thread's, change:NUMBER, speaker:NAME or file:PATH."
         " Needs the token of a preview, and the operator role.",
         parameters(source=_SOURCE, confirm=_CONFIRM, preview=_PREVIEW),

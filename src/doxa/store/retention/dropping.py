@@ -2,7 +2,7 @@
 state supersedes, and notes of accesses. Work goes in transactions of at most BATCH elements.
 
 A past version goes by the time at which it ended. A payload goes if its change is old enough and
-the element was changed since, or is gone; the element is stated anew in the log, so that a replay
+the element was changed since, or is gone; the element is stated again in the log, so that a replay
 still gives the state. Of an element that was never changed the first payload says what it is now,
 and stays. What is on legal hold stays.
 """

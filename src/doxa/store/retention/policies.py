@@ -17,7 +17,7 @@ PARTS = ("past", "log", "accesses")
 
 
 class RetentionPolicy(NamedTuple):
-    """One policy; spans in ns, None for ever."""
+    """One policy; spans in ns, None forever."""
 
     name: str
     edge: bool

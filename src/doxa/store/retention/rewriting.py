@@ -1,5 +1,5 @@
 """Erase parts of elements in a transaction: properties, labels, access metadata, and payloads of
-the log. What stays of an element is stated anew in the log, so that a replay still gives the state.
+the log. What stays of an element is stated again in the log, so that a replay still gives the state.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ def require_operator(tx: Transaction) -> None:
 def restate(
     tx: Transaction, identity: int, *, edge: bool, payloads: Sequence[int] | None, until: int
 ) -> int:
-    """State an element anew in the log and destroy earlier payloads of it: those given, or all up
+    """State an element again in the log and destroy earlier payloads of it: those given, or all up
     to the entry `until`. Returns how many."""
     kind = "edge" if edge else "node"
     tx._log(
