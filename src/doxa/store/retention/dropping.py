@@ -11,6 +11,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from itertools import groupby
+from operator import itemgetter
 from typing import Any
 
 import apsw
@@ -28,6 +30,7 @@ from doxa.store.store import Store
 from doxa.store.transaction import Transaction
 
 BATCH = 500
+Due = tuple[int, list[int]]  # an element, and the log entries whose payloads go
 RETAIN = "retain"
 _MAX = 9_223_372_036_854_775_807
 
@@ -94,11 +97,11 @@ def _free(
     db: apsw.Connection,
     catalogue: dict[str, Any],
     policy: RetentionPolicy,
-    batch: list[int],
+    batch: list[Due],
     total: Dropped,
-) -> list[int]:
+) -> list[Due]:
     """Return the elements of a batch that no hold is on."""
-    given = set(batch)
+    given = {identity for identity, _ in batch}
     held = held_elements(
         db,
         holds_of(catalogue),
@@ -106,18 +109,18 @@ def _free(
         edges=given if policy.edge else set(),
     )
     total.held += len(held)
-    return [identity for identity in batch if (policy.edge, identity) not in held]
+    return [due for due in batch if (policy.edge, due[0]) not in held]
 
 
 # Which elements have something to drop
 
 
-def _past_due(db: apsw.Connection, policy: RetentionPolicy, before: int) -> Iterator[int]:
+def _past_due(db: apsw.Connection, policy: RetentionPolicy, before: int) -> Iterator[Due]:
     seen: set[int] = set()
     for identity, *_ in _past_versions(db, policy, before, None):
         if identity not in seen:
             seen.add(identity)
-            yield identity
+            yield identity, []
 
 
 def _past_versions(
@@ -145,57 +148,38 @@ def _past_versions(
     return found
 
 
-def _log_due(db: apsw.Connection, policy: RetentionPolicy, before: int) -> Iterator[int]:
-    last = _last_change(db, before)
+def _log_due(db: apsw.Connection, policy: RetentionPolicy, before: int) -> Iterator[Due]:
     kind = "edge." if policy.edge else "node."
-    rows: list[Any] = db.execute(
-        "SELECT l.element, count(*), min(l.op) FROM log l JOIN log_payload p ON p.seq = l.seq WHERE"
-        " l.tx <= ? AND substr(l.op, 1, 5) = ? GROUP BY l.element",
-        (last, kind),
-    ).fetchall()
-    for identity, count, op in rows:
-        due = count > 1 or (op == kind + "rewrite" and _is_stale(db, policy, identity, last))
-        if due and _is_covered(db, policy, identity, last):
-            yield identity
+    rows = db.execute(
+        "SELECT l.element, l.seq, l.op, p.payload FROM log l JOIN log_payload p ON p.seq = l.seq"
+        " WHERE l.tx <= ? AND substr(l.op, 1, 5) = ? ORDER BY l.element, l.seq",
+        (_last_change(db, before), kind),
+    )
+    for identity, group in groupby(rows, key=itemgetter(0)):
+        entries: list[Any] = list(group)
+        state = state_of(db, int(identity), edge=policy.edge)
+        if len(entries) == 1 and (
+            entries[0][2] != kind + "rewrite" or canonical(state) == bytes(entries[0][3])
+        ):
+            continue
+        bodies = [state, *(decode(bytes(entry[3]).decode()) for entry in entries)]
+        if _is_covered(db, policy, bodies):
+            yield int(identity), [entry[1] for entry in entries]
 
 
 def _last_change(db: apsw.Connection, before: int) -> int:
-    return int(
-        db.execute("SELECT coalesce(max(tx), 0) FROM receipt WHERE time <= ?", (before,)).get
-    )
+    found: Any = db.execute("SELECT max(tx) FROM receipt WHERE time <= ?", (before,)).get
+    return int(found or 0)
 
 
-def _is_stale(db: apsw.Connection, policy: RetentionPolicy, identity: int, last: int) -> bool:
-    """Return whether a rewrite states more than is kept of its element by now."""
-    row: Any = db.execute(
-        "SELECT p.payload FROM log l JOIN log_payload p ON p.seq = l.seq WHERE l.element = ? AND"
-        " l.op = ? AND l.tx <= ?",
-        (identity, f"{'edge' if policy.edge else 'node'}.rewrite", last),
-    ).fetchone()
-    return canonical(state_of(db, identity, edge=policy.edge)) != bytes(row[0])
-
-
-def _is_covered(db: apsw.Connection, policy: RetentionPolicy, identity: int, last: int) -> bool:
+def _is_covered(
+    db: apsw.Connection, policy: RetentionPolicy, bodies: Iterable[dict[str, Any]]
+) -> bool:
     """Return whether a policy covers an element: by any version that is kept, or what its payloads
     say of it."""
-    for body in _bodies(db, policy, identity, last):
-        for names, kref in _said(db, policy, body):
-            if policy.covers(names, kref):
-                return True
-    return False
-
-
-def _bodies(
-    db: apsw.Connection, policy: RetentionPolicy, identity: int, last: int
-) -> Iterator[dict[str, Any]]:
-    yield state_of(db, identity, edge=policy.edge)
-    rows = db.execute(
-        "SELECT p.payload FROM log l JOIN log_payload p ON p.seq = l.seq WHERE l.element = ? AND"
-        " substr(l.op, 1, 5) = ? AND l.tx <= ?",
-        (identity, "edge." if policy.edge else "node.", last),
-    ).fetchall()
-    for (payload,) in rows:
-        yield decode(bytes(payload).decode())
+    return any(
+        policy.covers(names, kref) for body in bodies for names, kref in _said(db, policy, body)
+    )
 
 
 def _said(
@@ -216,7 +200,7 @@ def _said(
         yield body["labels"], body["props"].get("kref")
 
 
-def _accesses_due(db: apsw.Connection, policy: RetentionPolicy, before: int) -> Iterator[int]:
+def _accesses_due(db: apsw.Connection, policy: RetentionPolicy, before: int) -> Iterator[Due]:
     rows: list[Any] = db.execute(
         "SELECT element, json(data) FROM access WHERE edge = ?", (policy.edge,)
     ).fetchall()
@@ -224,8 +208,8 @@ def _accesses_due(db: apsw.Connection, policy: RetentionPolicy, before: int) -> 
         held = decode(data)
         if _last_use(held) > before or not held.keys() - {"suppressed"}:
             continue
-        if _is_covered(db, policy, identity, 0):
-            yield identity
+        if _is_covered(db, policy, [state_of(db, identity, edge=policy.edge)]):
+            yield identity, []
 
 
 def _last_use(data: dict[str, Any]) -> int:
@@ -236,9 +220,9 @@ def _last_use(data: dict[str, Any]) -> int:
 
 
 def _drop_past(
-    tx: Transaction, policy: RetentionPolicy, before: int, batch: list[int], total: Dropped
+    tx: Transaction, policy: RetentionPolicy, before: int, batch: list[Due], total: Dropped
 ) -> None:
-    found = _past_versions(tx._db, policy, before, batch)
+    found = _past_versions(tx._db, policy, before, [identity for identity, _ in batch])
     if not found:
         return
     versions = [[identity, since] for identity, since, _, _ in found]
@@ -258,11 +242,10 @@ def _drop_past(
 
 
 def _drop_log(
-    tx: Transaction, policy: RetentionPolicy, before: int, batch: list[int], total: Dropped
+    tx: Transaction, policy: RetentionPolicy, before: int, batch: list[Due], total: Dropped
 ) -> None:
     last = _last_change(tx._db, before)
-    for identity in batch:
-        entries = _entries(tx._db, policy, identity, last)
+    for identity, entries in batch:
         total.payloads += restate(
             tx, identity, edge=policy.edge, payloads=entries, until=tx.entries.seq
         )
@@ -270,20 +253,12 @@ def _drop_log(
     mark(tx._db, tx.tx)
 
 
-def _entries(db: apsw.Connection, policy: RetentionPolicy, identity: int, last: int) -> list[int]:
-    rows = db.execute(
-        "SELECT l.seq FROM log l JOIN log_payload p ON p.seq = l.seq WHERE l.element = ? AND"
-        " substr(l.op, 1, 5) = ? AND l.tx <= ?",
-        (identity, "edge." if policy.edge else "node.", last),
-    )
-    return [row[0] for row in rows]
-
-
 def _drop_accesses(
-    tx: Transaction, policy: RetentionPolicy, before: int, batch: list[int], total: Dropped
+    tx: Transaction, policy: RetentionPolicy, before: int, batch: list[Due], total: Dropped
 ) -> None:
     kind = "edge" if policy.edge else "node"
-    for identity in batch:
+    gone = []
+    for identity, _ in batch:
         data = tx._db.execute(
             "SELECT json(data) FROM access WHERE edge = ? AND element = ?", (policy.edge, identity)
         ).get
@@ -293,12 +268,13 @@ def _drop_accesses(
         kept = {"suppressed": True} if held.get("suppressed") else {}
         set_usage(tx, identity, kept, edge=policy.edge)
         tx._log(f"{kind}.usage", identity, payload=canonical({"id": identity, "data": kept}))
-        tx.entries.flush()
-        rows = tx._db.execute(
-            "SELECT seq FROM log WHERE element = ? AND op = ?", (identity, f"{kind}.access")
-        )
-        destroy_payloads(tx, [row[0] for row in rows])
-        total.accesses += 1
+        gone.append(identity)
+    rows: list[Any] = tx._db.execute(
+        "SELECT seq FROM log WHERE op = ? AND element IN carray(?)",
+        (f"{kind}.access", int64_array(gone)),
+    ).fetchall()
+    destroy_payloads(tx, [row[0] for row in rows])
+    total.accesses += len(gone)
     mark(tx._db, tx.tx)
 
 
@@ -306,20 +282,20 @@ def _drop_accesses(
 
 
 def _count_past(
-    db: apsw.Connection, policy: RetentionPolicy, before: int, batch: list[int], total: Dropped
+    db: apsw.Connection, policy: RetentionPolicy, before: int, batch: list[Due], total: Dropped
 ) -> None:
-    total.versions += len(_past_versions(db, policy, before, batch)) if batch else 0
+    among = [identity for identity, _ in batch]
+    total.versions += len(_past_versions(db, policy, before, among)) if among else 0
 
 
 def _count_log(
-    db: apsw.Connection, policy: RetentionPolicy, before: int, batch: list[int], total: Dropped
+    db: apsw.Connection, policy: RetentionPolicy, before: int, batch: list[Due], total: Dropped
 ) -> None:
-    last = _last_change(db, before)
-    total.payloads += sum(len(_entries(db, policy, identity, last)) for identity in batch)
+    total.payloads += sum(len(entries) for _, entries in batch)
 
 
 def _count_accesses(
-    db: apsw.Connection, policy: RetentionPolicy, before: int, batch: list[int], total: Dropped
+    db: apsw.Connection, policy: RetentionPolicy, before: int, batch: list[Due], total: Dropped
 ) -> None:
     total.accesses += len(batch)
 

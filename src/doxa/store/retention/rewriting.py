@@ -1,5 +1,5 @@
 """Erase parts of elements in a transaction: properties, labels, access metadata, and payloads of
-the log. What stays of an element is stated again in the log, so that a replay still gives the state.
+the log. What stays of an element is stated again in the log, so that a replay gives the state.
 """
 
 from __future__ import annotations
