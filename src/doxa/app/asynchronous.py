@@ -552,7 +552,14 @@ class AsyncMemory(AsyncSession):
         """Drop what the retention policies do not keep, and overwrite it in the file."""
         return await _on_thread(self._memory.retain, preview=preview)
 
-    async def hold(self, name: str, kind: str, value: str, *, reason: str = "") -> LegalHold:
+    async def hold(
+        self,
+        name: str,
+        kind: Literal["address", "project", "text", "speaker"],
+        value: str,
+        *,
+        reason: str = "",
+    ) -> LegalHold:
         """Put an address, a project, a text or a speaker on legal hold."""
         return await _on_thread(self._memory.hold, name, kind, value, reason=reason)
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
+from doxa.base.errors import RoleError
 from doxa.ingestion import arguments
 from doxa.store import Identity, Store
 
@@ -20,6 +21,16 @@ if TYPE_CHECKING:
 def _text(value: str, field: str) -> str:
     arguments.text(value, field)
     return value
+
+
+def _operator(identity: Identity) -> Identity:
+    """Return the identity of who may decide on what is kept. Raises RoleError for an agent."""
+    if identity.role == "agent":
+        raise RoleError(
+            "Only an operator decides on what is kept.",
+            next_step="Ask the operator to do it.",
+        )
+    return identity
 
 
 class Keeping:
@@ -48,7 +59,7 @@ class Keeping:
         arguments.flags(preview=preview)
         return erase(
             self.store,
-            self.identity,
+            _operator(self.identity),
             arguments.texts(elements, "elements"),
             properties=arguments.texts(properties, "properties"),
             text=_text(text, "text"),
@@ -76,7 +87,7 @@ class Keeping:
 
         arguments.flags(preview=preview)
         given = _text(source, "source")
-        return purge(self.store, self.identity, given, confirm=confirm, preview=preview)
+        return purge(self.store, _operator(self.identity), given, confirm=confirm, preview=preview)
 
     def export_subject(self, subject: str, target: str | Path) -> int:
         """Write all that is about a person, or came from a source, to a new file of JSON lines.
@@ -86,6 +97,7 @@ class Keeping:
         from doxa.maintenance.subject import export_subject
 
         path = arguments.path(target, "target")
+        arguments.text(str(path), "target")
         return export_subject(self.store, _text(subject, "subject"), path)
 
     def retain(self, *, preview: bool = False) -> Dropped:
@@ -97,9 +109,16 @@ class Keeping:
         from doxa.maintenance.retaining import retain_and_scrub
 
         arguments.flags(preview=preview)
-        return retain_and_scrub(self.store, self.identity, preview=preview)
+        return retain_and_scrub(self.store, _operator(self.identity), preview=preview)
 
-    def hold(self, name: str, kind: str, value: str, *, reason: str = "") -> LegalHold:
+    def hold(
+        self,
+        name: str,
+        kind: Literal["address", "project", "text", "speaker"],
+        value: str,
+        *,
+        reason: str = "",
+    ) -> LegalHold:
         """Put an address, a project, a text or a speaker on legal hold.
 
         What is on hold is neither erased nor dropped by retention. Needs the operator role.
@@ -108,14 +127,16 @@ class Keeping:
 
         for given, field in ((name, "name"), (kind, "kind"), (value, "value"), (reason, "reason")):
             arguments.text(given, field)
-        return place_hold(self.store, self.identity, name, kind, value, reason=reason)
+        return place_hold(self.store, _operator(self.identity), name, kind, value, reason=reason)
 
     def release(self, name: str, *, reason: str = "") -> LegalHold:
         """Release a legal hold. Needs the operator role."""
         from doxa.maintenance.holds import release_hold
 
         given = _text(name, "name")
-        return release_hold(self.store, self.identity, given, reason=_text(reason, "reason"))
+        return release_hold(
+            self.store, _operator(self.identity), given, reason=_text(reason, "reason")
+        )
 
     def holds(self) -> list[LegalHold]:
         """List the legal holds in force."""

@@ -27,7 +27,8 @@ def note_copy(db: apsw.Connection, path: str | os.PathLike[str], *, kind: str, t
     """Remember a copy; the oldest are dropped beyond 200. Nothing if the file is not set up yet."""
     if not db.execute("SELECT 1 FROM sqlite_schema WHERE name = 'meta'").get:
         return
-    place = str(Path(path).absolute())
+    # a name that is not UTF-8 is kept readable, and counts as missing
+    place = str(Path(path).absolute()).encode("utf-8", "backslashreplace").decode()
     kept = [copy for copy in copies_of(db) if copy.path != place]
     rows = [list(copy) for copy in (*kept, Copy(place, kind, time))][-_KEPT:]
     db.execute("INSERT OR REPLACE INTO meta VALUES(?, ?)", (_KEY, canonical(rows).decode()))
