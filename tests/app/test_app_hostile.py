@@ -73,6 +73,8 @@ GIVEN = {
     "name": "name",
     "location": "somewhere",
     "head": "00",
+    "subject": "Ana",
+    "value": "default",
     "path": "none",
 }
 FIELDS = ("author", "time")
@@ -81,6 +83,10 @@ MORE: dict[str, dict[str, Any]] = {
     "unlink": {"source": DB},
     "revise": {"text": "some text"},
     "export_to": {"target": "new.jsonl"},
+    "export_subject": {"target": "subject.jsonl"},
+    "hold": {"kind": "project"},
+    "erase": {"text": "some text"},
+    "purge": {"source": "speaker:Ana"},
 }
 VERBS = {verb.name: verb for verb in ALL if verb.name != "open"}
 TOUCHING = sorted(VERBS.keys() - {"close", "wake"})

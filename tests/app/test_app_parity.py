@@ -67,6 +67,7 @@ TYPES = {
 CHOICES = {
     "direction": "Literal['out', 'in', 'both']",
     "decision": "Literal['accept', 'reject', 'both']",
+    "kind": "Literal['address', 'project', 'text', 'speaker']",
 }
 every_verb = pytest.mark.parametrize("verb", ALL, ids=lambda verb: verb.name)
 
@@ -74,6 +75,8 @@ every_verb = pytest.mark.parametrize("verb", ALL, ids=lambda verb: verb.name)
 KREF = "kref://shop/deploys.fact"
 PLAUSIBLE: dict[str, Any] = {
     "text": "We test on Mondays",
+    "subject": "bank",
+    "value": "shop",
     "what": KREF,
     "kref": KREF,
     "start": KREF,
@@ -96,6 +99,7 @@ OF_VERB: dict[str, dict[str, Any]] = {
     "rollback": {"kref": f"{KREF}?r=1"},
     "bundle": {"kref": "kref://shop/all.bundle", "add": [KREF]},
     "ingest": {"source": [{"text": "hello"}]},
+    "hold": {"kind": "project"},
 }
 
 
@@ -175,7 +179,7 @@ def test_an_agent_is_refused_where_the_table_names_the_operator(verb: Verb, tmp_
             "conflict": weaker.change.conflict,
             "path": tmp_path / ("export.jsonl" if verb.name == "import_" else "other.db"),
         }
-        if verb.name == "export_to":
+        if verb.name in ("export_to", "export_subject"):
             given["target"] = tmp_path / "new.jsonl"
         given |= OF_VERB.get(verb.name, {})
         wanted = {one.name for one in verb.parameters if one.required}

@@ -46,12 +46,15 @@ if TYPE_CHECKING:
     from doxa.language.turns import Turn
     from doxa.maintenance.doctor import HealthCheck
     from doxa.maintenance.embedding import Reembedding
+    from doxa.maintenance.erasure_proof import ErasureProof
     from doxa.maintenance.forget import Forgotten
+    from doxa.maintenance.holds import LegalHold
     from doxa.models.meter import Spend
     from doxa.query.result import GraphResult
     from doxa.query.session import GraphSession
     from doxa.recall import Hit, Recall
     from doxa.store import Identity, LogProof, Receipt
+    from doxa.store.retention.dropping import Dropped
     from doxa.store.scope.quota import Quota
     from doxa.transfer.types import Imported
 
@@ -539,3 +542,57 @@ class AsyncMemory(AsyncSession):
     async def wake(self) -> None:
         """Start the background embedding, if there may be work."""
         return await _on_thread(self._memory.wake)
+
+    async def erase(
+        self,
+        elements: Iterable[str] = (),
+        *,
+        properties: Iterable[str] = (),
+        text: str = "",
+        confirm: str = "",
+        preview: bool = False,
+    ) -> Forgotten:
+        """Erase nodes and relationships by id, single properties, or every occurrence of a text."""
+        return await _on_thread(
+            self._memory.erase,
+            elements,
+            properties=properties,
+            text=text,
+            confirm=confirm,
+            preview=preview,
+        )
+
+    async def verify_erased(self, text: str) -> ErasureProof:
+        """Look for a text wherever doxa may have written it, and say where it still is."""
+        return await _on_thread(self._memory.verify_erased, text)
+
+    async def purge(self, source: str, *, confirm: str = "", preview: bool = False) -> Forgotten:
+        """Erase everything that came from one source, and what depends on it alone."""
+        return await _on_thread(self._memory.purge, source, confirm=confirm, preview=preview)
+
+    async def export_subject(self, subject: str, target: str | Path) -> int:
+        """Write all that is about a person, or came from a source, to a new file of JSON lines."""
+        return await _on_thread(self._memory.export_subject, subject, target)
+
+    async def retain(self, *, preview: bool = False) -> Dropped:
+        """Drop what the retention policies do not keep, and overwrite it in the file."""
+        return await _on_thread(self._memory.retain, preview=preview)
+
+    async def hold(
+        self,
+        name: str,
+        kind: Literal["address", "project", "text", "speaker"],
+        value: str,
+        *,
+        reason: str = "",
+    ) -> LegalHold:
+        """Put an address, a project, a text or a speaker on legal hold."""
+        return await _on_thread(self._memory.hold, name, kind, value, reason=reason)
+
+    async def release(self, name: str, *, reason: str = "") -> LegalHold:
+        """Release a legal hold. Needs the operator role."""
+        return await _on_thread(self._memory.release, name, reason=reason)
+
+    async def holds(self) -> list[LegalHold]:
+        """List the legal holds in force."""
+        return await _on_thread(self._memory.holds)

@@ -277,7 +277,9 @@ class MemoryFile:
         """
         from doxa.transfer.jsonl import write_export
 
-        return write_export(self.store, arguments.path(target, "target"))
+        lines = write_export(self.store, arguments.path(target, "target"))
+        self.store.note_copy(target, kind="export")
+        return lines
 
     def _import(
         self,

@@ -22,6 +22,7 @@ from doxa.app.checks import deprecated
 from doxa.app.config import Config, default_path
 from doxa.app.file import MemoryFile
 from doxa.app.maintenance import MaintenanceThread
+from doxa.app.retention import Keeping
 from doxa.app.session import Session
 from doxa.base.errors import InputError, RoleError
 from doxa.base.ids import ROLES, Role
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
     from doxa.transfer.types import Imported
 
 
-class Memory(MemoryFile, Session):
+class Memory(Keeping, MemoryFile, Session):
     """An opened memory file with its default session. Close it, or use it as a context manager.
     Safe to share between threads."""
 

@@ -10,7 +10,7 @@ from doxa.base.ids import NodeId
 from doxa.belief.graph import CHALLENGER, item_of, require, resolve, revisions_of
 from doxa.belief.kref import Kref, parse_kref
 from doxa.belief.writes import require_item
-from doxa.store import Node, Transaction
+from doxa.store import Edge, Node, Reader, Transaction
 
 THREAD_KIND = "thread"
 _PLACES = frozenset(("Project", "Space", "Thread"))
@@ -84,6 +84,31 @@ def emptied_threads(tx: Transaction, taken: Iterable[Node]) -> list[Node]:
             if all(e.dst in exchanges for e in tx.edges_out(thread, "HAS_EXCHANGE"))
         ]
     )
+
+
+def nodes_at(tx: Transaction, krefs: Iterable[Kref]) -> list[Node]:
+    """Return all nodes that go with these addresses, each once; a place only if all it holds is
+    among them (ConflictError otherwise)."""
+    given = list(krefs)
+    nodes: dict[int, Node] = {}
+    places = [kref for kref in given if is_place(kref)]
+    for kref in given:
+        if not is_place(kref):
+            nodes |= {node.id: node for node in erasable(tx, kref)}
+    for kref in places:
+        nodes |= {node.id: node for node in emptied_places(tx, kref, nodes.keys())}
+    nodes |= {node.id: node for node in emptied_threads(tx, nodes.values())}
+    nodes |= {node.id: node for node in orphaned_conflicts(tx, nodes)}
+    return list(nodes.values())
+
+
+def structural_edge(reader: Reader, edge: Edge) -> bool:
+    """Return whether a guard of the ledger is about an edge: one that makes a belief."""
+    rule = reader.catalogue(f"guard:edge:{edge.type}")
+    if rule is None:
+        return False
+    ends = reader.nodes([edge.src, edge.dst])
+    return any(end.props.get("kref") is not None for end in ends)
 
 
 def orphaned_conflicts(tx: Transaction, taken: Iterable[int]) -> list[Node]:

@@ -38,6 +38,7 @@ from doxa.belief.types import (
     parse_fact,
 )
 from doxa.store import Edge, Node, Reader
+from doxa.store.retention.horizon import require_believed
 
 CURRENT, TAG, HAS_REVISION, SUPERSEDES = "CURRENT", "TAG", "HAS_REVISION", "SUPERSEDES"
 # of an item: the number of the revision that was current when it was retired
@@ -373,6 +374,7 @@ def resolve(reader: Reader, kref: Kref) -> Node:
 def tagged_at(reader: Reader, kref: Kref, *, tag: str, time: int) -> Node:
     """Return what a tag of an item pointed to at a system time."""
     check_name(tag, what="tag")
+    require_believed(reader, time)
     node = _tagged(reader, require(reader, kref.item()), tag=tag, time=time)
     if node is None:
         raise nothing_then(kref, tag=tag, time=time)

@@ -15,13 +15,7 @@ from doxa.base.errors import ConflictError, InputError, LimitError, RoleError
 from doxa.base.limits import BUNDLE_MEMBERS_MAX
 from doxa.belief import undo as undoing
 from doxa.belief.conflicts import check_decision, conflict_address, require_conflict
-from doxa.belief.erasure import (
-    emptied_places,
-    emptied_threads,
-    erasable,
-    is_place,
-    orphaned_conflicts,
-)
+from doxa.belief.erasure import nodes_at
 from doxa.belief.graph import (
     CURRENT,
     DECLARATIONS,
@@ -76,7 +70,7 @@ from doxa.belief.writes import (
 from doxa.logic.constraints import parse_constraints
 from doxa.logic.entrenchment import parse_entrenchment
 from doxa.logic.sentence import Atom, Sentence, parse_sentence
-from doxa.store import Identity, Node, Store, Transaction
+from doxa.store import Identity, Store, Transaction
 
 
 def declare(store: Store) -> None:
@@ -663,17 +657,9 @@ class Ledger:
         krefs = _targets(targets, "targets")
         with self.write("erase") as work:
             tx = work.tx
-            nodes: dict[int, Node] = {}
-            places = [kref for kref in krefs if is_place(kref)]
-            for kref in krefs:
-                if not is_place(kref):
-                    nodes |= {node.id: node for node in erasable(tx, kref)}
-            for kref in places:
-                nodes |= {node.id: node for node in emptied_places(tx, kref, nodes.keys())}
-            nodes |= {node.id: node for node in emptied_threads(tx, nodes.values())}
-            nodes |= {node.id: node for node in orphaned_conflicts(tx, nodes)}
-            erasure = Erasure(tx, [node.id for node in nodes.values()])
-            tx.erase([node.id for node in nodes.values()])
+            nodes = nodes_at(tx, krefs)
+            erasure = Erasure(tx, [node.id for node in nodes])
+            tx.erase([node.id for node in nodes])
             erasure.tag(tx)
         left = self._store.scrub()
         return change_of(

@@ -20,6 +20,7 @@ from doxa.belief.conflicts import close_conflict
 from doxa.belief.graph import CHALLENGER, HELD, TAG, UNSUPPORTED
 from doxa.belief.retiring import set_deprecated
 from doxa.store import SUPPRESSING, LogEntry, Receipt, Transaction
+from doxa.store.retention.horizon import dropped_before
 
 _KEPT_EDGES = frozenset(
     (
@@ -34,6 +35,9 @@ _KEPT_EDGES = frozenset(
     )
 )
 _KEPT_LABELS = frozenset(("Project", "Space", "Item", "Revision", "Exchange", "Thread", "Conflict"))
+_FINAL = frozenset(
+    ("erase", "past.drop", "node.rewrite", "edge.rewrite", "node.usage", "edge.usage")
+)
 _RETIRED_LABELS = frozenset(("Item", "Exchange"))
 
 
@@ -63,8 +67,11 @@ def undo(tx: Transaction, change: int) -> str:
             next_step="Start a new file, and import there what you want.",
             change=change,
         )
+    ended, logged = dropped_before(tx._db)
+    if change <= logged and any(entry.payload is None for entry in entries):
+        raise _retained(change)
     if any(
-        entry.payload is None or entry.op == "erase" or _sets_a_rule(entry.op, entry.payload)
+        entry.payload is None or entry.op in _FINAL or _sets_a_rule(entry.op, entry.payload)
         for entry in entries
     ):
         raise ConflictError(
@@ -73,6 +80,7 @@ def undo(tx: Transaction, change: int) -> str:
             next_step="State the belief again.",
             change=change,
         )
+    gone_versions = receipt.time <= ended
     about = ""
     done: set[int] = set()  # a node set twice in the change goes back once, to before the change
     made, gone = (
@@ -81,7 +89,8 @@ def undo(tx: Transaction, change: int) -> str:
     )
     passing = made & gone  # edges that came and went within the change
     # a node that the change made has no version before it: it is retired, and not set back
-    done |= {entry.element for entry in entries if entry.op == "node.create"}
+    created = {entry.element for entry in entries if entry.op == "node.create"}
+    done |= created
     for entry in reversed(entries):
         if (entry.op == "node.set" and entry.element in done) or (
             entry.op in ("edge.create", "edge.delete") and entry.element in passing
@@ -89,8 +98,28 @@ def undo(tx: Transaction, change: int) -> str:
             continue
         if entry.op == "node.set":
             done.add(entry.element)
+        made_here = entry.op == "node.delete" and entry.element in created
+        if gone_versions and not made_here and not _has_version(tx, entry, receipt):
+            raise _retained(change)
         about = _reverse(tx, entry, receipt) or about
     return about
+
+
+def _has_version(tx: Transaction, entry: LogEntry, receipt: Receipt) -> bool:
+    """Return whether the version that an entry closed is there, if the entry closed one."""
+    table, _, op = entry.op.partition(".")
+    if table not in ("node", "edge") or op not in ("set", "delete"):
+        return True
+    sql = f"SELECT 1 FROM {table}_past WHERE id = ? AND until = ?"
+    return bool(tx.rows(sql, (entry.element, receipt.time)))
+
+
+def _retained(change: int) -> ConflictError:
+    return ConflictError(
+        f"Change {change} cannot be undone: what it changed was dropped by a retention policy.",
+        next_step="State the belief again.",
+        change=change,
+    )
 
 
 def _sets_a_rule(op: str, payload: Mapping[str, Any]) -> bool:

@@ -29,9 +29,11 @@ from doxa.cli.output import (
     conflicts_text,
     doctor_text,
     element_text,
+    erasure_text,
     fields_text,
     forgotten_text,
     history_text,
+    holds_text,
     listing_text,
     log_text,
     match_text,
@@ -296,6 +298,13 @@ def _forget(memory: Memory, verb: Verb, values: Given, as_json: bool) -> None:
     show(result, as_json, forgotten_text)
 
 
+def _erase(memory: Memory, verb: Verb, values: Given, as_json: bool) -> None:
+    """Show the preview of an erasure, unless its token is given."""
+    confirm = values["confirm"]
+    given = values | {"preview": values["preview"] or not confirm}
+    show(call(memory, verb, given), as_json, forgotten_text)
+
+
 def _constrain(memory: Memory, verb: Verb, values: Given, as_json: bool) -> None:
     given = _parsed(Path(values["file"]).read_text(encoding="utf-8", errors="replace"))
     whole = isinstance(given, dict) and given.keys() <= {"constraints", "entrenchment"}
@@ -347,7 +356,21 @@ def _proof_text(proof: Any) -> str:
 
 def _backup(memory: Memory, verb: Verb, values: Given, as_json: bool) -> None:
     made = memory.backup(values["path"])
+    _note_backup(memory, made)
     show({"path": str(made), "bytes": made.stat().st_size}, as_json, fields_text)
+
+
+def _note_backup(memory: Memory, made: Path) -> None:
+    """Remember the path where the file can be written, for `verify-erased`: the memory is open for
+    reading only."""
+    from doxa.app import open_memory
+    from doxa.base.errors import DoxaError
+
+    with (
+        suppress(DoxaError),
+        open_memory(memory.store.path, background=False, embedder=None) as written,
+    ):
+        written.store.note_copy(made, kind="backup")
 
 
 def _rules_text(found: Any) -> str:
@@ -426,6 +449,8 @@ _SPECIAL: dict[str, Callable[[Memory, Verb, Given, bool], None]] = {
     "export": _export,
     "embed": _embed,
     "forget": _forget,
+    "erase": _erase,
+    "purge": _erase,
     "constrain": _constrain,
     "log": _log,
     "verify": _verify,
@@ -437,6 +462,8 @@ _TEXTS: dict[str, Callable[[Any], str]] = {
     "Walk": walk_text,
     "MatchResult": match_text,
     "list[Conflict]": conflicts_text,
+    "ErasureProof": erasure_text,
+    "list[LegalHold]": holds_text,
     "Explanation": lambda found: str(found.page()),
     "History": history_text,
     "Listing": listing_text,

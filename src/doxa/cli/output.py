@@ -227,6 +227,32 @@ def conflicts_text(found: list[Any]) -> str:
     return "\n".join(lines) or "Nothing waits for a decision."
 
 
+def erasure_text(proof: Any) -> str:
+    lines = [
+        f"  {trace.state:8} {trace.place}" + (f": {trace.detail}" if trace.detail else "")
+        for trace in proof.traces
+    ]
+    said = (
+        "Erased: nothing that doxa knows of holds it."
+        if proof.complete
+        else "Erased from the file, but not from every copy."
+        if proof.erased
+        else "Not erased."
+    )
+    return "\n".join([said, *lines, proof.note])
+
+
+def holds_text(found: list[Any]) -> str:
+    from doxa.base.clock import format_time
+
+    lines = [
+        f"{one.name}: {one.kind} {one.value}, since {format_time(one.time)[:19]}"
+        + (f" ({one.reason})" if one.reason else "")
+        for one in found
+    ]
+    return "\n".join(lines) or "There is no legal hold."
+
+
 def forgotten_text(value: Any) -> str:
     if value.done:
         undo = (
@@ -237,8 +263,9 @@ def forgotten_text(value: Any) -> str:
         return f"{value.mode}d {value.count}{undo}" + (f" ({value.note})" if value.note else "")
     shown = "\n".join(f"  {kref}" for kref in value.krefs)
     return (
-        f"This would {value.mode} {value.count}:\n{shown}\nTo go on, repeat with --confirm"
-        f" {value.token}"
+        f"This would {value.mode} {value.count}:\n{shown}\n"
+        + (f"{value.note}\n" if value.note else "")
+        + f"To go on, repeat with --confirm {value.token}"
     )
 
 

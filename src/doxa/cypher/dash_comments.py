@@ -24,7 +24,7 @@ _LEAD = re.compile(rf"(?:{_GAP}|--[^\n\r]*+)*+", re.DOTALL)
 _BETWEEN = rf"(?:{_GAP}|{DASHES})++"
 _POLICY = re.compile(
     rf"(?:(?:EXPLAIN|PROFILE)\b{_BETWEEN})?(?:CREATE\b(?:{_BETWEEN}OR\b{_BETWEEN}REPLACE\b)?|ALTER\b|DROP\b|SHOW\b){_BETWEEN}"
-    rf"(?:DECAY|PROMOTION)\b(?!(?:{_GAP})*+=)",
+    rf"(?:DECAY|PROMOTION|RETENTION)\b(?!(?:{_GAP})*+=)",
     re.DOTALL | re.IGNORECASE,
 )
 _PART = re.compile(rf"{QUOTED}|{COMMENT}|(?P<dashes>{DASHES})|(?:{OPEN}).*", re.DOTALL)

@@ -7,12 +7,12 @@ from doxa.cypher import tree as t
 from doxa.cypher.clauses import ClauseParser
 from doxa.cypher.dash_comments import without_dashes
 from doxa.cypher.errors import Problem, explained, fail, too_deep
-from doxa.cypher.policy_commands import PolicyParser
+from doxa.cypher.retention_commands import RetentionParser
 from doxa.cypher.schema_commands import SchemaParser
 from doxa.cypher.tokens import Tick, no_tick
 
 
-class Parser(SchemaParser, PolicyParser, ClauseParser):
+class Parser(SchemaParser, RetentionParser, ClauseParser):
     def statement(self) -> t.Statement:
         at = self.token.at
         mode = None
@@ -29,7 +29,12 @@ class Parser(SchemaParser, PolicyParser, ClauseParser):
             else:
                 self.need_word("VALID", "TIME")
                 valid = self.expression()
-        body = self.policy_commands() or self.schema_command() or self.query()
+        body = (
+            self.policy_commands()
+            or self.retention_command()
+            or self.schema_command()
+            or self.query()
+        )
         ended = self.take_op(";")
         if self.token.kind != "END":
             if ended:

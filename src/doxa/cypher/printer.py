@@ -218,6 +218,13 @@ def schema_command(found: t.Clause) -> str:
             )
         case t.DropSchema(what, called, present):
             return f"DROP {what} {_rule(called)}{' IF EXISTS' if present else ''}"
+        case t.DropRetention(called, present):
+            return f"DROP RETENTION POLICY {_rule(called)}{' IF EXISTS' if present else ''}"
+        case t.CreateRetention(called, target, project, spans, replace, absent):
+            head = _policy("RETENTION POLICY", called, replace=replace, absent=absent)
+            within = "" if project is None else f" IN PROJECT {_rule(project)}"
+            kept = ", ".join(f"{_KEPT[part]} {seconds} SECONDS" for part, seconds in spans)
+            return f"{head}FOR {_policy_target(target)}{within} KEEP {kept}"
         case t.Show(what, detail, yields, where, returns):
             one = what == "databases" and len(detail) == 1
             text = (
@@ -330,6 +337,9 @@ def _policy_command(found: t.Clause) -> str:
         case t.DropPolicy(what, called, present):
             return f"DROP {what} {_rule(called)}{' IF EXISTS' if present else ''}"
     raise TypeError(f"{type(found).__name__} is not printed")
+
+
+_KEPT = {"past": "PAST", "log": "LOG PAYLOADS", "accesses": "ACCESSES"}
 
 
 def _policy(what: str, called: str | t.ParameterRef, *, replace: bool, absent: bool) -> str:

@@ -657,6 +657,24 @@ class DropPolicy(Clause):
 
 
 @dataclass(frozen=True, slots=True)
+class CreateRetention(Clause):
+    """`spans`: (past, log or accesses, seconds)."""
+
+    name: str | ParameterRef
+    target: PolicyTarget
+    project: str | ParameterRef | None
+    spans: tuple[tuple[str, int], ...]
+    replace: bool
+    if_absent: bool
+
+
+@dataclass(frozen=True, slots=True)
+class DropRetention(Clause):
+    name: str | ParameterRef
+    if_present: bool
+
+
+@dataclass(frozen=True, slots=True)
 class PolicyCommands(Clause):
     """Several commands of one text, executed together."""
 

@@ -54,7 +54,7 @@ def forget(
         kref = _settled(snapshot, kref, erase=erase)
         targets = _targets(snapshot, kref)
         if erase:
-            targets = sorted({*targets, *_quoting(snapshot, targets)})
+            targets = sorted({*targets, *quoting(snapshot, targets)})
         token = _token(snapshot, targets, erase=erase)
     mode = "erase" if erase else "retire"
     if preview:
@@ -140,7 +140,7 @@ def _targets(reader: Reader, kref: Kref) -> list[str]:
     ]
 
 
-def _quoting(reader: Reader, targets: Sequence[str]) -> list[str]:
+def quoting(reader: Reader, targets: Sequence[str]) -> list[str]:
     """Return the candidate beliefs extracted from erased exchanges, which they quote verbatim."""
     found = reader.rows(
         "SELECT i.kref, r.kref, (SELECT count(*) FROM edge o WHERE o.src = i.id AND o.type ="

@@ -37,10 +37,13 @@ from doxa.query.expressions.constants import evaluate_constant
 from doxa.query.idle_watch import WATCH, Activity
 from doxa.query.notifications import Notification, notifications_of, policy_notifications
 from doxa.query.parameters import convert_parameters
+from doxa.query.plan.names_read import names_read
 from doxa.query.result import GraphResult
 from doxa.query.schema.commands import run_schema
 from doxa.query.schema.policy_commands import POLICY_COMMANDS, run_policy
+from doxa.query.schema.retention_commands import RETENTION_COMMANDS, run_retention
 from doxa.store import Identity, Reader, Store, Transaction
+from doxa.store.retention.horizon import require_kept, retained
 
 _WHO = ("_session", "_agent", "_tenant", "_source")  # null unless set in the context
 
@@ -302,7 +305,11 @@ class GraphSession:
         run.text = plan.text
         with translated_errors(run):
             carry_out = (
-                run_policy if isinstance(plan.statement.body, POLICY_COMMANDS) else run_schema
+                run_policy
+                if isinstance(plan.statement.body, POLICY_COMMANDS)
+                else run_retention
+                if isinstance(plan.statement.body, RETENTION_COMMANDS)
+                else run_schema
             )
             run.graph.counters.update(
                 carry_out(
@@ -396,6 +403,9 @@ class GraphSession:
         statement = plan.statement
         as_of = self._time_point(statement.system_time, self.system_time, plan, reader, params)
         valid = self._time_point(statement.valid_time, self.valid_time, plan, reader, params)
+        if as_of is not None and retained(reader._db):
+            labels, types = names_read(statement)
+            require_kept(reader._db, as_of, labels=labels, types=types)
         graph = Graph(reader, as_of=as_of)
         if valid is not None:  # as of a past time, the labels that existed are unknown
             graph.valid = ValidTime(

@@ -70,6 +70,7 @@ from doxa.recall.trust import (
 from doxa.recall.types import HITS_DEFAULT, Ask, Hit, check_ask
 from doxa.recall.updates import asks_current_state
 from doxa.store import TRUSTS, UNTRUSTED, Reader, Store
+from doxa.store.retention.horizon import require_believed
 
 _QUERY_CACHE = 256  # vectors of recent questions
 _FILTERS = (
@@ -135,6 +136,8 @@ class Recaller:
             text = read_question(ask.text).text
             expansions = expand_query(text, ask.reword, self._model, warnings)
         with self._store.read() as reader:
+            if ask.as_of is not None:
+                require_believed(reader, ask.as_of)
             found = self._search(reader, ask, expansions, warnings)
         reranker = self._reranker() if ask.rerank in ("dedicated", "auto") else None
         hits = apply_reranker(found.hits, ask.text, reranker, ask.rerank, warnings)

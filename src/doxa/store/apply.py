@@ -12,6 +12,7 @@ Operations and their bodies (canonical JSON, as they lie in the log):
     catalogue.set {name, value}          value null removes the entry
     erase {nodes, edges}                 destroys content and past; the log payloads go in the same
     transaction
+    node.rewrite, edge.rewrite, node.usage, edge.usage, past.drop      see retention/state.py
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from typing import Any
 import apsw
 
 from doxa.base.values import canonical
+from doxa.store.retention.state import replay_retention
 from doxa.store.visibility.access import decode_access, encode_access
 
 
@@ -348,4 +350,5 @@ def replay_entry(db: apsw.Connection, op: str, *, body: dict[str, Any], now: int
         case "erase":
             erase(db, nodes=body["nodes"], edges=body["edges"])
         case _:
-            raise AssertionError(f"unknown operation {op}")
+            if not replay_retention(db, op, body):
+                raise AssertionError(f"unknown operation {op}")

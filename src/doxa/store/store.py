@@ -37,6 +37,7 @@ from doxa.store.log_writer import LogWriter, read_start
 from doxa.store.migration.migrate import prepare
 from doxa.store.migration.schema import MIGRATIONS
 from doxa.store.reader import Reader
+from doxa.store.retention.copies import note_copy
 from doxa.store.rows import Identity
 from doxa.store.scope.binding import ProjectBinding
 from doxa.store.transaction import Transaction
@@ -365,8 +366,17 @@ class Store:
 
     def backup(self, target: str | os.PathLike[str]) -> Path:
         """Write a consistent copy while others read and write. The target must not exist; it
-        appears whole or not at all."""
-        return copy_whole(self._engine.connection(), Path(usable_path(target)))
+        appears whole or not at all. Its path is remembered, for `verify_erased`."""
+        made = copy_whole(self._engine.connection(), Path(usable_path(target)))
+        self.note_copy(made, kind="backup")
+        return made
+
+    def note_copy(self, path: str | os.PathLike[str], *, kind: str) -> None:
+        """Remember that a copy of the content was written; a read-only file remembers nothing."""
+        db = self._engine.connection()
+        if not self.read_only and not db.in_transaction:
+            with translated(self.path):
+                note_copy(db, path, kind=kind, time=self.clock.now_ns())
 
     def compact(self) -> None:
         """Merge small posting rows. Happens by itself; here for the end of a bulk load."""

@@ -31,6 +31,7 @@ from doxa.store.intake.secrets import check_name, without_secrets
 from doxa.store.locking.writer_queue import WriterTurn
 from doxa.store.log_writer import Tail, receipt_hash
 from doxa.store.reader import int64_array
+from doxa.store.retention.holds import require_free
 from doxa.store.rows import Identity, Receipt
 from doxa.store.scope.quota import QUOTA, check_quota, forget_count, parse_quota
 from doxa.store.visibility.access import AccessRecord, encode_access, used
@@ -169,44 +170,46 @@ class Transaction(ElementWriter):
         commit. Raises ConstraintError."""
         self._constraints.verify()
 
-    def erase(self, nodes: Sequence[NodeId]) -> int:
-        """Destroy nodes with every version, their edges, search rows and log payloads. The chain
-        stays verifiable. Returns payloads destroyed."""
+    def erase(self, nodes: Sequence[NodeId], *, edges: Sequence[EdgeId] = ()) -> int:
+        """Destroy nodes with every version, their edges, search rows and log payloads, and single
+        edges. The chain stays verifiable. Returns payloads destroyed. Raises ConflictError if a
+        legal hold is on any of them."""
         if rank(self.identity.role) < rank("operator"):
             raise RoleError(
                 "Only an operator may erase content.",
                 next_step="Retire it instead, or ask the operator.",
             )
-        edges: set[int] = set()
+        gone_edges: set[int] = {*edges, *self._logged_edges(nodes)}
         for identity in nodes:
             for table in ("edge", "edge_past"):
-                edges.update(
+                gone_edges.update(
                     row[0]
                     for row in self._db.execute(
                         f"SELECT id FROM main.{table} WHERE src = ? OR dst = ?",
                         (identity, identity),
                     )
                 )
+        require_free(self._db, self.catalogue_all("hold:"), nodes=set(nodes), edges=gone_edges)
         mark(self._db, self.tx)
         self._search.erased()
         for node in self.nodes(nodes):
             self._node_changed(node.id, (node.labels, node.props), None)
-        for edge in [self.edge(EdgeId(i)) for i in edges]:
+        for edge in [self.edge(EdgeId(i)) for i in gone_edges]:
             if edge is not None:
                 self._index.edge_changed(edge.id, edge.type, before=edge.props, after=None)
-        erased_nodes, erased_edges = sorted(nodes), sorted(edges)
+        erased_nodes, erased_edges = sorted(nodes), sorted(gone_edges)
         self._index.erased(erased_nodes, erased_edges)
         self._log("erase", 0, payload=canonical({"edges": erased_edges, "nodes": erased_nodes}))
         for identity in nodes:
             self._search.node_gone(identity)
         touched = [
             row
-            for i in edges
+            for i in gone_edges
             for row in self._db.execute("SELECT type, dst FROM main.edge WHERE id = ?", (i,))
         ]
         rested = [
             edge.src
-            for edge in map(self.edge, map(EdgeId, edges))
+            for edge in map(self.edge, map(EdgeId, gone_edges))
             if edge is not None and edge.type in self._declared.support
         ]
         apply.erase(self._db, nodes=erased_nodes, edges=erased_edges)
@@ -220,6 +223,19 @@ class Transaction(ElementWriter):
             self._destroy(prefix, ids)
             for prefix, ids in (("node.", erased_nodes), ("edge.", erased_edges))
         )
+
+    def _logged_edges(self, nodes: Sequence[NodeId]) -> set[int]:
+        """Return the edges at these nodes that only the log still knows: gone in the instant in
+        which they were made, or whose versions retention dropped."""
+        self.entries.flush()
+        body = "CAST(p.payload AS TEXT)"
+        rows = self._db.execute(
+            "SELECT l.element FROM main.log l CROSS JOIN main.log_payload p ON p.seq = l.seq WHERE"
+            f" l.op IN ('edge.create', 'edge.import') AND (json_extract({body}, '$.src') IN"
+            f" carray(?1) OR json_extract({body}, '$.dst') IN carray(?1))",
+            (int64_array(nodes),),
+        )
+        return {row[0] for row in rows} if nodes else set()
 
     def _destroy(self, prefix: str, elements: Sequence[int]) -> int:
         """Remove the log payloads of these elements. A scan of the log: erasing is rare, and an

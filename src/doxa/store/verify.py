@@ -41,6 +41,7 @@ from doxa.store.indexing.vector_tables import INDEXED_PARTS, ids_of
 from doxa.store.log_writer import GENESIS, entry_hash, receipt_hash
 from doxa.store.migration.schema import FORMAT, MIGRATIONS
 from doxa.store.reader import Reader
+from doxa.store.retention.state import is_superseded, rewritten
 from doxa.store.store import Store
 from doxa.store.visibility.window_writer import WindowWriter
 from doxa.store.visibility.window_writer import problems as window_problems
@@ -168,10 +169,13 @@ def _replay(snapshot: Reader, replica: apsw.Connection) -> bool:
         replica.execute(sql)
     replica.execute("BEGIN")
     cursor = snapshot._db.execute(
-        "SELECT l.op, p.payload, r.time FROM log l JOIN log_payload p ON p.seq = l.seq JOIN"
-        " receipt r ON r.tx = l.tx ORDER BY l.seq"
+        "SELECT l.op, p.payload, r.time, l.element, l.seq FROM log l JOIN log_payload p ON"
+        " p.seq = l.seq JOIN receipt r ON r.tx = l.tx ORDER BY l.seq"
     )
-    for op, payload, time in cursor:
+    stated = rewritten(snapshot._db)
+    for op, payload, time, element, seq in cursor:
+        if is_superseded(stated, op, element, seq):
+            continue
         replay_entry(replica, op, body=decode(payload), now=time)
     windows, known = _knows_windows(snapshot), snapshot.declared()
     if windows and (known.evaluator.rules.any or known.suppressing):

@@ -6,6 +6,7 @@ from doxa.app.verbs import columns as rows
 from doxa.app.verbs import reasons as why
 from doxa.app.verbs.model import Command, Parameter, Procedure, Verb, argument, parameters
 from doxa.app.verbs.options import OpenOptions, options_of
+from doxa.app.verbs.retention import KEEPING
 
 _STATUS: why.Reasons = {"cypher": why.CARE}
 
@@ -321,4 +322,5 @@ CARE = (
         owner="Memory",
         absent=why.PYTHON_ONLY,
     ),
+    *KEEPING,
 )

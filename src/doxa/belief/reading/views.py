@@ -32,6 +32,7 @@ from doxa.belief.kref import Kref, check_name
 from doxa.belief.reading.bundles import is_bundle, read_bundle
 from doxa.belief.types import Bundle, Conflict, Exchange, Place, Revision, Status
 from doxa.store import Edge, Node, Reader
+from doxa.store.retention.horizon import require_believed
 
 # what a belief or a turn is not read without: no policy hides it
 ALWAYS_SHOWN = frozenset(
@@ -186,6 +187,7 @@ def read_as_of(
     """Return what a tag of an item pointed to at a system time; a bundle with its members of that
     time; of what was said, what was there then."""
     check_name(tag, what="tag")
+    require_believed(reader, time)
     node = require(reader, kref.item())
     if is_bundle(reader, node):
         if tag != "current":

@@ -8,6 +8,7 @@ from typing import Any
 from doxa.policy.rules import Curve
 from doxa.query.procedures.registry import Rows
 from doxa.store import PolicyEvaluator
+from doxa.store.retention.policies import policies_of
 
 SYSTEM = "doxa"
 
@@ -52,6 +53,14 @@ def promotion_policies(run: Any, detail: str) -> Rows:
             len(held["rules"]),
             len(held["access"]),
         )
+
+
+def retention_policies(run: Any, detail: str) -> Rows:
+    for policy in policies_of(run.graph.reader.catalogue_all("retention:")):
+        held = {"edge": policy.edge, "names": sorted(policy.names)}
+        spans = (policy.past, policy.log, policy.accesses)
+        seconds = [None if span is None else span // 1_000_000_000 for span in spans]
+        yield policy.name, _scope(held), _target(held), policy.project, *seconds
 
 
 # The catalogue in rows

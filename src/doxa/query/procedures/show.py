@@ -20,6 +20,7 @@ from doxa.query.procedures.policy_catalogue import (
     decay_profiles,
     promotion_policies,
     promotion_profiles,
+    retention_policies,
 )
 from doxa.query.procedures.registry import RegisteredProcedure, Registry, Rows
 from doxa.query.procedures.show_transactions import current_user, terminate, transactions
@@ -127,6 +128,15 @@ _COLUMNS: dict[str, tuple[str, ...]] = {
         "enabled",
         "whenClauses",
         "onAccessMutations",
+    ),
+    "retention_policies": (
+        "name",
+        "scope",
+        "target",
+        "project",
+        "pastSeconds",
+        "logPayloadSeconds",
+        "accessSeconds",
     ),
 }
 
@@ -415,6 +425,7 @@ def register_shows(registry: Registry) -> None:
         ("promotion_profiles", promotion_profiles),
         ("promotion_policies", promotion_policies),
         ("current_user", current_user),
+        ("retention_policies", retention_policies),
     )
     by_id: tuple[tuple[str, Callable[..., Rows]], ...] = (
         ("transactions", transactions),

@@ -24,6 +24,7 @@ from doxa.query.core.graph import Graph
 from doxa.query.core.valid_time import instant_ns
 from doxa.store import after_key, key_of
 from doxa.store.index import window_neighbours
+from doxa.store.retention.horizon import require_kept
 
 
 class Sought(NamedTuple):
@@ -139,7 +140,10 @@ def _graph_of(run: Any, system_time: Any, sequence: Any) -> Any:
                 hint="db.txlog.entries lists them.",
             )
         times.append(receipt.time)
-    return Graph(run.graph.reader, as_of=min(times)) if times else run.graph
+    if not times:
+        return run.graph
+    require_kept(run.graph.reader._db, min(times))
+    return Graph(run.graph.reader, as_of=min(times))
 
 
 def _candidates(graph: Any, sought: Sought, instant: int) -> Iterator[Node]:

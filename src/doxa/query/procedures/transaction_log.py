@@ -12,6 +12,7 @@ from doxa.query.core.elements import detach
 from doxa.query.core.errors import fail, shown
 from doxa.query.core.graph import Graph
 from doxa.query.core.valid_time import instant_ns
+from doxa.store.retention.horizon import require_kept
 
 _LOG_ROWS_MAX = 10_000
 _DIGITS_MAX = 19
@@ -81,6 +82,7 @@ def diff(run: Any, one: Any, other: Any) -> Iterator[tuple[Any, ...]]:
     """Yield the changes between two system times: (change, element, before, after), by element."""
 
     first, second = sorted((instant_ns(one), instant_ns(other)))
+    require_kept(run.graph.reader._db, first)
     before, after = Graph(run.graph.reader, as_of=first), Graph(run.graph.reader, as_of=second)
     for what in ("node", "edge"):
         touched = (

@@ -1,0 +1,20 @@
+"""Apply the retention policies as an operator, and overwrite what went."""
+
+from __future__ import annotations
+
+from doxa.base.errors import RoleError
+from doxa.store import Identity, Store
+from doxa.store.retention.dropping import Dropped, retain
+
+
+def retain_and_scrub(store: Store, identity: Identity, *, preview: bool = False) -> Dropped:
+    """Drop what no policy keeps and overwrite the freed pages. Raises RoleError for an agent."""
+    if identity.role == "agent":
+        raise RoleError(
+            "Only an operator may apply the retention policies.",
+            next_step="Ask the operator to run retention.",
+        )
+    dropped = retain(store, identity, preview=preview)
+    if dropped.changes:
+        dropped.note = store.scrub()
+    return dropped

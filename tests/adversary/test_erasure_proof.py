@@ -1,0 +1,101 @@
+"""`verify_erased` finds a text wherever the file or a known copy still holds it, and says so of a
+place only if a search there can find something."""
+
+from __future__ import annotations
+
+import gzip
+from collections.abc import Iterator
+from pathlib import Path
+
+import apsw
+import pytest
+
+from doxa.app import Memory, open_memory
+from doxa.maintenance.erasing import erase_text
+from doxa.maintenance.erasure_proof import ErasureProof, verify_erased
+from doxa.store import Identity
+
+OPERATOR = Identity("op", "operator")
+CANARY = "Zqxcanary of Ürümqi"
+
+
+@pytest.fixture
+def memory(tmp_path: Path) -> Iterator[Memory]:
+    with open_memory(tmp_path / "m.db", role="operator", embedder=None) as opened:
+        opened.remember(f"{CANARY} lives in Graz", project="p", kind="note")
+        opened.remember("Ben lives in Ürümqi", project="p", kind="note")
+        opened.run("CREATE (:Brief {long: $t})", {"t": "x" * 9_000 + CANARY.upper()})
+        yield opened
+
+
+def erase(memory: Memory) -> None:
+    shown = erase_text(memory.store, OPERATOR, CANARY, preview=True)
+    erase_text(memory.store, OPERATOR, CANARY, confirm=shown.token)
+
+
+def states(proof: ErasureProof) -> dict[str, str]:
+    return {trace.place: trace.state for trace in proof.traces}
+
+
+def test_before_the_erasure_it_is_found_and_after_it_is_not(memory: Memory) -> None:
+    before = verify_erased(memory.store, CANARY)
+    assert not before.erased
+    found = states(before)
+    assert found["nodes"] == found["log payloads"] == found["tables"] == "holds"
+    erase(memory)
+    after = verify_erased(memory.store, CANARY)
+    assert after.erased and after.complete, after.traces
+    assert len(after.words) == 1 and after.words[0].startswith("ürümqi")
+    assert "other texts hold them" in after.note
+
+
+def test_copies_that_hold_it_are_named(memory: Memory, tmp_path: Path) -> None:
+    kept, gone, packed, fresh = (tmp_path / f"copies{n}.db" for n in range(4))
+    exported = tmp_path / "out.jsonl"
+    for target in (kept, gone, packed):
+        memory.backup(target)
+    memory.export_to(exported)
+    gone.unlink()
+    packed.write_bytes(gzip.compress(packed.read_bytes()))
+    erase(memory)
+    memory.backup(fresh)
+    proof = verify_erased(memory.store, CANARY)
+    assert proof.erased and not proof.complete
+    found = states(proof)
+    assert found[f"backup {kept}"] == "holds"
+    assert found[f"export {exported}"] == "holds"
+    assert found[f"backup {gone}"] == "missing"
+    assert found[f"backup {packed}"] == "unknown"
+    assert found[f"backup {fresh}"] == "gone"
+
+
+def test_a_snapshot_next_to_the_file_is_looked_at(memory: Memory) -> None:
+    beside = Path(f"{memory.store.path}.before-0009-x")
+    copy = apsw.Connection(str(beside))
+    with copy.backup("main", memory.store.connection(), "main") as step:
+        step.step(-1)
+    copy.close()
+    erase(memory)
+    proof = verify_erased(memory.store, CANARY)
+    assert not proof.erased and states(proof)[str(beside)] == "holds"
+
+
+def test_a_reader_of_an_older_state_is_seen_in_the_log(memory: Memory) -> None:
+    reader = apsw.Connection(memory.store.path)
+    reader.execute("BEGIN; SELECT count(*) FROM node")
+    erase(memory)
+    proof = verify_erased(memory.store, CANARY)
+    assert not proof.erased
+    held = [trace for trace in proof.traces if trace.state == "holds"]
+    assert held and all("reader" in trace.detail for trace in held), held
+    reader.close()
+    assert verify_erased(memory.store, CANARY).erased
+
+
+def test_planted_bytes_in_a_derived_table_are_found(memory: Memory) -> None:
+    erase(memory)
+    memory.store.connection().execute(
+        "INSERT INTO meta VALUES('stray', ?)", ("y" * 9_000 + CANARY.lower(),)
+    )
+    proof = verify_erased(memory.store, CANARY)
+    assert not proof.erased and states(proof)["tables"] == "holds"
