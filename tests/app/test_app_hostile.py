@@ -73,6 +73,7 @@ GIVEN = {
     "name": "name",
     "location": "somewhere",
     "head": "00",
+    "through": "a-1",
     "path": "none",
 }
 FIELDS = ("author", "time")

@@ -22,7 +22,7 @@ from doxa.app.checks import (
 )
 from doxa.app.file import MemoryFile
 from doxa.base.clock import parse_time
-from doxa.base.errors import InputError, NotFoundError, StoreError
+from doxa.base.errors import DoxaError, InputError, NotFoundError
 from doxa.belief import (
     Bundle,
     Conflict,
@@ -352,7 +352,7 @@ class Session(ChatVerbs):
         """Erase the working memory of an erased project too; say so if that fails."""
         try:
             self._memory._open_working().clear_all(project=project)
-        except StoreError as error:
+        except DoxaError as error:
             note = f"Its working memory is left until it expires: {error.message}"
             return replace(done, note=" ".join(filter(None, (done.note, note))))
         return done

@@ -356,7 +356,7 @@ def _id(generation: str, number: int) -> str:
 
 
 def _parsed_id(value: object) -> tuple[str, int]:
-    generation, _, number = str(value).partition("-")
+    generation, _, number = value.partition("-") if isinstance(value, str) else ("", "", "")
     if not (number.isascii() and number.isdigit() and len(number) < 16):
         raise InputError(
             f"{str(value)[:40]!r} is not the id of a message.",

@@ -1,4 +1,4 @@
-"""The names of sessions: a host's own, or a handle of ours.
+"""The names of sessions: a host's own, or doxa's handle.
 
     personal:user-3f9c2a81d07b54e6:20261123:001
     context  pseudonym             day (UTC) number on that day
