@@ -75,6 +75,7 @@ GIVEN = {
     "head": "00",
     "subject": "Ana",
     "value": "default",
+    "through": "a-1",
     "path": "none",
 }
 FIELDS = ("author", "time")

@@ -100,6 +100,7 @@ OF_VERB: dict[str, dict[str, Any]] = {
     "bundle": {"kref": "kref://shop/all.bundle", "add": [KREF]},
     "ingest": {"source": [{"text": "hello"}]},
     "hold": {"kind": "project"},
+    "chat_consolidated": {"session": "s"},
 }
 
 
@@ -177,6 +178,7 @@ def test_an_agent_is_refused_where_the_table_names_the_operator(verb: Verb, tmp_
         given = PLAUSIBLE | {
             "change": made.change.change,
             "conflict": weaker.change.conflict,
+            "through": memory.chat_add("hello", session="s").id,
             "path": tmp_path / ("export.jsonl" if verb.name == "import_" else "other.db"),
         }
         if verb.name in ("export_to", "export_subject"):

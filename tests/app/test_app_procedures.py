@@ -37,6 +37,7 @@ GOOD = {
     "name": "'a.pdf'",
     "location": "'files/a.pdf'",
     "conflict": KREF,
+    "session": "'s'",
     "change": "1",
 }
 OPTIONS = (

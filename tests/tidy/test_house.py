@@ -32,6 +32,7 @@ MAY_IMPORT: dict[str, frozenset[str]] = {
     "redaction": frozenset(("base",)),
     "store": frozenset(("base", "policy", "logic", "redaction")),
     "models": frozenset(("base",)),
+    "working": frozenset(("base", "redaction")),
     "query": frozenset(("base", "cypher", "policy", "store")),
     "belief": frozenset(("base", "logic", "store")),
     "recall": frozenset(("base", "store", "models")),
@@ -52,6 +53,7 @@ MAY_IMPORT: dict[str, frozenset[str]] = {
             "redaction",
             "store",
             "transfer",
+            "working",
         )
     ),
     "servers": INTERFACE | {"belief", "recall"},  # the types they show
@@ -235,6 +237,14 @@ PUBLIC = {
         "field_texts",
         "lane_heading",
         "tokens_of",
+    ),
+    "doxa.working": (
+        "Chat",
+        "ChatAdded",
+        "ChatMessage",
+        "ChatSummary",
+        "WorkingMemory",
+        "open_working",
     ),
     "doxa": (
         "AsyncMemory",

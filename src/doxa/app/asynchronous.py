@@ -57,6 +57,7 @@ if TYPE_CHECKING:
     from doxa.store.retention.dropping import Dropped
     from doxa.store.scope.quota import Quota
     from doxa.transfer.types import Imported
+    from doxa.working import Chat, ChatAdded, ChatSummary
 
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
@@ -396,6 +397,104 @@ class AsyncSession:
         """Read stored turns and state the candidate beliefs that rules find in them."""
         return await _on_thread(
             self._session.extract, project=project, again=again, progress=progress
+        )
+
+    async def chat_add(
+        self,
+        text: str,
+        *,
+        role: str = "user",
+        session: str = "",
+        user: str = "",
+        context: str = "",
+        project: str | None = None,
+        metadata: Mapping[str, Any] | None = None,
+        idempotency_key: str = "",
+    ) -> ChatAdded:
+        """Add a message to a session of working memory."""
+        return await _on_thread(
+            self._session.chat_add,
+            text,
+            role=role,
+            session=session,
+            user=user,
+            context=context,
+            project=project,
+            metadata=metadata,
+            idempotency_key=idempotency_key,
+        )
+
+    async def chat_get(
+        self,
+        session: str = "",
+        *,
+        user: str = "",
+        context: str = "",
+        project: str | None = None,
+        limit: int = 50,
+    ) -> Chat:
+        """Return the messages of a session, oldest first, and let it live an hour longer."""
+        return await _on_thread(
+            self._session.chat_get,
+            session,
+            user=user,
+            context=context,
+            project=project,
+            limit=limit,
+        )
+
+    async def chat_list(
+        self, *, user: str = "", context: str = "", project: str | None = None, limit: int = 100
+    ) -> list[ChatSummary]:
+        """List the sessions of a project, the one used last first."""
+        return await _on_thread(
+            self._session.chat_list, user=user, context=context, project=project, limit=limit
+        )
+
+    async def chat_clear(
+        self,
+        session: str = "",
+        *,
+        user: str = "",
+        context: str = "",
+        project: str | None = None,
+        every: bool = False,
+    ) -> int:
+        """Destroy the messages of a session, and return how many there were."""
+        return await _on_thread(
+            self._session.chat_clear,
+            session,
+            user=user,
+            context=context,
+            project=project,
+            every=every,
+        )
+
+    async def chat_snapshot(
+        self, session: str = "", *, user: str = "", context: str = "", project: str | None = None
+    ) -> Chat:
+        """Return the messages of a session that are not marked as consolidated."""
+        return await _on_thread(
+            self._session.chat_snapshot, session, user=user, context=context, project=project
+        )
+
+    async def chat_consolidated(
+        self,
+        through: str,
+        session: str = "",
+        *,
+        user: str = "",
+        context: str = "",
+        project: str | None = None,
+    ) -> int:
+        """Mark messages of a session as consolidated, and return how many were not before."""
+        return await _on_thread(
+            self._session.chat_consolidated,
+            through,
+            session,
+            user=user,
+            context=context,
+            project=project,
         )
 
 

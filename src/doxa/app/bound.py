@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from doxa.models.meter import Spend
     from doxa.store import Identity, LogProof
     from doxa.transfer.jsonl import Imported
+    from doxa.working import WorkingMemory
 
 
 class BoundFile(MemoryFile):
@@ -43,6 +44,9 @@ class BoundFile(MemoryFile):
     def close(self) -> None:
         """Close its connections; the file stays open."""
         self.store.close()
+
+    def _open_working(self) -> WorkingMemory:
+        return self._whole._open_working()
 
     def wake(self) -> None:
         self._whole.wake()

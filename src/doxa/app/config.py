@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from doxa.base.clock import Clock
 from doxa.base.errors import InputError, StoreError
 from doxa.base.ids import Role
-from doxa.base.limits import ACCESS_FLUSH_MS
+from doxa.base.limits import ACCESS_FLUSH_MS, WORKING_TTL_S, WORKING_TTL_S_MAX
 from doxa.ingestion import arguments
 
 if TYPE_CHECKING:
@@ -26,8 +26,9 @@ class Config:
     only), a text such as "ollama:NAME", or an object of the contract; `model` and `reranker`
     likewise, with "auto" for the environment's or none. `model_urls` maps roles or providers to
     endpoints, `model_prices` models to the price of a million tokens; the caps are for this
-    opening. `decay_enabled` None means what the file's policies say, True the same with the
-    standard policies for a new file, False that no policy has effect. With `background` False,
+    opening. `working` is the Redis URL of working memory, None for DOXA_WORKING or else a SQLite
+    file next to `path`. `decay_enabled` None means what the file's policies say, True the same with
+    the standard policies for a new file, False that no policy has effect. With `background` False,
     embedding is left to `embed()`.
     """
 
@@ -49,6 +50,8 @@ class Config:
     model_prices: Mapping[str, Sequence[float]] | None = None
     model_calls_max: int | None = None
     model_tokens_max: int | None = None
+    working: str | None = field(default=None, repr=False)  # it may hold a password
+    working_ttl_s: int = WORKING_TTL_S
 
 
 def default_path() -> Path:
@@ -59,6 +62,11 @@ def default_path() -> Path:
         return Path(named)
     base = os.environ.get("XDG_DATA_HOME")
     return (Path(base) if base else Path.home() / ".local" / "share") / "doxa" / "memory.db"
+
+
+def working_url(config: Config) -> str | None:
+    """Return where working memory is, if it is on Redis: as configured, else DOXA_WORKING."""
+    return config.working or os.environ.get("DOXA_WORKING") or None
 
 
 def check_config(config: Config) -> None:
@@ -80,6 +88,15 @@ def check_config(config: Config) -> None:
             next_step="Give milliseconds; the default is 2,000.",
             field="access_flush_ms",
         )
+    arguments.whole(config.working_ttl_s, "working_ttl_s")
+    if not 1 <= config.working_ttl_s <= WORKING_TTL_S_MAX:
+        raise InputError(
+            f"working_ttl_s is from 1 to {WORKING_TTL_S_MAX:,}.",
+            next_step=f"Give seconds; the default is {WORKING_TTL_S:,}.",
+            field="working_ttl_s",
+        )
+    if config.working is not None:
+        arguments.text(config.working, "working")
     # opening a pipe would wait for its other end
     if config.path.exists() and not (config.path.is_file() or config.path.is_dir()):
         raise StoreError(

@@ -6,12 +6,13 @@ used, so that a command pays only for what it does.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from doxa.app.checks import deprecated
-from doxa.app.config import Config, check_config
+from doxa.app.config import Config, check_config, working_url
 from doxa.app.embedding import EmbeddingThread
 from doxa.app.expressions import LazyExpressions
 from doxa.app.maintenance import MaintenanceThread
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from doxa.query.engine import QueryEngine
     from doxa.recall import Recaller
     from doxa.transfer.types import Imported
+    from doxa.working import WorkingMemory
 
 _COUNTED = ("Project", "Space", "Item", "Revision", "Exchange", "Thread", "Artifact")
 
@@ -69,6 +71,8 @@ class MemoryFile:
         self._build_queries = build_queries
         self._recaller: Recaller | None = None
         self._queries: QueryEngine | None = None
+        self._working: WorkingMemory | None = None
+        self._working_lock = threading.Lock()
         try:
             with damage_reported(self.store.path, "its catalogue"):
                 initialise_file(self.store, bootstrap=config.decay_enabled is True)
@@ -83,7 +87,27 @@ class MemoryFile:
         """
         self._embedding.stop()
         self.maintenance.stop()
+        with self._working_lock:
+            working, self._working = self._working, None
         self.store.close()
+        if working is not None:
+            working.close()
+
+    def _open_working(self) -> WorkingMemory:
+        """Return the working memory, opened at first need."""
+        from doxa.working import open_working
+
+        with self._working_lock:
+            self.store.require_open()
+            if self._working is None:
+                self._working = open_working(
+                    working_url(self.config),
+                    Path(f"{self.store.path}.working"),
+                    clock=self.store.clock,
+                    ttl_s=self.config.working_ttl_s,
+                    read_only=self.config.read_only,
+                )
+            return self._working
 
     def flush(self) -> int:
         """Write pending accesses, and finish what a change of policies left to do.

@@ -355,7 +355,24 @@ def _listing(found: Any) -> Rows:
         yield one.kref, one.type, one.text, one.status
 
 
+def _chat(found: Any) -> Rows:
+    for one in found.messages:
+        time = format_time(one.time)
+        metadata = dict(one.metadata)
+        yield found.session, one.id, one.role, one.text, time, one.consolidated, metadata
+
+
+def _chats(found: Any) -> Rows:
+    for one in found:
+        yield (
+            *(one.session, one.context, one.user, one.messages, one.pending, one.dropped),
+            *(format_time(one.since), format_time(one.until)),
+        )
+
+
 _ROWS: dict[str, Callable[[Any], Rows]] = {
+    "Chat": _chat,
+    "list[ChatSummary]": _chats,
     "Change": _change,
     "Remembered": _remembered,
     "Walk": _walk,

@@ -12,7 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, Unpack
 
-from doxa.app.beliefs import BeliefVerbs
+from doxa.app.chat import ChatVerbs
 from doxa.app.checks import (
     ALL_PROJECTS,
     checked,
@@ -22,7 +22,7 @@ from doxa.app.checks import (
 )
 from doxa.app.file import MemoryFile
 from doxa.base.clock import parse_time
-from doxa.base.errors import InputError, NotFoundError
+from doxa.base.errors import DoxaError, InputError, NotFoundError
 from doxa.belief import (
     Bundle,
     Conflict,
@@ -73,7 +73,7 @@ class History:
     members: tuple[Member, ...] = ()
 
 
-class Session(BeliefVerbs):
+class Session(ChatVerbs):
     """The verbs in the name of one identity, by default in one project. A Memory makes it."""
 
     databases: tuple[str, ...] = ()  # those that SHOW DATABASES lists, where a server has several
@@ -340,9 +340,22 @@ class Session(BeliefVerbs):
         from doxa.maintenance.forget import forget
 
         arguments.flags(erase=erase, preview=preview)
-        return forget(
+        done = forget(
             self._store, self.identity, kref, erase=erase, confirm=confirm, preview=preview
         )
+        place = parse_target(kref).item()
+        if erase and done.done and not place.spaces and not place.is_item:
+            return self._chats_erased(done, place.project)
+        return done
+
+    def _chats_erased(self, done: Forgotten, project: str) -> Forgotten:
+        """Erase the working memory of an erased project too; say so if that fails."""
+        try:
+            self._memory._open_working().clear_all(project=project)
+        except DoxaError as error:
+            note = f"Its working memory is left until it expires: {error.message}"
+            return replace(done, note=" ".join(filter(None, (done.note, note))))
+        return done
 
     # Cypher
 

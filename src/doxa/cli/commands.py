@@ -26,6 +26,8 @@ from doxa.cli.context import (
     user,
 )
 from doxa.cli.output import (
+    chat_text,
+    chats_text,
     conflicts_text,
     doctor_text,
     element_text,
@@ -458,6 +460,9 @@ _SPECIAL: dict[str, Callable[[Memory, Verb, Given, bool], None]] = {
 }
 _TEXTS: dict[str, Callable[[Any], str]] = {
     "Change": said_text,
+    "Chat": chat_text,
+    "list[ChatSummary]": chats_text,
+    "int": str,
     "Remembered": lambda made: said_text(made.change, made.warnings),
     "Walk": walk_text,
     "MatchResult": match_text,

@@ -269,6 +269,33 @@ def forgotten_text(value: Any) -> str:
     )
 
 
+def chat_text(found: Any) -> str:
+    """Return the messages of a session, one paragraph each."""
+    from doxa.base.clock import format_time
+    from doxa.base.quoting import visible
+
+    lines = [
+        f"{one.role} {format_time(one.time)[:19]}: {visible(one.text)}" for one in found.messages
+    ]
+    left = f", {found.dropped} dropped" if found.dropped else ""
+    state = f"{found.session}: {found.pending} not consolidated{left}"
+    return "\n".join([*lines, state]) if found.messages else "There is no such session."
+
+
+def chats_text(found: list[Any]) -> str:
+    """Return a list of sessions, a line each."""
+    from doxa.base.clock import format_time
+
+    return (
+        "\n".join(
+            f"{one.session}  {one.messages} messages, {one.pending} not consolidated, until"
+            f" {format_time(one.until)[:19]}"
+            for one in found
+        )
+        or "There are no sessions."
+    )
+
+
 def log_text(rows: list[dict[str, Any]]) -> str:
     from doxa.base.clock import format_time
 

@@ -71,6 +71,25 @@ INGESTED = (
     ("threads", "LIST OF STRING"),
     ("changes", "LIST OF INTEGER"),
 )
+CHAT = (
+    ("session", _TEXT),
+    ("id", _TEXT),
+    ("role", _TEXT),
+    ("text", _TEXT),
+    ("time", _TEXT),
+    ("consolidated", _FLAG),
+    ("metadata", "MAP"),
+)
+CHAT_SUMMARY = (
+    ("session", _TEXT),
+    ("context", _TEXT),
+    ("user", _TEXT),
+    ("messages", _NUMBER),
+    ("pending", _NUMBER),
+    ("dropped", _NUMBER),
+    ("since", _TEXT),
+    ("until", _TEXT),
+)
 RECEIPT = (
     ("change", _NUMBER),
     ("time", _TEXT),

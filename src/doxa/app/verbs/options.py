@@ -14,7 +14,7 @@ from typing import Annotated, Any, TypedDict, get_origin
 from doxa.app.verbs.model import UNSET, Kind, Parameter, named
 from doxa.base.clock import Clock
 from doxa.base.ids import Role
-from doxa.base.limits import ACCESS_FLUSH_MS
+from doxa.base.limits import ACCESS_FLUSH_MS, WORKING_TTL_S
 from doxa.base.values import Value
 
 Time = str | int | datetime
@@ -195,6 +195,12 @@ class OpenOptions(TypedDict, total=False):
     ]
     model_calls_max: Annotated[int | None, Parameter("The cap on calls to endpoints.", None)]
     model_tokens_max: Annotated[int | None, Parameter("The cap on tokens.", None)]
+    working: Annotated[
+        str | None, Parameter("The Redis URL of working memory; without one, a SQLite file.", None)
+    ]
+    working_ttl_s: Annotated[
+        int, Parameter("How long a session lives after its last use.", WORKING_TTL_S)
+    ]
 
 
 def options_of(shape: Any, /, **changes: Parameter) -> tuple[Parameter, ...]:
