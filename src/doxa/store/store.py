@@ -39,6 +39,8 @@ from doxa.store.reader import Reader
 from doxa.store.rows import Identity
 from doxa.store.scope.binding import ProjectBinding
 from doxa.store.scrub import left_over, marked, scrub
+from doxa.store.stream.commit_signal import CommitSignal
+from doxa.store.stream.cursors import delete_cursor, write_cursor
 from doxa.store.transaction import Transaction
 from doxa.store.visibility.access import ACCESSES, AccessBuffer, AccessRecord
 from doxa.store.visibility.evaluator import Expressions
@@ -72,6 +74,7 @@ class Store:
         self._expressions = expressions
         self._check_before_commit = check_before_commit
         self.accesses = AccessBuffer()
+        self.commits = CommitSignal()  # of this process, through this store
         self.on_due: Callable[[bool], None] = lambda urgent: (
             None
         )  # called when accesses wait to be written, or windows to follow
@@ -243,6 +246,7 @@ class Store:
                 if tx.catalogue_changed:
                     db.execute("UPDATE meta SET value = value + 1 WHERE key = 'catalogue'")
                 db.execute("COMMIT")
+                self.commits.notify()
                 if tx.left_to_sweep:
                     self.on_due(True)
                 self._hand_on(tx.noted)
@@ -281,6 +285,31 @@ class Store:
         for noted in notes:
             self.note(noted)
         notes.clear()
+
+    # Cursors of consumers
+
+    def save_cursor(self, key: str, seq: int | None, *, back: bool = False) -> None:
+        """Keep how far a consumer of the log has come; None removes the cursor. It only moves
+        forward unless `back` is set. Not logged (stream/cursors.py)."""
+        db = self._engine.connection()
+        if db.in_transaction:
+            raise StoreError(
+                "A cursor cannot move inside a transaction.",
+                next_step="Acknowledge events after the transaction has ended.",
+            )
+        with translated(self.path):
+            turn = self._engine.begin(db)
+            try:
+                if seq is None:
+                    delete_cursor(db, key)
+                else:
+                    write_cursor(db, key, seq, back=back)
+                db.execute("COMMIT")
+            finally:
+                with suppress(apsw.Error):
+                    if db.in_transaction:
+                        db.execute("ROLLBACK")
+                turn.end()
 
     # Accesses and sweeps
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from doxa.app.verbs.commands import GROUP_HELP, SHELL
-from doxa.app.verbs.maintenance import CARE, OPEN
+from doxa.app.verbs.maintenance import CARE, EVENTS, OPEN
 from doxa.app.verbs.model import (
     GROUPS,
     INTERFACES,
@@ -24,7 +24,7 @@ from doxa.app.verbs.reading import ASK, GRAPH, LOOK
 from doxa.app.verbs.tools import TOOLS
 from doxa.app.verbs.writing import DRY_RUN_PROCEDURE, EXTRACT, INGEST, STATE
 
-ALL: tuple[Verb, ...] = (OPEN, INGEST, *ASK, *STATE, *LOOK, *GRAPH, EXTRACT, *CARE)
+ALL: tuple[Verb, ...] = (OPEN, INGEST, *ASK, *STATE, *LOOK, *GRAPH, EXTRACT, *EVENTS, *CARE)
 VERBS: dict[str, Verb] = {verb.name: verb for verb in ALL}
 
 __all__ = [
