@@ -242,6 +242,15 @@ class EventStream(Iterator[Event]):
         if not self._ready and self._acked == self._given:
             self._acked = self._given = self._read
 
+    def take(self) -> list[Event] | None:
+        """Return the next events as far as there are any; None at the end of the stream."""
+        if not self._ready and not self.advance():
+            return None
+        found = []
+        while (event := self.pop()) is not None:
+            found.append(event)
+        return found
+
     def on_news(self, call: Callable[[], None]) -> None:
         """Call `call` after each commit of this process, in place of the stream's own waiting."""
         self._unlisten()
