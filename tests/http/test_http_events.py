@@ -172,7 +172,7 @@ def test_a_stopping_server_ends_its_streams(memory: doxa.Memory) -> None:
     with running_server(MemoryDatabase(memory), None) as server:
         client = Listener(server, "?since=now")
     with client:
-        assert client.reply.read() == b""
+        assert client.reply.read() in (b"", b": \n\n")  # to its end
 
 
 def test_queries_go_on_beside_streams(server: HttpServer) -> None:
