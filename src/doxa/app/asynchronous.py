@@ -55,7 +55,7 @@ if TYPE_CHECKING:
     from doxa.recall import Hit, Recall
     from doxa.store import Identity, LogProof, Receipt
     from doxa.store.scope.quota import Quota
-    from doxa.store.stream.cursors import Cursor
+    from doxa.store.stream.cursors import EventCursor
     from doxa.transfer.types import Imported
 
 _P = ParamSpec("_P")
@@ -404,7 +404,7 @@ class AsyncSession:
             self._session.extract, project=project, again=again, progress=progress
         )
 
-    async def cursors(self) -> list[Cursor]:
+    async def cursors(self) -> list[EventCursor]:
         """List the cursors of consumers of this session's role and projects."""
         return await _on_thread(self._session.cursors)
 
@@ -412,7 +412,7 @@ class AsyncSession:
         self,
         name: str,
         *,
-        after: int | str | None = None,
+        after: str | None = None,
         since: Time | None = None,
         remove: bool = False,
     ) -> None:

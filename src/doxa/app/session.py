@@ -59,7 +59,7 @@ if TYPE_CHECKING:
     from doxa.query.result import GraphResult
     from doxa.query.session import GraphSession
     from doxa.recall import Hit, Recall
-    from doxa.store.stream.cursors import Cursor
+    from doxa.store.stream.cursors import EventCursor
 
 _T = TypeVar("_T")
 
@@ -361,7 +361,7 @@ class Session(BeliefVerbs):
         given = checked("events", options, now_ns=self._store.clock.now_ns())
         return open_stream(self._store, self.identity, given)
 
-    def cursors(self) -> list[Cursor]:
+    def cursors(self) -> list[EventCursor]:
         """List the cursors of consumers of this session's role and projects."""
         from doxa.app.streams import list_cursors
 
@@ -371,7 +371,7 @@ class Session(BeliefVerbs):
         self,
         name: str,
         *,
-        after: int | str | None = None,
+        after: str | None = None,
         since: Time | None = None,
         remove: bool = False,
     ) -> None:

@@ -12,7 +12,7 @@ from doxa.events import EventFilter, EventStream
 from doxa.events.stream import position_after, position_since
 from doxa.ingestion import arguments
 from doxa.store import Identity, Reader, Store
-from doxa.store.stream.cursors import Cursor, prefix_of
+from doxa.store.stream.cursors import EventCursor, prefix_of
 
 _CURSOR = "SELECT seq FROM main.cursor WHERE name = ?"
 _ACKS = ("auto", "manual")
@@ -53,7 +53,7 @@ def open_stream(store: Store, identity: Identity, given: Mapping[str, Any]) -> E
     )
 
 
-def list_cursors(store: Store, identity: Identity) -> list[Cursor]:
+def list_cursors(store: Store, identity: Identity) -> list[EventCursor]:
     """Return the cursors of a role and the projects that a store is bound to, by name."""
     prefix = _prefix(store, identity)
     sql = (
@@ -62,7 +62,7 @@ def list_cursors(store: Store, identity: Identity) -> list[Cursor]:
     )
     with store.read() as reader:
         rows = reader.rows(sql, (len(prefix), prefix))
-    return [Cursor(name[len(prefix) :], seq, behind) for name, seq, behind in rows]
+    return [EventCursor(name[len(prefix) :], seq, behind) for name, seq, behind in rows]
 
 
 def move_cursor(

@@ -16,7 +16,7 @@ Ends = tuple[str, int, int, str | None]  # type, source, target, name
 
 
 class NodeFacts(NamedTuple):
-    """What is told of a node. A node that is not to be found has no facts."""
+    """What an event says of a node. A node that is not to be found has no facts."""
 
     labels: tuple[str, ...] = ()
     kref: str | None = None

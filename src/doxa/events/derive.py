@@ -11,7 +11,7 @@
     edge.set, edge.import              edge.changed, edge.imported
     node|edge.suppress, .restore       memory.hidden|restored, edge.hidden|restored
     node|edge.access                   none: to read is not to write, and a consumer that reads
-                                       would be told of itself
+                                       would cause its own events
     catalogue.set, erase               catalogue.changed, element.erased
 
 A noun is what an addressed node is (project, item, revision, …), else `node`. An entry whose

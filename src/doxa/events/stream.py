@@ -4,9 +4,9 @@
              --> derive --> filter --> the consumer --> acknowledged --> the cursor is saved
 
 Delivery is at least once. A cursor is saved when a batch was consumed, before waiting, and at the
-close; what was delivered after the last save is delivered again to whoever resumes. A consumer that
-follows is woken by commits of its own process at once, and looks for those of others every
-EVENT_POLL_MS.
+close; what was delivered after the last save is delivered again to the consumer that resumes. A
+consumer that follows is woken by commits of its own process at once, and looks for those of others
+every EVENT_POLL_MS.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _RECEIPTS = (
 )
 
 
-class Batch(NamedTuple):
+class EventBatch(NamedTuple):
     """The events among some entries, and the number of the last entry that was looked at."""
 
     events: list[Event]
@@ -46,18 +46,18 @@ class Batch(NamedTuple):
 
 def read_batch(
     reader: Reader, after: int, wanted: EventFilter, context: Context, *, limit: int
-) -> Batch:
+) -> EventBatch:
     """Read the events of the next entries after a position, as far as they are committed."""
     last = reader.rows(_END)
     end = last[0][1] if last else 0
     if end <= after:
-        return Batch([], after)
+        return EventBatch([], after)
     entries = [
         LogEntry(seq, tx, op, element, None if payload is None else decode(payload))
         for seq, tx, op, element, payload in reader.rows(_ENTRIES, (after, end, limit))
     ]
     if not entries:
-        return Batch([], end)
+        return EventBatch([], end)
     rows = reader.rows(_RECEIPTS, (entries[0].tx, entries[-1].tx))
     receipts = {row[0]: Receipt(*row) for row in rows}
     context.begin(reader, entries)
@@ -68,7 +68,7 @@ def read_batch(
         event = derive(entry, receipt, context)
         if event is not None and wanted.matches(event):
             events.append(event)
-    return Batch(events, entries[-1].seq if len(entries) == limit else end)
+    return EventBatch(events, entries[-1].seq if len(entries) == limit else end)
 
 
 def position_after(reader: Reader, after: int | str, *, checked: bool) -> int:

@@ -40,7 +40,7 @@ from doxa.store.rows import Identity
 from doxa.store.scope.binding import ProjectBinding
 from doxa.store.scrub import left_over, marked, scrub
 from doxa.store.stream.commit_signal import CommitSignal
-from doxa.store.stream.cursors import delete_cursor, write_cursor
+from doxa.store.stream.cursors import save_cursor
 from doxa.store.transaction import Transaction
 from doxa.store.visibility.access import ACCESSES, AccessBuffer, AccessRecord
 from doxa.store.visibility.evaluator import Expressions
@@ -291,25 +291,7 @@ class Store:
     def save_cursor(self, key: str, seq: int | None, *, back: bool = False) -> None:
         """Keep how far a consumer of the log has come; None removes the cursor. It only moves
         forward unless `back` is set. Not logged (stream/cursors.py)."""
-        db = self._engine.connection()
-        if db.in_transaction:
-            raise StoreError(
-                "A cursor cannot move inside a transaction.",
-                next_step="Acknowledge events after the transaction has ended.",
-            )
-        with translated(self.path):
-            turn = self._engine.begin(db)
-            try:
-                if seq is None:
-                    delete_cursor(db, key)
-                else:
-                    write_cursor(db, key, seq, back=back)
-                db.execute("COMMIT")
-            finally:
-                with suppress(apsw.Error):
-                    if db.in_transaction:
-                        db.execute("ROLLBACK")
-                turn.end()
+        save_cursor(self._engine, key, seq, back=back)
 
     # Accesses and sweeps
 

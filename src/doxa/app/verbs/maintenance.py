@@ -46,7 +46,6 @@ EVENTS = (
         cli=Command(),
         cypher=Procedure((), rows.EVENT),
         absent=why.NO_TOOL,
-        awaited="it returns an asynchronous iterator, without waiting",
     ),
     Verb(
         "cursors",
@@ -54,7 +53,7 @@ EVENTS = (
         "List the cursors of consumers of this session's role and projects.",
         "",
         (),
-        "list[Cursor]",
+        "list[EventCursor]",
         cli=Command(),
         absent=why.CARE_ONLY,
     ),
@@ -65,9 +64,7 @@ EVENTS = (
         "Without a position, everything is. `remove` deletes it.",
         parameters(
             name=argument("The cursor's name."),
-            after=Parameter(
-                "The event after which it stands, by its id or number.", None, kind="object"
-            ),
+            after=Parameter("The event after which it stands, by its id or number.", None),
             since=Parameter("The time at which it stands.", None, kind="time"),
             remove=Parameter("Delete it.", False, kind="flag"),
         ),

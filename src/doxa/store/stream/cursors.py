@@ -13,16 +13,18 @@ cursor of one with other rights:
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import NamedTuple
 
 import apsw
 
-from doxa.base.errors import LimitError
+from doxa.base.errors import LimitError, StoreError
 from doxa.base.ids import Role
 from doxa.base.limits import EVENT_CURSORS_ITEMS_MAX
+from doxa.store.engine import Engine, translated
 
 
-class Cursor(NamedTuple):
+class EventCursor(NamedTuple):
     """A named position: the events up to log entry `seq` were consumed; `behind` counts the log
     entries after it."""
 
@@ -36,7 +38,31 @@ def prefix_of(role: Role, projects: Sequence[str]) -> str:
     return f"{role}/{','.join(sorted(projects)) or '*'}/"
 
 
-def write_cursor(db: apsw.Connection, key: str, seq: int, *, back: bool) -> None:
+def save_cursor(engine: Engine, key: str, seq: int | None, *, back: bool) -> None:
+    """Move a cursor in a transaction of its own; None removes it. Raises StoreError inside another
+    transaction of the thread."""
+    db = engine.connection()
+    if db.in_transaction:
+        raise StoreError(
+            "A cursor cannot move inside a transaction.",
+            next_step="Acknowledge events after the transaction has ended.",
+        )
+    with translated(engine.path):
+        turn = engine.begin(db)
+        try:
+            if seq is None:
+                db.execute("DELETE FROM main.cursor WHERE name = ?", (key,))
+            else:
+                _write(db, key, seq, back=back)
+            db.execute("COMMIT")
+        finally:
+            with suppress(apsw.Error):
+                if db.in_transaction:
+                    db.execute("ROLLBACK")
+            turn.end()
+
+
+def _write(db: apsw.Connection, key: str, seq: int, *, back: bool) -> None:
     """Move a cursor, or make it. Without `back` it only moves forward. Raises LimitError."""
     if db.execute("SELECT 1 FROM main.cursor WHERE name = ?", (key,)).get is None:
         held = db.execute("SELECT count(*) FROM main.cursor").get
@@ -51,9 +77,3 @@ def write_cursor(db: apsw.Connection, key: str, seq: int, *, back: bool) -> None
         f"INSERT INTO main.cursor VALUES(?, ?) ON CONFLICT(name) DO UPDATE SET seq = {moved}",
         (key, seq),
     )
-
-
-def delete_cursor(db: apsw.Connection, key: str) -> bool:
-    """Remove a cursor; False if there is none."""
-    db.execute("DELETE FROM main.cursor WHERE name = ?", (key,))
-    return db.changes() > 0
