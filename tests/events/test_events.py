@@ -397,7 +397,7 @@ def test_the_file_verifies_with_cursors_in_it(memory: doxa.Memory) -> None:
 
 
 def test_following_costs_a_commit_no_statement(memory: doxa.Memory) -> None:
-    """Nothing is written for an event, whoever follows."""
+    """Nothing is written for an event, with followers or without."""
 
     def written() -> int:
         with (
