@@ -20,6 +20,7 @@ from doxa.app import Session
 from doxa.app.memory import _query_engine
 from doxa.app.verbs import ALL, Parameter, Verb
 from doxa.base.errors import DoxaError, InputError, RoleError
+from doxa.events import EventStream
 from doxa.query.procedures.registry import RegisteredProcedure
 from doxa.servers.mcp.tools import TOOLS
 from doxa.servers.mcp.tools import call as call_tool
@@ -130,6 +131,9 @@ def test_no_verb_tells_of_another_project(verb: Verb, sessions: tuple[Session, S
             args = [given[name] for name in placed if name in given]
             rest = {name: value for name, value in given.items() if name not in placed}
             result = method(*args, **rest)
+            if isinstance(result, EventStream):
+                with result:
+                    return result.take()  # without waiting for more
             return list(result) if inspect.isgenerator(result) else result
 
         _same(sessions, call, said=said)

@@ -39,11 +39,13 @@ MAY_IMPORT: dict[str, frozenset[str]] = {
     "ingestion": INPUT | {"language", "recall"},
     "transfer": INPUT | {"ingestion", "language"},
     "maintenance": frozenset(("base", "belief", "models", "recall", "store")),
+    "events": frozenset(("base", "belief", "store")),
     "app": frozenset(
         (
             "base",
             "belief",
             "cypher",
+            "events",
             "ingestion",
             "language",
             "maintenance",

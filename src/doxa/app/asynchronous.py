@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from doxa.app.config import Config
     from doxa.app.session import History, Session
     from doxa.app.verbs.options import (
+        EventOptions,
         Facts,
         IngestOptions,
         OpenOptions,
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
         Revision,
         Walk,
     )
+    from doxa.events import AsyncEventStream
     from doxa.ingestion.extraction import Extracted
     from doxa.ingestion.ingest import Ingested
     from doxa.ingestion.match import MatchResult
@@ -56,6 +58,7 @@ if TYPE_CHECKING:
     from doxa.store import Identity, LogProof, Receipt
     from doxa.store.retention.dropping import Dropped
     from doxa.store.scope.quota import Quota
+    from doxa.store.stream.cursors import EventCursor
     from doxa.transfer.types import Imported
     from doxa.working import Chat, ChatAdded, ChatSummary
 
@@ -91,6 +94,12 @@ class AsyncSession:
     async def graph(self, context: Mapping[str, Any] | None = None) -> GraphSession:
         """Open a Cypher session: results that stream, and transactions of several statements."""
         return await _on_thread(self._session.graph, context)
+
+    def events(self, **options: Unpack[EventOptions]) -> AsyncEventStream:
+        """Iterate over what was committed, in order, as events derived from the log."""
+        from doxa.events import AsyncEventStream
+
+        return AsyncEventStream(lambda: self._session.events(**options))
 
     async def ingest(
         self,
@@ -495,6 +504,23 @@ class AsyncSession:
             user=user,
             context=context,
             project=project,
+        )
+
+    async def cursors(self) -> list[EventCursor]:
+        """List the cursors of consumers of this session's role and projects."""
+        return await _on_thread(self._session.cursors)
+
+    async def set_cursor(
+        self,
+        name: str,
+        *,
+        after: str | None = None,
+        since: Time | None = None,
+        remove: bool = False,
+    ) -> None:
+        """Move a cursor, also back, or make it: what follows the position is delivered next."""
+        return await _on_thread(
+            self._session.set_cursor, name, after=after, since=since, remove=remove
         )
 
 

@@ -370,9 +370,19 @@ def _chats(found: Any) -> Rows:
         )
 
 
+def _events(found: Any) -> Rows:
+    for one in found:
+        yield (
+            *(one.id, one.seq, one.change, one.name, format_time(one.time)),
+            *(one.actor, one.role, one.op, one.kref, one.project),
+            *(list(one.labels), one.previous, one.as_dict()),
+        )
+
+
 _ROWS: dict[str, Callable[[Any], Rows]] = {
     "Chat": _chat,
     "list[ChatSummary]": _chats,
+    "EventStream": _events,
     "Change": _change,
     "Remembered": _remembered,
     "Walk": _walk,

@@ -49,7 +49,8 @@ from doxa.ingestion import arguments
 from doxa.store import Identity
 
 if TYPE_CHECKING:
-    from doxa.app.verbs.options import IngestOptions, RecallOptions, Time
+    from doxa.app.verbs.options import EventOptions, IngestOptions, RecallOptions, Time
+    from doxa.events import EventStream
     from doxa.ingestion.extraction import Extracted
     from doxa.ingestion.ingest import Ingested
     from doxa.ingestion.readers import ReadReport
@@ -58,6 +59,7 @@ if TYPE_CHECKING:
     from doxa.query.result import GraphResult
     from doxa.query.session import GraphSession
     from doxa.recall import Hit, Recall
+    from doxa.store.stream.cursors import EventCursor
 
 _T = TypeVar("_T")
 
@@ -356,6 +358,45 @@ class Session(ChatVerbs):
             note = f"Its working memory is left until it expires: {error.message}"
             return replace(done, note=" ".join(filter(None, (done.note, note))))
         return done
+
+    # Events
+
+    def events(self, **options: Unpack[EventOptions]) -> EventStream:
+        """Iterate over what was committed, in order, as events derived from the log.
+
+        Begins at the beginning unless `since` or `after` says otherwise, or the cursor exists.
+        Delivery is at least once: the position of a named cursor is kept in the file when a batch
+        was consumed or, with `ack="manual"`, at each `ack`. With `follow` the iterator waits for
+        more. A session that is bound to projects gets their events alone.
+        """
+        from doxa.app.streams import open_stream
+
+        given = checked("events", options, now_ns=self._store.clock.now_ns())
+        return open_stream(self._store, self.identity, given)
+
+    def cursors(self) -> list[EventCursor]:
+        """List the cursors of consumers of this session's role and projects."""
+        from doxa.app.streams import list_cursors
+
+        return list_cursors(self._store, self.identity)
+
+    def set_cursor(
+        self,
+        name: str,
+        *,
+        after: str | None = None,
+        since: Time | None = None,
+        remove: bool = False,
+    ) -> None:
+        """Move a cursor, also back, or make it: what follows the position is delivered next.
+
+        Without a position, everything is. `remove` deletes it.
+        """
+        from doxa.app.streams import move_cursor
+
+        arguments.flags(remove=remove)
+        when = arguments.time(resolved_time(since, self._store.clock.now_ns()), "since")
+        move_cursor(self._store, self.identity, name, after=after, since=when, remove=remove)
 
     # Cypher
 

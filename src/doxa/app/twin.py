@@ -14,7 +14,7 @@ from pathlib import Path
 from doxa.app.verbs import ALL, VERBS, Verb
 
 _SOURCES = ("beliefs", "chat", "session", "file", "memory", "retention")
-_BY_HAND = ("open", "session", "close", "export", "graph")
+_BY_HAND = ("open", "session", "close", "export", "graph", "events")
 
 _HEAD = '''"""The same verbs, awaited. Generated from the verb table by `python -m doxa.app.twin`.
 
@@ -64,6 +64,12 @@ class AsyncSession:
     async def graph(self, context: Mapping[str, Any] | None = None) -> GraphSession:
         """{graph}"""
         return await _on_thread(self._session.graph, context)
+
+    def events(self, **options: Unpack[EventOptions]) -> AsyncEventStream:
+        """{events}"""
+        from doxa.events import AsyncEventStream
+
+        return AsyncEventStream(lambda: self._session.events(**options))
 '''
 
 _MEMORY = '''
@@ -133,7 +139,7 @@ def source() -> str:
     texts = {verb.name: verb.summary for verb in ALL}
     used = _names(session + memory) | {
         *("Identity", "GraphSession", "Session", "Path", "OpenOptions", "Config", "Role"),
-        *("Mapping", "Unpack"),
+        *("Mapping", "Unpack", "EventOptions", "AsyncEventStream"),
     }
     by_module: dict[str, set[str]] = {}
     for name in used & modules.keys():
@@ -156,7 +162,10 @@ def _verbs(owner: str) -> Iterator[Verb]:
 def _read() -> tuple[dict[str, ast.FunctionDef], dict[str, str]]:
     """The synchronous methods by name, and which module each imported name comes from."""
     methods: dict[str, ast.FunctionDef] = {}
-    modules: dict[str, str] = {"Session": "doxa.app.session"}
+    modules: dict[str, str] = {
+        "Session": "doxa.app.session",
+        "AsyncEventStream": "doxa.events",
+    }
     for name in _SOURCES:
         tree = ast.parse((Path(__file__).parent / f"{name}.py").read_text())
         for node in ast.walk(tree):

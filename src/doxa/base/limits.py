@@ -175,6 +175,15 @@ BOLT_DEPTH_MAX = 100
 BOLT_QUEUE_BYTES_MAX = 1_048_576
 BOLT_OUTPUT_BYTES_MAX = 1_048_576
 
+# Events
+EVENT_BATCH_ITEMS_MAX = 1_000  # log entries that a consumer reads at a time
+EVENT_POLL_MS = 100  # how often one that follows looks for commits of other processes
+EVENT_CURSORS_ITEMS_MAX = 1_000
+EVENT_PATTERNS_ITEMS_MAX = 100
+EVENT_COMMAND_MS = 600_000  # of one run of the command of `doxa on`
+HTTP_EVENT_STREAMS_ITEMS_MAX = 32
+HTTP_EVENT_HEARTBEAT_MS = 15_000
+
 # HTTP
 HTTP_CONNECTIONS_ITEMS_MAX = 256
 HTTP_THREADS_MAX = 32

@@ -36,6 +36,7 @@ COMMAND_MODULES = {
     "cypher": "doxa.cli.cypher:cypher",
     "restore-backup": "doxa.cli.maintenance:restore_backup",
     "policy": "doxa.cli.policy:policy",
+    "on": "doxa.cli.on_event:on_event",
     "mcp": "doxa.cli.servers:mcp",
     "serve": "doxa.cli.servers:serve",
     "users": "doxa.cli.users:users",

@@ -29,9 +29,12 @@ from doxa.cli.output import (
     chat_text,
     chats_text,
     conflicts_text,
+    cursors_text,
     doctor_text,
     element_text,
+    encoded,
     erasure_text,
+    event_text,
     fields_text,
     forgotten_text,
     history_text,
@@ -336,6 +339,26 @@ def _log(memory: Memory, verb: Verb, values: Given, as_json: bool) -> None:
     show(rows, as_json, log_text)
 
 
+def _events(memory: Memory, verb: Verb, values: Given, as_json: bool) -> None:
+    """One line for each event, with --json one JSON value."""
+    with call(memory, verb, values) as stream:
+        for event in stream:
+            sys.stdout.write((encoded(event.as_dict()) if as_json else event_text(event)) + "\n")
+            if values["follow"]:
+                sys.stdout.flush()
+
+
+def _cursors(memory: Memory, verb: Verb, values: Given, as_json: bool) -> None:
+    rows = [one._asdict() for one in call(memory, verb, values)]
+    show(rows, as_json, cursors_text)
+
+
+def _set_cursor(memory: Memory, verb: Verb, values: Given, as_json: bool) -> None:
+    call(memory, verb, values)
+    done = "removed" if values["remove"] else "set"
+    show({"cursor": values["name"], "done": done}, as_json, fields_text)
+
+
 def _verify(memory: Memory, verb: Verb, values: Given, as_json: bool) -> None:
     proof, expect = memory.verify(), values["expect"]
     if expect and not memory.has_receipt(expect):
@@ -455,6 +478,9 @@ _SPECIAL: dict[str, Callable[[Memory, Verb, Given, bool], None]] = {
     "purge": _erase,
     "constrain": _constrain,
     "log": _log,
+    "events": _events,
+    "cursors": _cursors,
+    "set_cursor": _set_cursor,
     "verify": _verify,
     "backup": _backup,
 }

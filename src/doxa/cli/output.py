@@ -306,6 +306,23 @@ def log_text(rows: list[dict[str, Any]]) -> str:
     )
 
 
+def event_text(event: Any) -> str:
+    from doxa.base.clock import format_time
+    from doxa.base.quoting import one_line
+
+    about = event.kref or event.rule or (f"element {event.element}" if event.element else "")
+    more = f" ({event.tag})" if event.tag else f" {event.type} {event.target}" if event.type else ""
+    return one_line(
+        f"{event.id:12} {format_time(event.time)[:19]} {event.name:20} {about}{more}"
+        f"{' [erased]' if event.erased else ''}  {event.actor} ({event.role})"
+    )
+
+
+def cursors_text(rows: list[dict[str, Any]]) -> str:
+    lines = [f"{r['name']}  at {r['seq']}, {r['behind']} log entries behind" for r in rows]
+    return "\n".join(lines) or "There are no cursors."
+
+
 def doctor_text(findings: Any) -> str:
     lines = []
     for finding in findings:

@@ -7,8 +7,8 @@ The sessions of `doxa.query` implement it. All calls on a session come from one 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Protocol
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, Protocol, runtime_checkable
 
 from doxa.servers.credentials import Principal
 
@@ -125,3 +125,35 @@ class Database(Protocol):
     def last_transaction(self, principal: Principal, database: str) -> int:
         """Return the number of the last committed transaction that a principal sees, for
         bookmarks."""
+
+
+class StreamedEvent(Protocol):
+    @property
+    def id(self) -> str: ...
+
+    @property
+    def name(self) -> str: ...
+
+    def as_dict(self) -> dict[str, Any]: ...
+
+
+class EventSource(Protocol):
+    """The events of a database, in order."""
+
+    def take(self) -> Sequence[StreamedEvent] | None:
+        """Return the next events, none if there are none yet; None at the end."""
+
+    def on_news(self, call: Callable[[], None]) -> None:
+        """Call `call` after each commit of this process, on any thread."""
+
+    def close(self) -> None: ...
+
+
+@runtime_checkable
+class EventDatabase(Protocol):
+    """What a database offers besides if it has events."""
+
+    def open_events(
+        self, principal: Principal, database: str, options: Mapping[str, Any]
+    ) -> EventSource:
+        """Open the events that a principal sees. Raises InputError for unusable options."""

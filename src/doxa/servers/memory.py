@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from doxa.app import Memory, Session
-from doxa.servers.contract import DatabaseSession
+from doxa.servers.contract import DatabaseSession, EventSource
 from doxa.servers.credentials import Principal
 
 DATABASE = "doxa"
@@ -47,6 +47,13 @@ class MemoryDatabase:
         graph.system_time = metadata.get(SYSTEM_TIME)
         graph.valid_time = metadata.get(VALID_TIME)
         return graph
+
+    def open_events(
+        self, principal: Principal, database: str, options: Mapping[str, Any]
+    ) -> EventSource:
+        """Open the events that a principal sees."""
+        given: Any = options
+        return self.session_of(principal).events(**given)
 
     def session_of(self, principal: Principal) -> Session:
         """Return a session of the memory with the rights of a principal and the projects that it is

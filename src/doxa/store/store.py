@@ -40,6 +40,8 @@ from doxa.store.reader import Reader
 from doxa.store.retention.copies import note_copy
 from doxa.store.rows import Identity
 from doxa.store.scope.binding import ProjectBinding
+from doxa.store.stream.commit_signal import CommitSignal
+from doxa.store.stream.cursors import save_cursor
 from doxa.store.transaction import Transaction
 from doxa.store.visibility.access import ACCESSES, AccessBuffer, AccessRecord
 from doxa.store.visibility.evaluator import Expressions
@@ -73,6 +75,7 @@ class Store:
         self._expressions = expressions
         self._check_before_commit = check_before_commit
         self.accesses = AccessBuffer()
+        self.commits = CommitSignal()  # of this process, through this store
         self.on_due: Callable[[bool], None] = lambda urgent: (
             None
         )  # called when accesses wait to be written, or windows to follow
@@ -259,6 +262,7 @@ class Store:
         if tx.catalogue_changed:
             db.execute("UPDATE meta SET value = value + 1 WHERE key = 'catalogue'")
         db.execute("COMMIT")
+        self.commits.notify()
         if tx.left_to_sweep:
             self.on_due(True)
         self._hand_on(tx.noted)
@@ -285,6 +289,13 @@ class Store:
         for noted in notes:
             self.note(noted)
         notes.clear()
+
+    # Cursors of consumers
+
+    def save_cursor(self, key: str, seq: int | None, *, back: bool = False) -> None:
+        """Keep how far a consumer of the log has come; None removes the cursor. It only moves
+        forward unless `back` is set. Not logged (stream/cursors.py)."""
+        save_cursor(self._engine, key, seq, back=back)
 
     # Accesses and sweeps
 

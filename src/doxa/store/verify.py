@@ -253,8 +253,9 @@ def _format_problems(db: apsw.Connection) -> list[str]:
         problems.append(f"the migrations that were done: {done}")
     if db.pragma("user_version") != FORMAT:
         problems.append(f"the number of the format: {db.pragma('user_version')}, not {FORMAT}")
-    if db.execute("SELECT 1 FROM cursor LIMIT 1").get is not None:
-        problems.append("rows in a table that is not in use")
+    ahead = "SELECT name FROM cursor WHERE seq > (SELECT coalesce(max(seq), 0) FROM main.log)"
+    for (name,) in db.execute(ahead):
+        problems.append(f"the cursor {name}: it is ahead of the log")
     return problems
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from doxa.app.verbs.chat import CHAT
 from doxa.app.verbs.commands import GROUP_HELP, SHELL
-from doxa.app.verbs.maintenance import CARE, OPEN
+from doxa.app.verbs.maintenance import CARE, EVENTS, OPEN
 from doxa.app.verbs.model import (
     GROUPS,
     INTERFACES,
@@ -25,7 +25,18 @@ from doxa.app.verbs.reading import ASK, GRAPH, LOOK
 from doxa.app.verbs.tools import TOOLS
 from doxa.app.verbs.writing import DRY_RUN_PROCEDURE, EXTRACT, INGEST, STATE
 
-ALL: tuple[Verb, ...] = (OPEN, INGEST, *ASK, *STATE, *LOOK, *GRAPH, EXTRACT, *CHAT, *CARE)
+ALL: tuple[Verb, ...] = (
+    OPEN,
+    INGEST,
+    *ASK,
+    *STATE,
+    *LOOK,
+    *GRAPH,
+    EXTRACT,
+    *CHAT,
+    *EVENTS,
+    *CARE,
+)
 VERBS: dict[str, Verb] = {verb.name: verb for verb in ALL}
 
 __all__ = [

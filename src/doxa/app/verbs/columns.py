@@ -98,3 +98,18 @@ RECEIPT = (
     ("op", _TEXT),
     ("receipt", _TEXT),
 )
+EVENT = (
+    ("id", _TEXT),
+    ("seq", _NUMBER),
+    ("change", _NUMBER),
+    ("name", _TEXT),
+    ("time", _TEXT),
+    ("actor", _TEXT),
+    ("role", _TEXT),
+    ("op", _TEXT),
+    ("kref", _TEXT),
+    ("project", _TEXT),
+    ("labels", "LIST OF STRING"),
+    ("previous", _TEXT),
+    ("event", "MAP"),
+)

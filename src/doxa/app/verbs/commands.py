@@ -31,6 +31,12 @@ SHELL = (
     CommandOnly("policy simulate", "care", "Report what policy commands would hide.", _POLICY),
     CommandOnly("policy plot", "care", "Plot a profile's score over time.", _POLICY),
     CommandOnly("policy status", "care", "Report which policies are in force.", _POLICY),
+    CommandOnly(
+        "on",
+        "serve",
+        "Run a command for each event, at least once, in order.",
+        "in the other interfaces, `events` gives the events themselves",
+    ),
     CommandOnly("mcp", "serve", "Serve the memory tools to an MCP host over stdio.", _STARTS),
     CommandOnly("serve", "serve", "Serve the memory over Bolt or HTTP until interrupted.", _STARTS),
     CommandOnly("users add", "serve", "Add a user.", _USERS),

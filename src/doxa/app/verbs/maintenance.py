@@ -5,7 +5,7 @@ from __future__ import annotations
 from doxa.app.verbs import columns as rows
 from doxa.app.verbs import reasons as why
 from doxa.app.verbs.model import Command, Parameter, Procedure, Verb, argument, parameters
-from doxa.app.verbs.options import OpenOptions, options_of
+from doxa.app.verbs.options import EventOptions, OpenOptions, options_of
 from doxa.app.verbs.retention import KEEPING
 
 _STATUS: why.Reasons = {"cypher": why.CARE}
@@ -29,6 +29,52 @@ OPEN = Verb(
         "cypher": why.CARE,
         "mcp": "the server opens it",
     },
+)
+
+EVENTS = (
+    Verb(
+        "events",
+        "look",
+        "Iterate over what was committed, in order, as events derived from the log.",
+        "Begins at the beginning unless `since` or `after` says otherwise, or the cursor exists."
+        " Delivery is at least once: the position of a named cursor is kept in the file when a"
+        ' batch was consumed or, with `ack="manual"`, at each `ack`. With `follow` the iterator'
+        " waits for more. A session that is bound to projects gets their events alone.",
+        options_of(EventOptions),
+        "EventStream",
+        errors=("InputError", "LimitError"),
+        options="EventOptions",
+        cli=Command(),
+        cypher=Procedure((), rows.EVENT),
+        absent=why.NO_TOOL,
+    ),
+    Verb(
+        "cursors",
+        "look",
+        "List the cursors of consumers of this session's role and projects.",
+        "",
+        (),
+        "list[EventCursor]",
+        cli=Command(),
+        absent=why.CARE_ONLY,
+    ),
+    Verb(
+        "set_cursor",
+        "look",
+        "Move a cursor, also back, or make it: what follows the position is delivered next.",
+        "Without a position, everything is. `remove` deletes it.",
+        parameters(
+            name=argument("The cursor's name."),
+            after=Parameter("The event after which it stands, by its id or number.", None),
+            since=Parameter("The time at which it stands.", None, kind="time"),
+            remove=Parameter("Delete it.", False, kind="flag"),
+        ),
+        "None",
+        writes=True,
+        errors=("InputError", "LimitError", "NotFoundError"),
+        cli=Command(),
+        absent=why.CARE_ONLY,
+    ),
 )
 
 CARE = (

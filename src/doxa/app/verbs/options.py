@@ -152,6 +152,42 @@ class StatementOptions(RememberOptions, total=False):
     expect: Annotated[int | None, Parameter("The revision number that must be current.", None)]
 
 
+_CURSOR = (
+    "A name under which the position is kept in the file; where it exists, it is where to begin."
+)
+_NO_CURSOR = "a query ends with its rows; the consumer keeps the last `id`"
+
+
+class EventOptions(TypedDict, total=False):
+    """Which events, from where, and how they are delivered."""
+
+    names: Annotated[
+        Texts, Parameter("Only these events; * is a wildcard: revision.*.", (), cli="--name")
+    ]
+    project: Annotated[str | None, Parameter("Only this project.", None, short="-p")]
+    kind: Annotated[str, Parameter("Only elements of this kind.", "")]
+    kref: Annotated[str, Parameter("Only addresses that begin so.", "")]
+    label: Annotated[str, Parameter("Only nodes with this label.", "")]
+    after: Annotated[
+        int | str | None, Parameter("Begin after this event, given by its id or number.", None)
+    ]
+    since: Annotated[Time | None, Parameter("Begin at this time.", None)]
+    limit: Annotated[int | None, Parameter("The number of events at most.", None, short="-n")]
+    cursor: Annotated[str, Parameter(_CURSOR, "", absent={"cypher": _NO_CURSOR})]
+    follow: Annotated[
+        bool,
+        Parameter("Wait for more at the end of the log.", False, absent={"cypher": _NO_CURSOR}),
+    ]
+    ack: Annotated[
+        str,
+        Parameter(
+            "auto: an event is done when the next is asked for; manual: when `ack` is called.",
+            "auto",
+            absent={"cli": "a line printed is an event delivered", "cypher": _NO_CURSOR},
+        ),
+    ]
+
+
 class IngestOptions(TypedDict, total=False):
     """How a conversation is ingested."""
 

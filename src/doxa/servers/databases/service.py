@@ -8,7 +8,7 @@ from typing import Any
 
 from doxa.base.errors import InputError, NotFoundError, RoleError
 from doxa.servers.codes import DATABASE_NOT_FOUND, RequestError
-from doxa.servers.contract import DatabaseSession, StatementResult
+from doxa.servers.contract import DatabaseSession, EventSource, StatementResult
 from doxa.servers.credentials import Principal
 from doxa.servers.databases.folder import DatabaseFolder
 from doxa.servers.databases.statements import Administration, administration, used
@@ -29,12 +29,38 @@ class FolderService:
     ) -> DatabaseSession:
         return FolderSession(self, principal, database, metadata, timeout_ms)
 
+    def open_events(
+        self, principal: Principal, database: str, options: Mapping[str, Any]
+    ) -> EventSource:
+        found = self.folder.enter(database)
+        try:
+            events = found.open_events(principal, database, options)
+        except BaseException:
+            self.folder.leave(database)
+            raise
+        return _FolderEvents(self.folder, database, events)
+
     def last_transaction(self, principal: Principal, database: str) -> int:
         try:
             with self.folder.using(database) as found:
                 return found.last_transaction(principal, database)
         except NotFoundError:  # dropped by the statement that asks for its bookmark
             return 0
+
+
+class _FolderEvents:
+    """The events of a database, which counts as in use while they are open."""
+
+    def __init__(self, folder: DatabaseFolder, name: str, events: EventSource) -> None:
+        self._folder, self._name, self._events = folder, name, events
+        self._closed = False
+        self.take, self.on_news = events.take, events.on_news
+
+    def close(self) -> None:
+        if not self._closed:
+            self._closed = True
+            self._events.close()
+            self._folder.leave(self._name)
 
 
 class FolderSession:

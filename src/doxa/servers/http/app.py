@@ -5,6 +5,7 @@
 
     GET  /                        discovery; requires a login
     GET  /health                  200, without a login
+    GET  /db/{name}/events        events as they are committed, server-sent
     POST /db/{name}/query/v2      one statement, Neo4j's Query API
     POST /db/{name}/tx/commit     statements in one transaction, Neo4j's HTTP API
 
@@ -27,15 +28,17 @@ from starlette.types import Receive, Scope, Send
 from doxa.base.limits import (
     HTTP_BODY_BYTES_MAX,
     HTTP_BODY_MS,
+    HTTP_EVENT_STREAMS_ITEMS_MAX,
     HTTP_HELD_BYTES_MAX,
     HTTP_THREADS_MAX,
 )
-from doxa.servers.contract import Database
+from doxa.servers.contract import Database, EventDatabase
 from doxa.servers.credentials import Authenticator
 from doxa.servers.http.bodies import read_mode
 from doxa.servers.http.budget import BudgetShare, ByteBudget
 from doxa.servers.http.context import context_of
 from doxa.servers.http.errors import HttpError, errors_of, http_status, log_unexpected
+from doxa.servers.http.events import EventResponse, check_accepted, event_options
 from doxa.servers.http.execution import Caller, RequestExecution
 from doxa.servers.http.headers import (
     JSON,
@@ -48,6 +51,7 @@ from doxa.servers.http.headers import (
 from doxa.servers.http.login import Login
 from doxa.servers.http.responses import ResponseData, encode
 from doxa.servers.http.thread_pool import ThreadPool
+from doxa.servers.unit_of_work import resolve
 
 _CANCEL_AGAIN_S = 0.05
 _HEADERS = {"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}
@@ -78,9 +82,11 @@ class App:
             ByteBudget(HTTP_HELD_BYTES_MAX),
         )
         self._executions: set[RequestExecution] = set()
+        self._streams: set[EventResponse] = set()
         routes = [
             Route("/", _answering(self._discovery)),
             Route("/health", _answering(self._health)),
+            Route("/db/{name}/events", _answering(self._events), methods=["GET"]),
             Route("/db/{name}/query/v2", _answering(self._query), methods=["POST"]),
             Route("/db/{name}/tx/commit", _answering(self._batch), methods=["POST"]),
         ]
@@ -106,6 +112,11 @@ class App:
         for execution in self._executions:
             execution.cancel()
 
+    def end_streams(self) -> None:
+        """End what has no end of its own."""
+        for stream in self._streams:
+            stream.end()
+
     def close(self) -> None:
         self.threads.close()
         self._login.close()
@@ -121,6 +132,7 @@ class App:
             "doxa": self._version,
             "query": "/db/{databaseName}/query/v2",
             "transaction": "/db/{databaseName}/tx/commit",
+            "events": "/db/{databaseName}/events",
             "health": "/health",
         }
         return _json(200, found | {"databases": list(self._database.names(principal))})
@@ -152,6 +164,36 @@ class App:
         return await self._execute(
             request, execution, lambda: execution.batch(data, read_only=read_only)
         )
+
+    async def _events(self, request: Request) -> Response:
+        check_accepted(request.headers)
+        authorization = request.headers.get("authorization")
+        principal = await self._login.principal(authorization)
+        name = resolve(self._database, principal, request.path_params["name"])
+        options = event_options(request.query_params.multi_items(), request.headers)
+        if len(self._streams) >= HTTP_EVENT_STREAMS_ITEMS_MAX:
+            raise HttpError(
+                f"This server sends events to {HTTP_EVENT_STREAMS_ITEMS_MAX} clients at a time.",
+                http=503,
+                next_step="Try again, or read events with doxa.events in a query.",
+            )
+        database = self._database
+        if not isinstance(database, EventDatabase):
+            raise HttpError("This database has no events.", http=404, next_step="Query it instead.")
+        response = EventResponse(
+            self.threads,
+            lambda: database.open_events(principal, name, options),
+            still_welcome=lambda: self._login.principal(authorization),
+            ended=lambda: self._streams.discard(response),
+            headers=_HEADERS,
+        )
+        self._streams.add(response)
+        try:
+            await response.open()
+        except BaseException:
+            self._streams.discard(response)
+            raise
+        return response
 
     # Steps of a request
 

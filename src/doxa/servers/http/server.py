@@ -111,6 +111,7 @@ class HttpServer:
         if self._serving is None or self._stopping:
             return
         self._stopping = self._server.should_exit = True
+        self._app.end_streams()
         await asyncio.wait({self._serving}, timeout=grace_ms / 1000)
         await self._end()
         await self._serving

@@ -36,6 +36,7 @@ class BoundStore(Store):
         self._expressions = whole._expressions
         self._check_before_commit = whole._check_before_commit
         self.accesses = whole.accesses
+        self.commits = whole.commits
         self._flushing = whole._flushing
         self._engine = Engine(
             self.path,
