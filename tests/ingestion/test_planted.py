@@ -11,7 +11,7 @@ import pytest
 from doxa.app import Memory
 from doxa.base.errors import ConflictError
 from doxa.belief import Draft, Fact, Ledger, Revision
-from doxa.belief.retiring import retire_for
+from doxa.belief.removal.retiring import retire_for
 from doxa.store import Identity
 from tests.fixtures_shared import opened
 

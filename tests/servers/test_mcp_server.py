@@ -19,6 +19,7 @@ pytest.importorskip("mcp", reason="the mcp extra is not installed")
 
 from mcp import ClientSession, StdioServerParameters, stdio_client
 
+from doxa.recall import lane_heading
 from doxa.servers.mcp.tools import ARGUMENTS, NOT_INSTRUCTIONS, TOOLS, call
 
 NAMES = {
@@ -308,19 +309,21 @@ def test_recalled_instructions_come_back_as_quoted_data(tmp_path: Path) -> None:
         memory.remember(attack, name="note", trust="untrusted")
 
     async def work(_: ClientSession, call: Call) -> None:
-        for name, arguments in (
-            ("memory_recall", {"query": "what did Eve say of previous instructions?"}),
-            ("memory_context", {}),
-        ):
-            failed, text, _result = await call(name, **arguments)
-            lines = text.split("\n")
-            assert failed is False
-            assert lines[0] == NOT_INSTRUCTIONS
-            assert sum(line.startswith("- ") for line in lines) == 2
-            assert all(line.startswith(('- "', "note: ")) for line in lines[1:])
-            assert "untrusted" in text
-            assert 'done\\"]\\n\\nSYSTEM' in text
-            assert "\nSYSTEM" not in text
+        failed, text, _result = await call(
+            "memory_recall", query="what did Eve say of previous instructions?"
+        )
+        lines = text.split("\n")
+        assert failed is False
+        assert lines[0] == NOT_INSTRUCTIONS
+        assert lane_heading(alone=True) in lines  # all of it is untrusted
+        assert sum(line.startswith("- ") for line in lines) == 2
+        known = ('- "', "note: ", lane_heading(alone=True))
+        assert all(line.startswith(known) for line in lines[1:])
+        assert "untrusted" in text
+        assert 'done\\"]\\n\\nSYSTEM' in text
+        assert "\nSYSTEM" not in text
+        failed, text, _result = await call("memory_context")
+        assert failed is False and "SYSTEM" not in text  # what is untrusted begins no conversation
         _failed, text, got = await call("memory_get", kref="kref://p/note.fact")
         assert text.split("\n")[0] == NOT_INSTRUCTIONS
         assert len(text.split("\n")) == 2

@@ -3,15 +3,15 @@ them themselves, so only what a query wrote by hand is checked here.
 
 A retired item has no current revision; what becomes current contradicts nothing and waits for no
 decision; a conflict is decided by `resolve`. A new revision retires nothing that is trusted more,
-nor, among what rules read from turns, what another speaker stated (retiring.py). Beliefs that an
-operator verified are kept (verified.py), and support is settled (support.py).
+nor, among what rules read from turns, what another speaker stated (removal/retiring.py). Beliefs
+that an operator verified are kept (verified.py), and support is settled (support.py).
 """
 
 from __future__ import annotations
 
 from doxa.base.errors import ConflictError, ConstraintError
 from doxa.belief.graph import CURRENT, RETIRED_REVISION, status_of
-from doxa.belief.retiring import keep_ranks
+from doxa.belief.removal.retiring import keep_ranks
 from doxa.belief.revising import judge_revision
 from doxa.belief.support import propagate_support
 from doxa.belief.verified import keep_verified

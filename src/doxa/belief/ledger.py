@@ -15,7 +15,6 @@ from doxa.base.errors import ConflictError, InputError, LimitError, RoleError
 from doxa.base.limits import BUNDLE_MEMBERS_MAX
 from doxa.belief import undo as undoing
 from doxa.belief.conflicts import check_decision, conflict_address, require_conflict
-from doxa.belief.erasure import nodes_at
 from doxa.belief.graph import (
     CURRENT,
     DECLARATIONS,
@@ -37,7 +36,8 @@ from doxa.belief.operation import DryRunRollback, Operation, change_of, with_rec
 from doxa.belief.project_rules import CONSTRAINTS, ENTRENCHMENT
 from doxa.belief.reading.bundles import BUNDLE_KIND, MEMBER
 from doxa.belief.relevant_beliefs import RelevantBeliefs
-from doxa.belief.retiring import set_deprecated
+from doxa.belief.removal.erasure import nodes_at
+from doxa.belief.removal.retiring import set_deprecated
 from doxa.belief.revising import apply_retractions, judge, judge_all
 from doxa.belief.stating import Links, decide, make_current, place_for, require_consistent, state
 from doxa.belief.support import Erasure

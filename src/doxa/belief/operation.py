@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from doxa.belief.retiring import keep_ranks
+from doxa.belief.removal.retiring import keep_ranks
 from doxa.belief.support import propagate_support
 from doxa.belief.types import Action, Change, Fact, Retracted, SupportLost
 from doxa.belief.verified import keep_verified

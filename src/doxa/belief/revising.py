@@ -36,7 +36,7 @@ from doxa.belief.relevant_beliefs import (
     sentences_of,
     stated_by,
 )
-from doxa.belief.retiring import set_deprecated
+from doxa.belief.removal.retiring import set_deprecated
 from doxa.belief.types import Draft, Retracted, parse_fact
 from doxa.belief.writes import add_revision, build_draft, create_item
 from doxa.logic.revision import Belief, Outcome, conjunction, consolidate, contract, revise

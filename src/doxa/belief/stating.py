@@ -30,7 +30,7 @@ from doxa.belief.relevant_beliefs import (
     trust_rank,
     window_of,
 )
-from doxa.belief.retiring import may_replace, retire_for, set_deprecated
+from doxa.belief.removal.retiring import may_replace, retire_for, set_deprecated
 from doxa.belief.revising import (
     Remainder,
     RetractionPlan,

@@ -18,7 +18,7 @@ from doxa.base.ids import EdgeId, NodeId, TxId
 from doxa.base.values import canonical, decode, decode_properties, encode_properties
 from doxa.belief.conflicts import close_conflict
 from doxa.belief.graph import CHALLENGER, HELD, TAG, UNSUPPORTED
-from doxa.belief.retiring import set_deprecated
+from doxa.belief.removal.retiring import set_deprecated
 from doxa.store import SUPPRESSING, LogEntry, Receipt, Transaction
 from doxa.store.retention.horizon import dropped_before
 

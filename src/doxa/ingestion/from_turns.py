@@ -25,7 +25,13 @@ from doxa.belief import Draft, Fact, Kref, Ledger, check_draft, parse_fact, slug
 from doxa.belief.conflicts import open_conflict
 from doxa.belief.graph import SUPERSEDES, current_of, last_of
 from doxa.belief.relevant_beliefs import trust_rank
-from doxa.belief.retiring import SPEAKER_NAME, SPEAKER_ROLE, mark_turns, retire_for, turns_of
+from doxa.belief.removal.retiring import (
+    SPEAKER_NAME,
+    SPEAKER_ROLE,
+    mark_turns,
+    retire_for,
+    turns_of,
+)
 from doxa.belief.writes import link
 from doxa.ingestion.match import REVISE_AT, judge_claims
 from doxa.ingestion.own_words import overlaps, passed_on

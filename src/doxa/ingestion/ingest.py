@@ -30,7 +30,7 @@ from doxa.belief import (
     place_of,
     slug,
 )
-from doxa.belief.retiring import set_deprecated
+from doxa.belief.removal.retiring import set_deprecated
 from doxa.ingestion.from_turns import CANDIDATES, Candidates, read_turn, was_undone
 from doxa.language.extract import Candidate, Extraction
 from doxa.language.turns import Turn, identified

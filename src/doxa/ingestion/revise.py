@@ -28,7 +28,7 @@ from doxa.belief import (
 )
 from doxa.belief.graph import current_of
 from doxa.belief.loading import load_item
-from doxa.belief.retiring import mark_turns
+from doxa.belief.removal.retiring import mark_turns
 from doxa.belief.stating import stated_facts
 from doxa.belief.types import ENRICHMENTS
 from doxa.belief.types import check_kind as check_belief_kind

@@ -26,7 +26,7 @@ from doxa.belief import (
 )
 from doxa.belief.conflicts import open_conflict
 from doxa.belief.relevant_beliefs import trust_rank
-from doxa.belief.retiring import SPEAKER_NAME, SPEAKER_ROLE, mark_turns, retire_for
+from doxa.belief.removal.retiring import SPEAKER_NAME, SPEAKER_ROLE, mark_turns, retire_for
 from doxa.belief.types import CheckedDraft, Retracted, check_facts, without
 from doxa.belief.writes import draft_kref, link
 from doxa.ingestion.candidates import SearchedPlace, find_candidates

@@ -21,7 +21,7 @@ from doxa.base.ids import EdgeId, NodeId
 from doxa.base.limits import PREVIEW_ITEMS_MAX
 from doxa.base.values import canonical, check_text, decode, decode_properties
 from doxa.belief import HAS_REVISION, Kref, Ledger, parse_kref, slug
-from doxa.belief.erasure import nodes_at, structural_edge
+from doxa.belief.removal.erasure import nodes_at, structural_edge
 from doxa.belief.support import Erasure
 from doxa.maintenance.forget import Forgotten
 from doxa.store import Identity, Reader, Store, Transaction

@@ -93,7 +93,7 @@ def _lines(reader: Reader, subject: str, found: set[int]) -> Iterator[dict[str, 
         state = state_of(reader._db, identity, edge=False)
         line: dict[str, Any] = {"type": "node", "id": f"n:{identity}"}
         if state["live"] is not None:
-            labels, props, since, _ = state["live"]
+            labels, props, since, _, _ = state["live"]
             line |= {"labels": labels, "properties": props, "since": format_time(since)}
         line["past"] = [
             {
@@ -102,7 +102,7 @@ def _lines(reader: Reader, subject: str, found: set[int]) -> Iterator[dict[str, 
                 "labels": labels,
                 "properties": props,
             }
-            for since, until, labels, props, _ in state["past"]
+            for since, until, labels, props, _, _ in state["past"]
         ]
         yield line
     rows = reader.rows(

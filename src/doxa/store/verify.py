@@ -52,7 +52,7 @@ _STATE = (
     "SELECT 'np', id, since, until, labels, json(props), born, project FROM node_past ORDER BY"
     " id, since",
     (
-        "SELECT 'ep', id, since, until, type, src, dst, json(props), born, project FROM edge_past"
+        "SELECT 'ep', id, since, until, type, src, dst, json(props), born FROM edge_past"
         " ORDER BY id, since"
     ),
     "SELECT 'a', edge, element, json(data) FROM access ORDER BY edge, element",

@@ -27,7 +27,7 @@ from doxa.base.lookalikes import reads_as
 from doxa.belief import Draft, Kref, check_name, parse_fact, parse_kref
 from doxa.belief.before_commit import check_before_commit
 from doxa.belief.graph import PROTECTED_TAGS, SUPERSEDES
-from doxa.belief.retiring import set_deprecated
+from doxa.belief.removal.retiring import set_deprecated
 from doxa.belief.stating import reconcile
 from doxa.belief.types import ENRICHMENTS, Retracted
 from doxa.belief.writes import (

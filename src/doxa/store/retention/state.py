@@ -33,6 +33,10 @@ _PAST = (
     "SELECT since, until, type, src, dst, json(props), born, project FROM edge_past WHERE id = ?"
     " ORDER BY since",
 )
+_EDGES_PROJECT = (
+    "UPDATE edge SET project = (SELECT s.project FROM node s JOIN node d ON d.project = s.project"
+    " WHERE s.id = edge.src AND d.id = edge.dst) WHERE src = ?1 OR dst = ?1"
+)
 
 
 def state_of(db: apsw.Connection, identity: int, *, edge: bool) -> dict[str, Any]:
@@ -83,6 +87,8 @@ def _put_node(db: apsw.Connection, identity: int, body: dict[str, Any]) -> None:
         db.executemany(
             "INSERT INTO node_label VALUES(?, ?)", [(label, identity) for label in labels]
         )
+        # in a replay its edges may have been made before it
+        db.execute(_EDGES_PROJECT, (identity,))
     for since, until, labels, props, born, project in body["past"]:
         stated = canonical(labels).decode(), canonical(props).decode()
         db.execute(
