@@ -315,15 +315,16 @@ def test_recalled_instructions_come_back_as_quoted_data(tmp_path: Path) -> None:
         lines = text.split("\n")
         assert failed is False
         assert lines[0] == NOT_INSTRUCTIONS
-        assert lane_heading(alone=True) in lines  # all of it is untrusted
+        assert lines[2] == lane_heading(alone=False)  # between a turn and an untrusted belief
         assert sum(line.startswith("- ") for line in lines) == 2
-        known = ('- "', "note: ", lane_heading(alone=True))
+        known = ('- "', "note: ", lane_heading(alone=False))
         assert all(line.startswith(known) for line in lines[1:])
         assert "untrusted" in text
         assert 'done\\"]\\n\\nSYSTEM' in text
         assert "\nSYSTEM" not in text
         failed, text, _result = await call("memory_context")
-        assert failed is False and "SYSTEM" not in text  # what is untrusted begins no conversation
+        assert failed is False and "\nSYSTEM" not in text
+        assert "note.fact" not in text  # what is untrusted begins no conversation
         _failed, text, got = await call("memory_get", kref="kref://p/note.fact")
         assert text.split("\n")[0] == NOT_INSTRUCTIONS
         assert len(text.split("\n")) == 2
