@@ -114,7 +114,7 @@ def test_the_commands_end_without_a_traceback(
         "UPDATE posting_new SET data = x'01'",
         "DELETE FROM meta",
         "UPDATE migration SET name = 'other' WHERE name = (SELECT max(name) FROM migration)",
-        "INSERT INTO cursor VALUES('x', 1)",
+        "INSERT INTO cursor VALUES('agent/*/x', 1000000000)",  # beyond the end of the log
         "ALTER TABLE edge_past RENAME COLUMN until TO ended",
     ],
 )

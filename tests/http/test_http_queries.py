@@ -59,6 +59,7 @@ def test_discovery_says_what_there_is_to_who_logs_in(client: Client) -> None:
         "doxa": "1.2.3",
         "query": "/db/{databaseName}/query/v2",
         "transaction": "/db/{databaseName}/tx/commit",
+        "events": "/db/{databaseName}/events",
         "health": "/health",
         "databases": ["doxa", "second"],
     }
