@@ -369,7 +369,7 @@ def test_a_folder_of_several_formats_is_read_whole(tmp_path: Path) -> None:
 
 def _session_line(kind: str, blocks: list[dict[str, object]], **more: object) -> str:
     role = "user" if kind == "user" else "assistant"
-    line = {"type": kind, "sessionId": "s", "cwd": "/home/ana/atlas", **more}
+    line = {"type": kind, "sessionId": "s", "cwd": "atlas", **more}
     return json.dumps(line | {"message": {"role": role, "content": blocks}}) + "\n"
 
 

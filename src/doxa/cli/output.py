@@ -279,7 +279,7 @@ def chat_text(found: Any) -> str:
     ]
     left = f", {found.dropped} dropped" if found.dropped else ""
     state = f"{found.session}: {found.pending} not consolidated{left}"
-    return "\n".join([*lines, state]) if found.messages else "There is no such session."
+    return "\n".join([*lines, state]) if found.messages else "The session does not exist."
 
 
 def chats_text(found: list[Any]) -> str:

@@ -147,7 +147,7 @@ class ChatBackend(Protocol):
 
     def mark(self, key: ChatKey, generation: str, number: int, life: Lifetime) -> int | None:
         """Mark messages up to a number as consolidated, and return how many this changed; None if
-        there is no such session."""
+        the session does not exist."""
 
     def clear(self, key: ChatKey, life: Lifetime) -> int:
         """Destroy a session and return how many messages it had."""

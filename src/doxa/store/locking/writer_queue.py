@@ -164,7 +164,7 @@ class Turnstile:
         self._file = (0, 0)
 
     def take(self, waiting: Waiting, *, make: bool) -> bool:
-        """Wait for the lock. False if there is no such file, it cannot be used, or there was no
+        """Wait for the lock. False if the file is absent or cannot be used, or there was no
         time."""
         if fcntl is None:
             return False
