@@ -135,6 +135,14 @@ EMBED_SENTENCES_PER_DOC_MAX = 24
 EMBED_FIELDS_PER_DOC_MAX = 24
 COMMAND_EMBED_DOCS = 64
 JOB_ATTEMPTS_MAX = 8
+JOB_LEASE_MS = 60_000  # how long a job that has died keeps others from running it
+RUN_NUMBER_DEFAULT = 20  # elements that a run of a job touches
+RUN_NUMBER_MAX = 10_000
+RUN_SHARE_DEFAULT = 0.5  # of the items of its project that a run changes
+RUN_SHARE_MIN = 0.1
+RUN_SHARE_MAX = 0.9
+RUN_PROPOSALS_ITEMS_MAX = 1_000
+PROPOSAL_ABOUT_ITEMS_MAX = 100
 JOB_PAUSE_MS = 200
 JOB_STOP_S = 30
 
