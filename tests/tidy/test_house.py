@@ -329,6 +329,7 @@ UNITS = frozenset(
         "THREADS",
         "ROWS",
         "PLANS",
+        "RATIO",
     )
 )
 BOUNDS = frozenset(("MAX", "MIN", "DEFAULT", "READ"))

@@ -3,8 +3,8 @@
 from doxa.jobs.applying import Applied, apply, reject
 from doxa.jobs.heartbeat import Heartbeat, heartbeats, last
 from doxa.jobs.lease import Lease, lease
-from doxa.jobs.proposals import Proposal, list_proposals
-from doxa.jobs.runs import Budget, Caps, Run, RunInfo, begin, list_runs, open_run
+from doxa.jobs.proposals import JobProposal, list_proposals
+from doxa.jobs.runs import Budget, Caps, JobRun, RunInfo, begin, list_runs, open_run
 from doxa.jobs.undoing import Undone, undo_run
 
 __all__ = [
@@ -12,9 +12,9 @@ __all__ = [
     "Budget",
     "Caps",
     "Heartbeat",
+    "JobProposal",
+    "JobRun",
     "Lease",
-    "Proposal",
-    "Run",
     "RunInfo",
     "Undone",
     "apply",

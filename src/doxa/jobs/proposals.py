@@ -29,7 +29,7 @@ HAS_PROPOSAL, CONCERNS = "HAS_PROPOSAL", "CONCERNS"
 
 
 @dataclass(frozen=True, slots=True)
-class Proposal:
+class JobProposal:
     """A proposal as it stands: what it would do, why, and what became of it."""
 
     kref: str
@@ -105,7 +105,7 @@ def list_proposals(
     run: str = "",
     state: str = "open",
     limit: int = 100,
-) -> list[Proposal]:
+) -> list[JobProposal]:
     """Return proposals, the oldest first; `state` empty: of every state."""
     if state and state not in PROPOSAL_STATES:
         raise InputError(
@@ -122,12 +122,12 @@ def list_proposals(
     return [read_proposal(reader, node) for node in sorted(reader.nodes(found), key=lambda n: n.id)]
 
 
-def read_proposal(reader: Reader, node: Node) -> Proposal:
+def read_proposal(reader: Reader, node: Node) -> JobProposal:
     """Return a proposal as it is noted on its node."""
     held: dict[str, Any] = dict(node.props)
     ends = reader.nodes([edge.dst for edge in reader.edges_out(node.id, CONCERNS)])
     about = tuple(str(end.props["kref"]) for end in ends if end.props.get("kref") is not None)
-    return Proposal(
+    return JobProposal(
         held["kref"],
         held["run"],
         held["what"],

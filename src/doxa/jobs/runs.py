@@ -21,11 +21,11 @@ from doxa.base.clock import format_time
 from doxa.base.errors import ConflictError, InputError, NotFoundError
 from doxa.base.ids import NodeId, Role
 from doxa.base.limits import (
-    RUN_NUMBER_DEFAULT,
-    RUN_NUMBER_MAX,
-    RUN_SHARE_DEFAULT,
-    RUN_SHARE_MAX,
-    RUN_SHARE_MIN,
+    RUN_CHANGED_RATIO_DEFAULT,
+    RUN_CHANGED_RATIO_MAX,
+    RUN_CHANGED_RATIO_MIN,
+    RUN_TOUCHED_ITEMS_DEFAULT,
+    RUN_TOUCHED_ITEMS_MAX,
 )
 from doxa.base.values import canonical, decode
 from doxa.belief.kref import Kref, check_name, parse_kref
@@ -43,29 +43,29 @@ class Caps:
     """How much a run may touch: `number` elements, and `share` (0.1 to 0.9) of the project's
     items. Raises InputError for other limits."""
 
-    number: int = RUN_NUMBER_DEFAULT
-    share: float = RUN_SHARE_DEFAULT
+    number: int = RUN_TOUCHED_ITEMS_DEFAULT
+    share: float = RUN_CHANGED_RATIO_DEFAULT
 
     def __post_init__(self) -> None:
         if (
             isinstance(self.number, bool)
             or not isinstance(self.number, int)
-            or not (1 <= self.number <= RUN_NUMBER_MAX)
+            or not (1 <= self.number <= RUN_TOUCHED_ITEMS_MAX)
         ):
             raise InputError(
-                f"A run touches 1 to {RUN_NUMBER_MAX:,} elements, not {self.number!r:.40}.",
-                next_step=f"Leave it out for {RUN_NUMBER_DEFAULT}.",
+                f"A run touches 1 to {RUN_TOUCHED_ITEMS_MAX:,} elements, not {self.number!r:.40}.",
+                next_step=f"Leave it out for {RUN_TOUCHED_ITEMS_DEFAULT}.",
                 field="number",
             )
         if (
             isinstance(self.share, bool)
             or not isinstance(self.share, (int, float))
-            or not (RUN_SHARE_MIN <= self.share <= RUN_SHARE_MAX)
+            or not (RUN_CHANGED_RATIO_MIN <= self.share <= RUN_CHANGED_RATIO_MAX)
         ):
             raise InputError(
-                f"A run changes a share of {RUN_SHARE_MIN:g} to {RUN_SHARE_MAX:g} of the items,"
+                f"A run changes a share of {RUN_CHANGED_RATIO_MIN:g} to {RUN_CHANGED_RATIO_MAX:g} of the items,"
                 f" not {self.share!r:.40}.",
-                next_step=f"Leave it out for {RUN_SHARE_DEFAULT:g}.",
+                next_step=f"Leave it out for {RUN_CHANGED_RATIO_DEFAULT:g}.",
                 field="share",
             )
 
@@ -105,7 +105,7 @@ class RunInfo:
     error: str = ""
 
 
-class Run:
+class JobRun:
     """A run that goes on. `write` gives a transaction in its name, `propose` notes a proposal,
     `finish` ends it; as a context manager it ends as failed when the block raises."""
 
@@ -120,7 +120,7 @@ class Run:
     def kref(self) -> str:
         return self.info.kref
 
-    def __enter__(self) -> Run:
+    def __enter__(self) -> JobRun:
         return self
 
     def __exit__(self, kind: object, error: BaseException | None, _: object) -> None:
@@ -194,7 +194,7 @@ def begin(
     budget: Budget | None = None,
     model: str | None = None,
     actor: str = "",
-) -> Run:
+) -> JobRun:
     """Begin a run of a job in a project. `model` names who concludes; None: rules."""
     check_name(job, what="job")
     caps, budget = caps or Caps(), budget or Budget()
@@ -225,7 +225,7 @@ def begin(
         made = reader.node(node)
         assert made is not None
         identity = Identity(actor or f"job:{job}", "background")
-        return Run(store, node, read_run(made), identity, "background")
+        return JobRun(store, node, read_run(made), identity, "background")
 
 
 _ITEMS = (
@@ -234,7 +234,7 @@ _ITEMS = (
 )
 
 
-def open_run(store: Store, kref: str, *, identity: Identity | None = None) -> Run:
+def open_run(store: Store, kref: str, *, identity: Identity | None = None) -> JobRun:
     """Return a run by its address: one that goes on, to resume it, or one that has ended, for
     `identity` to apply its proposals. Raises NotFoundError, or ConflictError if it was undone."""
     with store.read() as reader:
@@ -243,7 +243,7 @@ def open_run(store: Store, kref: str, *, identity: Identity | None = None) -> Ru
     if info.state == "undone":
         raise _ended(node)
     who = identity or Identity(f"job:{info.job}", "background")
-    return Run(store, node.id, info, who, who.role)
+    return JobRun(store, node.id, info, who, who.role)
 
 
 def require_run(reader: Reader, kref: str) -> Node:
