@@ -330,6 +330,7 @@ UNITS = frozenset(
         "ROWS",
         "PLANS",
         "RATIO",
+        "RATIO",
     )
 )
 BOUNDS = frozenset(("MAX", "MIN", "DEFAULT", "READ"))

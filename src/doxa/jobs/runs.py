@@ -63,8 +63,8 @@ class Caps:
             or not (RUN_CHANGED_RATIO_MIN <= self.share <= RUN_CHANGED_RATIO_MAX)
         ):
             raise InputError(
-                f"A run changes a share of {RUN_CHANGED_RATIO_MIN:g} to {RUN_CHANGED_RATIO_MAX:g} of the items,"
-                f" not {self.share!r:.40}.",
+                f"A run changes a share of {RUN_CHANGED_RATIO_MIN:g} to {RUN_CHANGED_RATIO_MAX:g} of"
+                f" the items, not {self.share!r:.40}.",
                 next_step=f"Leave it out for {RUN_CHANGED_RATIO_DEFAULT:g}.",
                 field="share",
             )
