@@ -329,8 +329,6 @@ UNITS = frozenset(
         "THREADS",
         "ROWS",
         "PLANS",
-        "RATIO",
-        "RATIO",
     )
 )
 BOUNDS = frozenset(("MAX", "MIN", "DEFAULT", "READ"))
