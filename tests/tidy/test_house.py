@@ -40,6 +40,7 @@ MAY_IMPORT: dict[str, frozenset[str]] = {
     "transfer": INPUT | {"ingestion", "language"},
     "maintenance": frozenset(("base", "belief", "models", "recall", "store")),
     "events": frozenset(("base", "belief", "store")),
+    "jobs": frozenset(("base", "belief", "store")),
     "app": frozenset(
         (
             "base",
@@ -47,6 +48,7 @@ MAY_IMPORT: dict[str, frozenset[str]] = {
             "cypher",
             "events",
             "ingestion",
+            "jobs",
             "language",
             "maintenance",
             "models",
@@ -106,6 +108,8 @@ PUBLIC = {
         "Node",
         "NodeVersion",
         "PARTS",
+        "RUN_KREF",
+        "RUN_MODEL",
         "PolicyEvaluator",
         "PolicyStatus",
         "Reader",

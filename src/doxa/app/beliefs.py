@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, Unpack
 from doxa.app.checks import checked, may_trust, one_project, searched_project
 from doxa.app.file import MemoryFile
 from doxa.base.errors import InputError, RoleError
+from doxa.base.ids import is_below_operator
 from doxa.base.limits import CONFLICTS_ITEMS_MAX
 from doxa.belief import (
     Change,
@@ -406,7 +407,7 @@ class BeliefVerbs:
         """
         found = one_project(project, self.project)
         arguments.project(found)
-        if self.identity.role == "agent":
+        if is_below_operator(self.identity.role):
             raise RoleError(
                 "Only an operator may set the rules of a project.",
                 next_step="Ask the operator.",
