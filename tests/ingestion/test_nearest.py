@@ -52,7 +52,7 @@ def test_names_none_where_the_text_revised(memory: doxa.Memory) -> None:
     assert made.action == "revised" and made.near == ()
 
 
-@pytest.mark.parametrize("count", [-1, 21])
+@pytest.mark.parametrize("count", [21, 1_000])
 def test_refuses_a_number_out_of_range(memory: doxa.Memory, count: int) -> None:
     with pytest.raises(LimitError, match="near must be between 0 and 20"):
         memory.remember(HELD, near=count)
