@@ -97,6 +97,7 @@ def _commands(paths: Sequence[str], factor: int, seed: int, told: Path) -> list[
         tests,
         ["tests.properties.fuzz_cypher", "--seconds", seconds, "--seed", str(seed)],
         ["bench", "agm", "--seed", str(seed), *quick],
+        ["bench", "poison", "--seed", str(seed), "--reorder"],
     ]
 
 

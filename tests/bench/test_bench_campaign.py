@@ -49,6 +49,13 @@ def test_a_row_for_each_campaign_that_ran_with_its_counts() -> None:
     ]
 
 
+def test_a_whole_campaign_measures_planted_text_with_its_seed() -> None:
+    """With paths it runs tests alone; without, also what is measured."""
+    commands = campaign._commands((), 3, 5, Path("told.json"))
+    assert ["bench", "poison", "--seed", "5", "--reorder"] in commands
+    assert len(campaign._commands(("tests/crash",), 3, 5, Path("told.json"))) == 1
+
+
 def test_an_attack_is_listed_by_its_page_and_by_the_folder() -> None:
     """Every adversary suite is part of a row of its own, and the folder's README names it."""
     listed = (ROOT / "tests/adversary/README.md").read_text()
