@@ -63,6 +63,17 @@ def as_format_6(path: Path) -> None:
     raw.close()
 
 
+def as_format_8(path: Path) -> None:
+    """Turn a file into one of format 8, in which a search row has the label of its node or none."""
+    raw = apsw.Connection(str(path))
+    raw.execute(
+        "UPDATE doc SET trust = 2 WHERE node IN (SELECT id FROM node WHERE props ->> '$.trust' IS"
+        " NULL)"
+    )
+    raw.execute("DELETE FROM migration WHERE name >= '0009'; PRAGMA user_version = 8")
+    raw.close()
+
+
 @cache
 def _load() -> Embedder:
     return load_minilm()

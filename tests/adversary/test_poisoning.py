@@ -13,11 +13,12 @@ from bench import poison
 from doxa import Memory
 from doxa.base.clock import FakeClock, parse_time
 from doxa.base.lookalikes import has_lookalike
+from doxa.ingestion.ingest import Ingest
 from doxa.models import Embedder
 from doxa.models.cache import CachedEmbedder
 from doxa.servers.mcp.tools import call
-from doxa.store import trust_of
-from tests.fixtures_shared import minilm, opened
+from doxa.store import check, digest, replayed_digest, trust_of
+from tests.fixtures_shared import as_format_8, minilm, opened
 
 __all__ = ["minilm"]
 
@@ -243,6 +244,33 @@ def test_an_assistants_turn_goes_below_a_stated_belief_about_the_same(memory: Me
     assert found(memory)[0] == TRUTH
     suggested = "What port did you suggest for the payments service to listen on?"
     assert CLAIM in found(memory, suggested)[0]
+
+
+def test_turns_of_a_file_without_labels_are_labelled_when_it_is_opened(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A file in which turns have no label: those of tools and strangers are untrusted, so that they
+    take no places of others, and nothing of what the log proves has changed."""
+    path = tmp_path / "m.db"
+    with opened(path, embedder=None) as memory:
+        with monkeypatch.context() as before:
+            before.setattr(Ingest, "_label", lambda *_: None)
+            for role, speaker in (
+                *(("user", "user"), ("assistant", "assistant"), ("person", "Ana")),
+                *(("tool", "web"), ("system", "system"), ("person", "person")),
+            ):
+                say(memory, f"{speaker} says: {CLAIM}", role=role, speaker=speaker)
+        assert memory.recall(QUESTION, project="p", trust="stated", limit=20).hits
+        state = digest(memory.store)
+    as_format_8(path)
+    with opened(path, embedder=None) as memory:
+        hits = memory.recall(QUESTION, project="p", trust="stated", limit=20).hits
+        assert sorted(hit.speaker for hit in hits) == ["Ana", "assistant", "user"]
+        rows = memory.store.connection().execute("SELECT trust FROM doc WHERE trust = 0")
+        assert len(rows.fetchall()) == 3
+        assert check(memory.store) == []
+        assert digest(memory.store) == replayed_digest(memory.store) == state
+    assert list(tmp_path.glob("m.db.before-0009-*"))
 
 
 def test_planted_names_add_no_questions(memory: Memory) -> None:

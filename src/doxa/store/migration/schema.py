@@ -29,7 +29,7 @@ tables are derived from state and can be rebuilt; state can be rebuilt from the 
 
 from __future__ import annotations
 
-FORMAT = 8
+FORMAT = 9
 APPLICATION_ID = 0x646F7861  # "doxa"
 
 _FIRST = """
@@ -197,6 +197,7 @@ DROP TABLE lies;
 
 PAST_ENTRIES = "0003-past-entries"  # the store fills the table from the past that there is
 VECTORS_NUMBERED = "0007-vectors-numbered"  # the store makes codes of the vectors that there are
+TRUST_OF_TURNS = "0009-trust-of-turns"  # the store labels the rows of turns that have no label
 MIGRATIONS: tuple[tuple[str, str], ...] = (
     ("0001-first", _FIRST),
     ("0002-indexes", _INDEXES),
@@ -206,4 +207,5 @@ MIGRATIONS: tuple[tuple[str, str], ...] = (
     ("0006-vectors-next", _VECTORS_NEXT),
     (VECTORS_NUMBERED, _VECTORS_NUMBERED),
     ("0008-projects", _PROJECTS),
+    (TRUST_OF_TURNS, ""),
 )
