@@ -83,7 +83,7 @@ def test_a_hold_on_a_speaker_stops_a_purge(memory: Memory) -> None:
 def test_random_sources_take_what_a_model_says(
     tmp_path: Path, seed: int, campaign: int, tally: Callable[..., None]
 ) -> None:
-    """Beliefs that rest on turns and on each other at random: what goes with a thread is what
+    """Beliefs that depend on turns and on each other at random: what goes with a thread is what
     has no ground left, and nothing else."""
     rng, beliefs = random.Random(seed), 0
     for turn in range(2 * campaign):

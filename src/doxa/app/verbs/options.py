@@ -197,6 +197,10 @@ class IngestOptions(TypedDict, total=False):
     session: Annotated[str, Parameter("The session of messages that name none.", "")]
     format: Annotated[str | None, Parameter("The file's format; without one, detected.", None)]
     extract: Annotated[bool, Parameter("Extract candidate beliefs by rules.", True)]
+    trust: Annotated[
+        str,
+        Parameter("stated or untrusted; without it, by the origin of the file and the role.", ""),
+    ]
 
 
 class OpenOptions(TypedDict, total=False):
