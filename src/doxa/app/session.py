@@ -22,7 +22,7 @@ from doxa.app.checks import (
 )
 from doxa.app.file import MemoryFile
 from doxa.base.clock import parse_time
-from doxa.base.errors import DoxaError, InputError, NotFoundError, RoleError
+from doxa.base.errors import DoxaError, InputError, NotFoundError
 from doxa.belief import (
     Bundle,
     Conflict,
@@ -46,7 +46,7 @@ from doxa.belief import (
 )
 from doxa.belief.reading.views import all_shown, read_as_of, read_at
 from doxa.ingestion import arguments
-from doxa.store import TRUST_DEFAULT, UNTRUSTED, Identity
+from doxa.store import TRUST_DEFAULT, Identity
 
 if TYPE_CHECKING:
     from doxa.app.verbs.options import EventOptions, IngestOptions, RecallOptions, Time
@@ -116,6 +116,7 @@ class Session(ChatVerbs):
         """
         from doxa.ingestion.ingest import Ingest
         from doxa.ingestion.readers import ReadReport
+        from doxa.ingestion.readers.origin import doubt
 
         given = checked("ingest", options)
         _check_progress(progress)
@@ -134,7 +135,7 @@ class Session(ChatVerbs):
             space=given["space"],
             extracting=given["extract"],
             imported=isinstance(source, (str, Path)),
-            doubted=_doubt(given["trust"], report, isinstance(source, (str, Path)), self.identity),
+            doubted=doubt(given["trust"], report, isinstance(source, (str, Path)), self.identity),
             vouching=given["trust"] == TRUST_DEFAULT,
         )
         result = job.run(turns, progress=progress)
@@ -471,29 +472,6 @@ def without_access_notes(session: Session) -> Session:
     found = Session(session._memory, session.identity, session.project, session.context)
     found._access_context = None
     return found
-
-
-def _doubt(trust: str, report: ReadReport, is_file: bool, who: Identity) -> Callable[[], bool]:
-    """Return what tells whether the origin of the turn that was read last is unknown. Messages are
-    the caller's; of files, those that a product keeps of its own user are known."""
-    from doxa.ingestion.readers import OWN_FORMATS
-
-    if trust not in ("", TRUST_DEFAULT, UNTRUSTED):
-        raise InputError(
-            f"Turns are taken as stated or as untrusted, not as {trust[:40]!r}.",
-            next_step="Give trust='stated' or trust='untrusted', or leave it out.",
-            field="trust",
-        )
-    if trust == TRUST_DEFAULT and is_file and who.role == "agent":
-        raise RoleError(
-            "Only an operator vouches for the origin of a file.",
-            next_step="Leave trust out, or ask the operator to import it.",
-            role="agent",
-            needed="operator",
-        )
-    if trust or not is_file:
-        return lambda: trust == UNTRUSTED
-    return lambda: report.format not in OWN_FORMATS
 
 
 def _turns(

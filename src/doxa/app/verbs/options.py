@@ -224,6 +224,9 @@ class OpenOptions(TypedDict, total=False):
     access_flush_ms: Annotated[
         int, Parameter("How long an access may wait before it is written.", ACCESS_FLUSH_MS)
     ]
+    retain_every_s: Annotated[
+        int | None, Parameter("How often retention is applied in the background; 0: never.", None)
+    ]
     model: Annotated[Any, Parameter("The language model: a spec, an object, or None.", "auto")]
     reranker: Annotated[Any, Parameter("The reranker: a spec, an object, or None.", "auto")]
     model_urls: Annotated[
