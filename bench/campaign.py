@@ -40,7 +40,7 @@ CAMPAIGNS: dict[str, tuple[str, ...]] = {
     "Export, import, merge": ("tests/transfer/",),
     "Hostile exports": ("tests/adversary/test_hostile_exports",),
     "Secrets": ("tests/redaction/", "tests/adversary/test_secrets"),
-    "Roles and trust at the commit": ("tests/adversary/test_gates", "tests/adversary/test_apoc"),
+    "Roles and trust at the commit": ("tests/adversary/test_gate", "tests/adversary/test_apoc"),
     "Planted text": ("tests/adversary/test_poison",),
     "Erasure and retention": ("tests/adversary/test_erasure", "tests/adversary/test_retention"),
     "Limits: quotas and timeouts": ("tests/adversary/test_quota", "tests/adversary/test_state"),
