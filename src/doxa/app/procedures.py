@@ -342,6 +342,7 @@ def _ingested(found: Any) -> Rows:
         found.redacted,
         list(found.threads),
         list(found.changes),
+        found.untrusted,
     )
 
 

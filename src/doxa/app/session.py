@@ -46,7 +46,7 @@ from doxa.belief import (
 )
 from doxa.belief.reading.views import all_shown, read_as_of, read_at
 from doxa.ingestion import arguments
-from doxa.store import Identity
+from doxa.store import TRUST_DEFAULT, Identity
 
 if TYPE_CHECKING:
     from doxa.app.verbs.options import EventOptions, IngestOptions, RecallOptions, Time
@@ -116,6 +116,7 @@ class Session(ChatVerbs):
         """
         from doxa.ingestion.ingest import Ingest
         from doxa.ingestion.readers import ReadReport
+        from doxa.ingestion.readers.origin import doubt
 
         given = checked("ingest", options)
         _check_progress(progress)
@@ -134,6 +135,8 @@ class Session(ChatVerbs):
             space=given["space"],
             extracting=given["extract"],
             imported=isinstance(source, (str, Path)),
+            doubted=doubt(given["trust"], report, isinstance(source, (str, Path)), self.identity),
+            vouching=given["trust"] == TRUST_DEFAULT,
         )
         result = job.run(turns, progress=progress)
         self._memory.wake()

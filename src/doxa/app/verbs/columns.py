@@ -70,6 +70,7 @@ INGESTED = (
     ("redacted", _NUMBER),
     ("threads", "LIST OF STRING"),
     ("changes", "LIST OF INTEGER"),
+    ("untrusted", _NUMBER),
 )
 CHAT = (
     ("session", _TEXT),

@@ -208,6 +208,10 @@ class IngestOptions(TypedDict, total=False):
     session: Annotated[str, Parameter("The session of messages that name none.", "")]
     format: Annotated[str | None, Parameter("The file's format; without one, detected.", None)]
     extract: Annotated[bool, Parameter("Extract candidate beliefs by rules.", True)]
+    trust: Annotated[
+        str,
+        Parameter("stated or untrusted; without it, by the origin of the file and the role.", ""),
+    ]
 
 
 class OpenOptions(TypedDict, total=False):
@@ -230,6 +234,9 @@ class OpenOptions(TypedDict, total=False):
     ]
     access_flush_ms: Annotated[
         int, Parameter("How long an access may wait before it is written.", ACCESS_FLUSH_MS)
+    ]
+    retain_every_s: Annotated[
+        int | None, Parameter("How often retention is applied in the background; 0: never.", None)
     ]
     model: Annotated[Any, Parameter("The language model: a spec, an object, or None.", "auto")]
     reranker: Annotated[Any, Parameter("The reranker: a spec, an object, or None.", "auto")]

@@ -29,7 +29,7 @@ tables are derived from state and can be rebuilt; state can be rebuilt from the 
 
 from __future__ import annotations
 
-FORMAT = 9
+FORMAT = 10
 APPLICATION_ID = 0x646F7861  # "doxa"
 
 _FIRST = """
@@ -200,6 +200,7 @@ _INFERRED = "UPDATE doc SET trust = trust + 1 WHERE trust >= 1;"
 
 PAST_ENTRIES = "0003-past-entries"  # the store fills the table from the past that there is
 VECTORS_NUMBERED = "0007-vectors-numbered"  # the store makes codes of the vectors that there are
+TRUST_OF_TURNS = "0010-trust-of-turns"  # the store labels the rows of turns that have no label
 MIGRATIONS: tuple[tuple[str, str], ...] = (
     ("0001-first", _FIRST),
     ("0002-indexes", _INDEXES),
@@ -210,4 +211,5 @@ MIGRATIONS: tuple[tuple[str, str], ...] = (
     (VECTORS_NUMBERED, _VECTORS_NUMBERED),
     ("0008-projects", _PROJECTS),
     ("0009-inferred", _INFERRED),
+    (TRUST_OF_TURNS, ""),
 )
