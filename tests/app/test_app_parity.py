@@ -257,19 +257,20 @@ def test_config_holds_the_options_of_opening() -> None:
 # Awaited
 
 
-def test_the_awaited_twin_is_up_to_date() -> None:
+@pytest.mark.parametrize("name", twin.sources())
+def test_the_awaited_twin_is_up_to_date(name: str) -> None:
     done = subprocess.run(
         [
             *(sys.executable, "-m", "ruff", "check", "--quiet", "--fix", "--exit-zero", "-"),
-            *("--stdin-filename", "src/doxa/app/asynchronous.py"),
+            *("--stdin-filename", f"src/doxa/app/asynchronous/{name}"),
         ],
-        input=twin.source(),
+        input=twin.sources()[name],
         capture_output=True,
         text=True,
         check=True,
         cwd=ROOT,
     )
-    held = Path(asynchronous.__file__).read_text()
+    held = (Path(asynchronous.__file__).parent / name).read_text()
     assert ast.dump(ast.parse(done.stdout)) == ast.dump(ast.parse(held))
 
 

@@ -21,6 +21,7 @@ from doxa.app.checks import (
     searched_project,
 )
 from doxa.app.file import MemoryFile
+from doxa.app.retries import retryable
 from doxa.base.clock import parse_time
 from doxa.base.errors import DoxaError, InputError, NotFoundError
 from doxa.belief import (
@@ -101,11 +102,13 @@ class Session(ChatVerbs):
 
     # Ingestion
 
+    @retryable
     def ingest(
         self,
         source: str | Path | Iterable[Turn | Mapping[str, object]],
         *,
         progress: Callable[[int], None] | None = None,
+        idempotency_key: str = "",
         **options: Unpack[IngestOptions],
     ) -> Ingested:
         """Ingest a conversation: a file or folder, or messages.
@@ -331,8 +334,15 @@ class Session(ChatVerbs):
                 snapshot, start, end, depth=depth, types=arguments.texts(types, "types")
             )
 
+    @retryable
     def forget(
-        self, kref: str | Kref, *, erase: bool = False, confirm: str = "", preview: bool = False
+        self,
+        kref: str | Kref,
+        *,
+        erase: bool = False,
+        confirm: str = "",
+        preview: bool = False,
+        idempotency_key: str = "",
     ) -> Forgotten:
         """Retire an item, turn, thread, space or project, or erase it for good.
 

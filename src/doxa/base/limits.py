@@ -175,6 +175,13 @@ BOLT_DEPTH_MAX = 100
 BOLT_QUEUE_BYTES_MAX = 1_048_576
 BOLT_OUTPUT_BYTES_MAX = 1_048_576
 
+# Idempotency keys
+IDEMPOTENCY_KEY_CHARS_MAX = 200
+IDEMPOTENCY_KEY_TTL_S = 86_400
+IDEMPOTENCY_KEYS_ITEMS_MAX = 100_000
+IDEMPOTENCY_ANSWER_BYTES_MAX = 1_048_576
+IDEMPOTENCY_EXPIRED_ITEMS_READ = 100  # keys that one call removes
+
 # Events
 EVENT_BATCH_ITEMS_MAX = 1_000  # log entries that a consumer reads at a time
 EVENT_POLL_MS = 100  # how often one that follows looks for commits of other processes

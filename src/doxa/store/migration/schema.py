@@ -20,6 +20,7 @@ first, term, data)
              (vector_tables.py)
 Access       access(edge, element, data)   what is known of an element's use (access.py)
 Bookkeeping  meta(key, value)   token(id, text)   migration(name, applied)   cursor(name, seq)
+             idempotency_key(key, tx, expires, salt, request, answer)   (idempotency/keys.py)
 
 props is JSONB; labels is a JSON array in code-point order. posting.data is a run of 5-byte records:
 doc number (u32 LE), term count (u8). vector.data is f16 LE, vector_code.code four bits a number of
@@ -29,7 +30,7 @@ tables are derived from state and can be rebuilt; state can be rebuilt from the 
 
 from __future__ import annotations
 
-FORMAT = 8
+FORMAT = 9
 APPLICATION_ID = 0x646F7861  # "doxa"
 
 _FIRST = """
@@ -195,6 +196,12 @@ UPDATE edge_past SET project = (SELECT s.project FROM lies s JOIN lies d ON d.pr
 DROP TABLE lies;
 """
 
+_IDEMPOTENCY_KEYS = """
+CREATE TABLE idempotency_key(key BLOB PRIMARY KEY, tx INTEGER NOT NULL, expires INTEGER NOT NULL,
+  salt BLOB, request BLOB, answer BLOB);
+CREATE INDEX idempotency_key_expires ON idempotency_key(expires);
+"""
+
 PAST_ENTRIES = "0003-past-entries"  # the store fills the table from the past that there is
 VECTORS_NUMBERED = "0007-vectors-numbered"  # the store makes codes of the vectors that there are
 MIGRATIONS: tuple[tuple[str, str], ...] = (
@@ -206,4 +213,5 @@ MIGRATIONS: tuple[tuple[str, str], ...] = (
     ("0006-vectors-next", _VECTORS_NEXT),
     (VECTORS_NUMBERED, _VECTORS_NUMBERED),
     ("0008-projects", _PROJECTS),
+    ("0009-idempotency-keys", _IDEMPOTENCY_KEYS),
 )
