@@ -39,6 +39,8 @@ RESULTS = {
     "Remembered": "doxa.ingestion.remember",
     "Ingested": "doxa.ingestion.ingest",
     "Forgotten": "doxa.maintenance.forget",
+    "StoredUnit": "doxa.ingestion.units.unit",
+    "StoredResponse": "doxa.ingestion.units.responses",
 }
 
 

@@ -12,7 +12,6 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, Unpack
 
-from doxa.app.chat import ChatVerbs
 from doxa.app.checks import (
     ALL_PROJECTS,
     checked,
@@ -22,6 +21,7 @@ from doxa.app.checks import (
 )
 from doxa.app.file import MemoryFile
 from doxa.app.retries import retryable
+from doxa.app.units import UnitVerbs
 from doxa.base.clock import parse_time
 from doxa.base.errors import DoxaError, InputError, NotFoundError
 from doxa.belief import (
@@ -76,7 +76,7 @@ class History:
     members: tuple[Member, ...] = ()
 
 
-class Session(ChatVerbs):
+class Session(UnitVerbs):
     """The verbs in the name of one identity, by default in one project. A Memory makes it."""
 
     databases: tuple[str, ...] = ()  # those that SHOW DATABASES lists, where a server has several

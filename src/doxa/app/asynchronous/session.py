@@ -23,6 +23,7 @@ if TYPE_CHECKING:
         RememberOptions,
         StatementOptions,
         Time,
+        UnitOptions,
     )
     from doxa.belief import (
         Bundle,
@@ -41,8 +42,14 @@ if TYPE_CHECKING:
     from doxa.ingestion.ingest import Ingested
     from doxa.ingestion.match import MatchResult
     from doxa.ingestion.remember import Remembered
+    from doxa.ingestion.units.edges import DiscoveredEdges
+    from doxa.ingestion.units.executions import Execution
+    from doxa.ingestion.units.files import ArtifactFile
+    from doxa.ingestion.units.responses import StoredResponse
+    from doxa.ingestion.units.unit import StoredUnit
     from doxa.language.turns import Turn
     from doxa.maintenance.forget import Forgotten
+    from doxa.maintenance.survey import Survey
     from doxa.query.result import GraphResult
     from doxa.query.session import GraphSession
     from doxa.recall import Hit, Recall
@@ -411,6 +418,134 @@ class AsyncSession:
         return await on_thread(
             self._session.bundle, kref, add=add, remove=remove, idempotency_key=idempotency_key
         )
+
+    async def survey(
+        self, *, project: str | None = None, stale_days: int = 180, limit: int = 10
+    ) -> Survey:
+        """Report what memory knows about itself: coverage, age, and what is open."""
+        return await on_thread(
+            self._session.survey, project=project, stale_days=stale_days, limit=limit
+        )
+
+    async def store_unit(
+        self,
+        text: str,
+        *,
+        dry_run: bool = False,
+        idempotency_key: str = "",
+        **options: Unpack[UnitOptions],
+    ) -> StoredUnit:
+        """Store one belief with its files, edges, bundles and tags, in one transaction."""
+        return await on_thread(
+            self._session.store_unit,
+            text,
+            dry_run=dry_run,
+            idempotency_key=idempotency_key,
+            **options,
+        )
+
+    async def store_execution(
+        self,
+        task: str,
+        *,
+        outcome: str = "done",
+        steps: Iterable[str] = (),
+        tools: Iterable[str] = (),
+        exit_code: int | None = None,
+        duration_ms: int | None = None,
+        cost: float | None = None,
+        output: str = "",
+        derived_from: Iterable[str] = (),
+        created_from: Iterable[str] = (),
+        topics: Iterable[str] = (),
+        tags: Iterable[str] = (),
+        project: str | None = None,
+        space: str = "executions",
+        artifacts: Mapping[str, Any] | None = None,
+        folder: str = "",
+        idempotency_key: str = "",
+    ) -> StoredUnit:
+        """Store what was done for a task: outcome, steps, tools, cost and files."""
+        return await on_thread(
+            self._session.store_execution,
+            task,
+            outcome=outcome,
+            steps=steps,
+            tools=tools,
+            exit_code=exit_code,
+            duration_ms=duration_ms,
+            cost=cost,
+            output=output,
+            derived_from=derived_from,
+            created_from=created_from,
+            topics=topics,
+            tags=tags,
+            project=project,
+            space=space,
+            artifacts=artifacts,
+            folder=folder,
+            idempotency_key=idempotency_key,
+        )
+
+    async def executions(
+        self, task: str, *, outcome: str = "", project: str | None = None, limit: int = 5
+    ) -> list[Execution]:
+        """Find how a task was done before: those that succeeded first, the newest first."""
+        return await on_thread(
+            self._session.executions, task, outcome=outcome, project=project, limit=limit
+        )
+
+    async def add_response(
+        self,
+        text: str,
+        *,
+        sources: Iterable[str] = (),
+        thread: str = "default",
+        session: str = "",
+        speaker: str = "assistant",
+        time: Time | None = None,
+        project: str | None = None,
+        space: str = "conversations",
+        idempotency_key: str = "",
+    ) -> StoredResponse:
+        """Store what an assistant answered, with edges to what the answer is based on."""
+        return await on_thread(
+            self._session.add_response,
+            text,
+            sources=sources,
+            thread=thread,
+            session=session,
+            speaker=speaker,
+            time=time,
+            project=project,
+            space=space,
+            idempotency_key=idempotency_key,
+        )
+
+    async def discover_edges(
+        self,
+        kref: str | Kref,
+        *,
+        types: Iterable[str] = ("DERIVED_FROM", "CREATED_FROM", "REFERENCED"),
+        limit: int = 3,
+        score_min: float = 0.3,
+        model: bool = False,
+        dry_run: bool = True,
+    ) -> DiscoveredEdges:
+        """Propose the edges that a belief lacks, each with the reason why it exists."""
+        return await on_thread(
+            self._session.discover_edges,
+            kref,
+            types=types,
+            limit=limit,
+            score_min=score_min,
+            model=model,
+            dry_run=dry_run,
+        )
+
+    async def artifact_file(self, kref: str | Kref, *, folder: str = "") -> ArtifactFile:
+        """Return the file of an artifact, after comparing it with its digest."""
+        return await on_thread(self._session.artifact_file, kref, folder=folder)
 
     async def explain(self, kref: str | Kref) -> Explanation:
         """Explain one belief: its grounds, what it replaced and why, what depends on it."""
