@@ -171,6 +171,9 @@ class UnitVerbs(ChatVerbs):
         from doxa.ingestion.units.responses import store_response
         from doxa.language.turns import Turn
 
+        given = {"text": text, "thread": thread, "session": session, "speaker": speaker}
+        for name, value in (given | {"space": space}).items():
+            arguments.text(value, name)
         when = arguments.time(resolved_time(time, self._store.clock.now_ns()), "time")
         turn = Turn(thread, session, speaker, "assistant", text, when, "")
         stored = store_response(
@@ -204,6 +207,7 @@ class UnitVerbs(ChatVerbs):
 
         arguments.flags(model=model, dry_run=dry_run)
         arguments.whole(limit, "limit")
+        _number(score_min, "score_min", optional=False)
         return discover_edges(
             self._store,
             self.identity,
@@ -285,9 +289,13 @@ def _noted(stored: StoredUnit, secrets: list[str]) -> StoredUnit:
     return replace(stored, warnings=(*stored.warnings, *warnings)) if warnings else stored
 
 
-def _number(value: object, name: str, *, whole: bool = False) -> None:
+def _number(value: object, name: str, *, whole: bool = False, optional: bool = True) -> None:
+    """Check a finite number that a property can hold, or None."""
+    if value is None and optional:
+        return
     kinds = (int,) if whole else (int, float)
-    if value is not None and (isinstance(value, bool) or not isinstance(value, kinds)):
+    number = isinstance(value, kinds) and not isinstance(value, bool)
+    if not number or not abs(value) < 2**63:  # type: ignore[arg-type]  # not a number, nor infinite
         raise InputError(
             f"{name} must be a number, not {value!r:.60}.",
             next_step="Give a number, or leave it out.",

@@ -89,6 +89,12 @@ def discover_edges(
     warnings: list[str] = []
     with store.read() as snapshot:
         node = resolve(snapshot, parse_target(kref))
+        if not {"Revision", "Exchange"} & set(node.labels):
+            raise InputError(
+                f"{kref} is neither a belief nor a turn.",
+                next_step="Give the address of one.",
+                kref=str(kref),
+            )
         text = _text_of(node)
         own = str(node.props["kref"])
     queries = [(text[:_TEXT_CHARS], RULES), *((one, RULES) for one in _besides(node))]

@@ -95,6 +95,7 @@ def _told(name: str, value: Mapping[str, object]) -> FilePointer:
 
 
 def _folder(folder: str) -> Path | None:
+    arguments.text(folder, "folder")
     if not folder:
         return None
     try:

@@ -85,6 +85,7 @@ def store_unit(
         refuse_secret(name, field="tags")
     ledger = Ledger(store, identity, dry_run=dry_run)
     checked = ledger.check(clean)
+    draft_kref(clean)  # the place is checked before anything is looked for in it
     bundles = tuple(_bundle(clean, name) for name in unit.bundles)
     about = () if recaller is None else _about(store, recaller, clean)
     with ledger.write("store_unit") as work:
