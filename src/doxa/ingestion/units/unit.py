@@ -153,10 +153,7 @@ def _state(
     if before is not None and not draft.name:
         target = parse_kref(str(before.props["kref"])).item()
     change = ledger.upsert(tx, target, draft, again=others)
-    if change.action != "unchanged":
-        return change, ""
-    assert before is not None, "a revision that is not written says what the current one says"
-    return change, str(before.props["kref"])
+    return change, change.kref if change.action == "unchanged" else ""
 
 
 def _other_files(tx: Transaction, revision: str, files: tuple[FilePointer, ...]) -> bool:
