@@ -116,7 +116,7 @@ def test_a_survey_counts_what_there_is_and_what_is_open(
     assert ("shop decision", 1) in [(one.name, one.beliefs) for one in found.kinds]
     assert (found.stale, found.conflicts, found.unsupported, found.expired) == (0, 0, 0, 0)
     assert found.pending == memory.pending()
-    clock.advance(days=200)
+    clock.advance(days=200, seconds=60)
     memory.remember("The door is red", name="door", confidence=0.4)
     memory.remember("The sale is on", valid_until="2000-01-01")
     memory.remember("The lid follows", name="lid", depends_on=["kref://shop/door.fact"])

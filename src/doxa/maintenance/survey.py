@@ -26,7 +26,7 @@ _UNSUPPORTED = (
 
 
 @dataclass(frozen=True, slots=True)
-class Coverage:
+class BeliefCount:
     """How many beliefs there are of one project and kind, or on one topic, and the times of the
     oldest and the newest, in ns UTC."""
 
@@ -55,8 +55,8 @@ class Survey:
     beliefs: int
     turns: int
     executions: int
-    kinds: tuple[Coverage, ...]
-    topics: tuple[Coverage, ...]
+    kinds: tuple[BeliefCount, ...]
+    topics: tuple[BeliefCount, ...]
     stale: int
     oldest: tuple[StaleBelief, ...]
     conflicts: int
@@ -112,8 +112,8 @@ def survey(reader: Reader, *, project: str, stale_days: int, limit: int) -> Surv
         totals[0],
         turns,
         totals[1],
-        tuple(Coverage(*row) for row in kinds),
-        tuple(Coverage(*row) for row in topics),
+        tuple(BeliefCount(*row) for row in kinds),
+        tuple(BeliefCount(*row) for row in topics),
         totals[2],
         tuple(StaleBelief(*row) for row in oldest),
         conflicts,
