@@ -58,6 +58,7 @@ def as_format_6(path: Path) -> None:
     for table in ("node", "edge", "node_past", "edge_past"):
         raw.execute(f"ALTER TABLE {table} DROP COLUMN project")
     raw.execute(
+        "DROP TABLE idempotency_key;"
         f"DELETE FROM migration WHERE name >= '{VECTORS_NUMBERED}'; PRAGMA user_version = 6"
     )
     raw.close()
