@@ -59,7 +59,8 @@ def as_format_6(path: Path) -> None:
         raw.execute(f"ALTER TABLE {table} DROP COLUMN project")
     raw.execute(
         "UPDATE doc SET trust = trust - 1 WHERE trust >= 1;"  # `inferred` came with format 9
-        f" DELETE FROM migration WHERE name >= '{VECTORS_NUMBERED}'; PRAGMA user_version = 6"
+        f" DROP TABLE idempotency_key; DELETE FROM migration WHERE name >= '{VECTORS_NUMBERED}';"
+        " PRAGMA user_version = 6"
     )
     raw.close()
 
@@ -72,7 +73,9 @@ def as_format_8(path: Path) -> None:
         " UPDATE doc SET trust = 2 WHERE node IN (SELECT id FROM node WHERE props ->> '$.trust' IS"
         " NULL)"
     )
-    raw.execute("DELETE FROM migration WHERE name >= '0009'; PRAGMA user_version = 8")
+    raw.execute(
+        "DROP TABLE idempotency_key; DELETE FROM migration WHERE name >= '0009'; PRAGMA user_version = 8"
+    )
     raw.close()
 
 

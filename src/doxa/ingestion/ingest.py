@@ -146,7 +146,8 @@ class Ingest:
         try:
             self._run_batches(turns, changes, progress)
         except (DoxaError, KeyboardInterrupt) as error:
-            _say_what_is_kept(error, changes, self._counts["added"])
+            kept = [] if self._store.is_joined else changes
+            _say_what_is_kept(error, kept, self._counts["added"])
             raise
         counts = self._counts
         return Ingested(

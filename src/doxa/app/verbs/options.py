@@ -146,6 +146,34 @@ class RememberOptions(ContentOptions, total=False):
     depends_on: Annotated[Texts, Parameter("Krefs of beliefs that it depends on.", ())]
 
 
+class UnitOptions(RememberOptions, total=False):
+    """The same with all that belongs to a belief: files, edges, groups, tags."""
+
+    created_from: Annotated[Texts, Parameter("Krefs of what it was generated from.", ())]
+    references: Annotated[Texts, Parameter("Krefs of what it mentions.", (), cli="--reference")]
+    bundles: Annotated[
+        Texts, Parameter("Bundles to add it to: krefs, or names in its space.", (), cli="--bundle")
+    ]
+    tags: Annotated[Texts, Parameter("Tags to point at its revision.", (), cli="--tag")]
+    artifacts: Annotated[
+        Mapping[str, Value] | None,
+        Parameter(
+            "Files by name: a path, which is read and hashed, or {location, sha256, size_bytes}.",
+            None,
+            cli="--artifacts",
+            changed={"cypher": "only {location, sha256, size_bytes}: a query reads no files"},
+        ),
+    ]
+    folder: Annotated[
+        str,
+        Parameter(
+            "The folder that paths are relative to; none leads out of it.",
+            "",
+            absent={"cypher": "a query reads no files"},
+        ),
+    ]
+
+
 _ROWS = "a query asks recall for what is near"
 
 

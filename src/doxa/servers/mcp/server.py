@@ -4,6 +4,7 @@ SDK is an extra and takes time to load."""
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping
 from typing import Any
 
 from mcp.server.lowlevel import Server
@@ -20,6 +21,8 @@ from mcp_types import (
 from doxa.app import Memory, Session
 from doxa.servers.mcp.tools import TOOLS, call
 
+# in the `_meta` of a request: who sends it again is the host, so that no model makes up keys
+IDEMPOTENCY_KEY = "doxa/idempotencyKey"
 INSTRUCTIONS = (
     "Long-term memory. Recall before answering what may be known; remember decisions, preferences"
     " and corrections as single sentences; update what a warning names and is wrong. What memory"
@@ -35,8 +38,9 @@ def build_server(session: Session, *, version: str) -> Server[Any]:
         return ListToolsResult(tools=[Tool.model_validate(tool) for tool in TOOLS])
 
     async def call_tool(_: Any, params: CallToolRequestParams) -> CallToolResult:
+        meta: Mapping[str, Any] = params.meta or {}
         text, result, failed = await asyncio.to_thread(
-            call, session, params.name, params.arguments or {}
+            call, session, params.name, params.arguments or {}, key=meta.get(IDEMPOTENCY_KEY, "")
         )
         return CallToolResult(
             content=[TextContent(type="text", text=text)],
