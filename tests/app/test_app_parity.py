@@ -90,6 +90,10 @@ PLAUSIBLE: dict[str, Any] = {
     "time": "2200-01-01",
     "decision": "reject",
     "head": "00" * 32,
+    "entity": "Ana",
+    "into": "Bob",
+    "mention": "kref://shop/entities/kit.mention",
+    "answer": "new",
 }
 OF_VERB: dict[str, dict[str, Any]] = {
     "revise": {"text": "We deploy on Fridays"},
@@ -101,6 +105,8 @@ OF_VERB: dict[str, dict[str, Any]] = {
     "ingest": {"source": [{"text": "hello"}]},
     "hold": {"kind": "project"},
     "chat_consolidated": {"session": "s"},
+    "mention": {"name": "Eve", "kind": "person", "source": ""},
+    "split_entity": {"entity": "Cam"},
 }
 
 
@@ -169,6 +175,10 @@ def test_an_agent_is_refused_where_the_table_names_the_operator(verb: Verb, tmp_
         operator.remember("We deploy on Thursdays", name="deploys")
         operator.remember("The bank is open", name="bank")
         operator.constrain({"functional": ["colour"]})
+        for name in ("Ana", "Bob", "Cam", "Kit"):
+            operator.mention(name)
+        operator.mention("Lea", aliases=["Kit"])
+        operator.merge_entities("Cam", "Bob")
         operator.export_to(tmp_path / "export.jsonl")
     with doxa.open(tmp_path / "m.db", role="agent", **settings) as memory:  # type: ignore[arg-type]
         made = memory.remember("The gate is green", facts=[("gate", "colour", "green")])

@@ -12,7 +12,6 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, Unpack
 
-from doxa.app.chat import ChatVerbs
 from doxa.app.checks import (
     ALL_PROJECTS,
     checked,
@@ -20,6 +19,7 @@ from doxa.app.checks import (
     resolved_time,
     searched_project,
 )
+from doxa.app.entities import EntityVerbs
 from doxa.app.file import MemoryFile
 from doxa.base.clock import parse_time
 from doxa.base.errors import DoxaError, InputError, NotFoundError
@@ -62,6 +62,7 @@ if TYPE_CHECKING:
     from doxa.store.stream.cursors import EventCursor
 
 _T = TypeVar("_T")
+_CONTAINERS = frozenset(("Project", "Space", "Thread"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +76,7 @@ class History:
     members: tuple[Member, ...] = ()
 
 
-class Session(ChatVerbs):
+class Session(EntityVerbs):
     """The verbs in the name of one identity, by default in one project. A Memory makes it."""
 
     databases: tuple[str, ...] = ()  # those that SHOW DATABASES lists, where a server has several
@@ -171,7 +172,7 @@ class Session(ChatVerbs):
         must exist. Retired beliefs are left out unless `history` or `as_of` asks for them. Recall
         never waits for embeddings; `warnings` says what is missing.
         """
-        from doxa.recall import LANES, Ask, Recall
+        from doxa.recall import LANES_DEFAULT, Ask, Recall
 
         given = checked("recall", options, now_ns=self._store.clock.now_ns())
         named = given.pop("project")
@@ -179,7 +180,7 @@ class Session(ChatVerbs):
         ask = Ask(
             text,
             project=searched_project(named, self.project),
-            lanes=LANES if lanes is None else lanes,
+            lanes=LANES_DEFAULT if lanes is None else lanes,
             **given,
         )
         found = self._unless_absent(
@@ -236,7 +237,7 @@ class Session(ChatVerbs):
         arguments.flags(reveal=reveal)
         with self._store.read() as snapshot:
             found = read_at(snapshot, target, reveal=reveal)
-            if isinstance(found, Place) and found.type != "Artifact":
+            if isinstance(found, Place) and found.type in _CONTAINERS:
                 found = replace(found, contents=self.contents(target.item()))
             if target.at is None and not reveal:
                 self._store.returned(snapshot, [str(found.kref)], self.context)
