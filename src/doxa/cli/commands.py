@@ -25,6 +25,7 @@ from doxa.cli.context import (
     progress,
     user,
 )
+from doxa.cli.entities import entities_text, entity_text, patterns_text, pending_text
 from doxa.cli.output import (
     chat_text,
     chats_text,
@@ -495,6 +496,10 @@ _TEXTS: dict[str, Callable[[Any], str]] = {
     "Change": said_text,
     "Chat": chat_text,
     "list[ChatSummary]": chats_text,
+    "list[EntityInfo]": entities_text,
+    "EntityPage": entity_text,
+    "list[PendingMention]": pending_text,
+    "list[PathYield]": patterns_text,
     "int": str,
     "Remembered": lambda made: said_text(made.change, made.warnings),
     "Walk": walk_text,

@@ -18,6 +18,8 @@ TIMES = frozenset(
         "valid_until",
         "opened",
         "decided",
+        "first",
+        "last",
     )
 )
 

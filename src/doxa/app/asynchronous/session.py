@@ -37,6 +37,14 @@ if TYPE_CHECKING:
         Revision,
         Walk,
     )
+    from doxa.entities import (
+        EntityInfo,
+        EntityPage,
+        PathYield,
+        PendingMention,
+        Recorded,
+        Resolution,
+    )
     from doxa.events import AsyncEventStream
     from doxa.ingestion.extraction import Extracted
     from doxa.ingestion.ingest import Ingested
@@ -727,6 +735,110 @@ class AsyncSession:
             context=context,
             project=project,
         )
+
+    async def entities(
+        self,
+        text: str = "",
+        *,
+        kind: str = "",
+        project: str | None = None,
+        limit: int = 50,
+        as_of: Time | None = None,
+    ) -> list[EntityInfo]:
+        """List whom and what memory is about, the most mentioned first."""
+        return await on_thread(
+            self._session.entities, text, kind=kind, project=project, limit=limit, as_of=as_of
+        )
+
+    async def entity(
+        self, entity: str, *, project: str | None = None, limit: int = 20, as_of: Time | None = None
+    ) -> EntityPage:
+        """Show an entity: its names, its mentions, what is mentioned with it, and its facts."""
+        return await on_thread(
+            self._session.entity, entity, project=project, limit=limit, as_of=as_of
+        )
+
+    async def mention(
+        self,
+        name: str,
+        *,
+        kind: str = "",
+        aliases: Iterable[str] = (),
+        source: str | Kref = "",
+        project: str | None = None,
+    ) -> Resolution:
+        """Record that a turn or belief mentions an entity, or state that there is one."""
+        return await on_thread(
+            self._session.mention, name, kind=kind, aliases=aliases, source=source, project=project
+        )
+
+    async def record_mentions(self, *, project: str | None = None, again: bool = False) -> Recorded:
+        """Record the names that turns and beliefs of a project mention, since the last call."""
+        return await on_thread(self._session.record_mentions, project=project, again=again)
+
+    async def merge_entities(
+        self,
+        entity: str,
+        into: str,
+        *,
+        why: str = "",
+        project: str | None = None,
+        dry_run: bool = False,
+    ) -> Change:
+        """Join an entity with another one, whose name and address stand for both."""
+        return await on_thread(
+            self._session.merge_entities, entity, into, why=why, project=project, dry_run=dry_run
+        )
+
+    async def split_entity(
+        self,
+        entity: str,
+        *,
+        sources: Iterable[str] = (),
+        why: str = "",
+        project: str | None = None,
+        dry_run: bool = False,
+    ) -> Change:
+        """Part a name from what it was merged into, or some of its sources into a new entity."""
+        return await on_thread(
+            self._session.split_entity,
+            entity,
+            sources=sources,
+            why=why,
+            project=project,
+            dry_run=dry_run,
+        )
+
+    async def verify_entity(
+        self, entity: str, *, remove: bool = False, project: str | None = None
+    ) -> Change:
+        """Mark the names of an entity as verified, so that no agent joins or parts them."""
+        return await on_thread(self._session.verify_entity, entity, remove=remove, project=project)
+
+    async def pending_entities(
+        self, *, project: str | None = None, answered: bool = False, limit: int = 50
+    ) -> list[PendingMention]:
+        """List names of which memory does not know whom or what they mean."""
+        return await on_thread(
+            self._session.pending_entities, project=project, answered=answered, limit=limit
+        )
+
+    async def resolve_entity(
+        self,
+        mention: str | Kref,
+        answer: str,
+        *,
+        sources: Iterable[str] = (),
+        dry_run: bool = False,
+    ) -> Change:
+        """Answer whom or what a pending name means."""
+        return await on_thread(
+            self._session.resolve_entity, mention, answer, sources=sources, dry_run=dry_run
+        )
+
+    async def traversal_patterns(self, *, project: str | None = None) -> list[PathYield]:
+        """Measure which kinds of paths lead from a memory to others that are used with it."""
+        return await on_thread(self._session.traversal_patterns, project=project)
 
     async def cursors(self) -> list[EventCursor]:
         """List the cursors of consumers of this session's role and projects."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from doxa.app.verbs.chat import CHAT
 from doxa.app.verbs.commands import GROUP_HELP, SHELL
+from doxa.app.verbs.entities import ENTITIES
 from doxa.app.verbs.maintenance import CARE, EVENTS, OPEN
 from doxa.app.verbs.model import (
     GROUPS,
@@ -36,6 +37,7 @@ ALL: tuple[Verb, ...] = (
     *GRAPH,
     EXTRACT,
     *CHAT,
+    *ENTITIES,
     *EVENTS,
     *CARE,
 )

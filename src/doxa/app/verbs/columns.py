@@ -160,3 +160,40 @@ EVENT = (
     ("previous", _TEXT),
     ("event", "MAP"),
 )
+ENTITY = (
+    ("kref", _TEXT),
+    ("name", _TEXT),
+    ("kind", _TEXT),
+    ("trust", _TEXT),
+    ("aliases", "LIST OF STRING"),
+    ("mentions", _NUMBER),
+    ("first", _TEXT),
+    ("last", _TEXT),
+)
+ENTITY_PAGE = (("part", _TEXT), ("kref", _TEXT), ("name", _TEXT), ("says", _TEXT))
+RESOLUTION = (("decision", _TEXT), ("kref", _TEXT), ("score", "FLOAT"), ("why", _TEXT))
+RECORDED = (
+    ("sources", _NUMBER),
+    ("mentions", _NUMBER),
+    ("entities", _NUMBER),
+    ("pending", _NUMBER),
+    ("changes", "LIST OF INTEGER"),
+)
+PENDING = (
+    ("kref", _TEXT),
+    ("name", _TEXT),
+    ("kind", _TEXT),
+    ("state", _TEXT),
+    ("reason", _TEXT),
+    ("sources", "LIST OF STRING"),
+    ("candidates", _MAPS),
+    ("answer", _TEXT),
+)
+PATTERN = (
+    ("path", _TEXT),
+    ("reached", _NUMBER),
+    ("used", _NUMBER),
+    ("yield", "FLOAT"),
+    ("coverage", "FLOAT"),
+    ("overlap", "FLOAT"),
+)

@@ -62,7 +62,7 @@ class RecallOptions(TypedDict, total=False):
     lanes: Annotated[
         Texts | None,
         Parameter(
-            "Only these signals: words, meaning, entities, time, graph, recency, policy.",
+            "Only these signals: words, meaning, entities, time, graph, recency, policy, mentions.",
             None,
             cli="--lane",
         ),
