@@ -86,6 +86,8 @@ EMBED_MS = 30_000
 COMPLETE_MS = 600_000
 COMPLETE_TOKENS_DEFAULT = 1_024
 COMPLETE_TOKENS_MAX = 131_072
+MODEL_COMMAND_MS = 300_000  # for a program that is the language model
+MODEL_COMMAND_BYTES_MAX = 4_194_304  # of what it prints
 EMBED_REQUEST_ITEMS_MAX = 64
 EMBED_REQUEST_BYTES_MAX = 262_144
 EMBED_CUT_CHARS_MIN = 256
@@ -216,12 +218,11 @@ WORKING_REDIS_MS = 2_000
 WORKING_REDIS_ATTEMPTS_MAX = 3
 
 # Consolidation
-CONSOLIDATED_TURNS_ITEMS_MAX = 1_000  # of one session; the rest is a session of its own
+CONSOLIDATED_TURNS_ITEMS_MAX = 100  # of one part of a session
 CONSOLIDATED_TEXT_CHARS_MAX = 2_000_000  # a structure that a producer gives, as JSON
 CONSOLIDATED_WINDOW_CHARS_MAX = 24_000  # of turns in one call of a model
 CONSOLIDATED_CALLS_ITEMS_MAX = 4  # calls of a model at once
 CONSOLIDATED_SOURCES_ITEMS_MAX = 20  # turns that one entry is drawn from
+CONSOLIDATED_TOKENS_MAX = 4_096  # of one answer of a model
 CONSOLIDATED_ATTEMPTS_MAX = 3  # calls of a model for one window, in one run
 CONSOLIDATED_RETRY_S_MIN, CONSOLIDATED_RETRY_S_MAX = 60, 86_400
-CONSOLIDATED_COMMAND_S_MAX = 300
-CONSOLIDATED_COMMAND_BYTES_MAX = 4_194_304  # of what a command prints
