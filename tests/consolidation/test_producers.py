@@ -119,7 +119,7 @@ def test_the_turns_are_data_and_the_instruction_says_so() -> None:
 
 def long_talk(windows: int) -> Transcript:
     text = "The disk of db-2 was full. " * 20
-    count = windows * CONSOLIDATED_WINDOW_CHARS_MAX // len(text)
+    count = windows * (CONSOLIDATED_WINDOW_CHARS_MAX // len(text))
     return transcript(*(f"Ana: {text}" for _ in range(count)))
 
 

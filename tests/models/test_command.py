@@ -98,7 +98,8 @@ def test_a_program_that_does_not_end_is_killed_with_all_that_it_started(
     pid = tmp_path / "pid"
     path = program(
         "import subprocess\n"
-        f"child = subprocess.Popen(['sleep', '600']); open({str(pid)!r}, 'w').write(str(child.pid))\n"
+        "child = subprocess.Popen(['sleep', '600'])\n"
+        f"open({str(pid)!r}, 'w').write(str(child.pid))\n"
         "time.sleep(600)"
     )
     with pytest.raises(ModelError, match="did not end within 2 s"):
