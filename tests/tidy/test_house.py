@@ -40,8 +40,19 @@ MAY_IMPORT: dict[str, frozenset[str]] = {
     "transfer": INPUT | {"ingestion", "language"},
     "maintenance": frozenset(("base", "belief", "models", "recall", "store")),
     "events": frozenset(("base", "belief", "store")),
+    "jobs": frozenset(("base", "belief", "store")),
     "consolidation": frozenset(
-        ("base", "belief", "ingestion", "language", "models", "redaction", "store", "working")
+        (
+            "base",
+            "belief",
+            "ingestion",
+            "jobs",
+            "language",
+            "models",
+            "redaction",
+            "store",
+            "working",
+        )
     ),
     "app": frozenset(
         (
@@ -51,6 +62,7 @@ MAY_IMPORT: dict[str, frozenset[str]] = {
             "cypher",
             "events",
             "ingestion",
+            "jobs",
             "language",
             "maintenance",
             "models",
@@ -110,6 +122,8 @@ PUBLIC = {
         "Node",
         "NodeVersion",
         "PARTS",
+        "RUN_KREF",
+        "RUN_MODEL",
         "PolicyEvaluator",
         "PolicyStatus",
         "Reader",

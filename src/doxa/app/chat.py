@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from doxa.app.beliefs import BeliefVerbs
 from doxa.app.checks import one_project
 from doxa.base.errors import RoleError
+from doxa.base.ids import is_below_operator
 from doxa.ingestion import arguments
 
 if TYPE_CHECKING:
@@ -100,7 +101,7 @@ class ChatVerbs(BeliefVerbs):
         working = self._memory._open_working()
         if not every:
             return working.clear(project=found, session=session, user=user, context=context)
-        if self.identity.role == "agent":
+        if is_below_operator(self.identity.role):
             raise RoleError(
                 "Only an operator may clear more than one session.",
                 next_step="Clear one session at a time.",

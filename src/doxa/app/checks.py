@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from doxa.base.errors import InputError, RoleError
+from doxa.base.ids import Role, is_below_operator
 from doxa.ingestion import arguments
 
 if TYPE_CHECKING:
@@ -134,8 +135,8 @@ def checked_path(value: str | Path, field: str) -> Path:
     return arguments.path(value, field)
 
 
-def may_trust(trust: object, role: str) -> None:
-    if trust == "verified" and role == "agent":
+def may_trust(trust: object, role: Role) -> None:
+    if trust == "verified" and is_below_operator(role):
         raise RoleError(
             "Only an operator may call a belief verified.",
             next_step="State it with trust 'stated'.",

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from doxa.base.errors import RoleError
+from doxa.base.ids import is_below_operator
 from doxa.ingestion import arguments
 from doxa.store import Identity, Store
 
@@ -25,7 +26,7 @@ def _text(value: str, field: str) -> str:
 
 def _operator(identity: Identity) -> Identity:
     """Return the identity of who may decide on what is kept. Raises RoleError for an agent."""
-    if identity.role == "agent":
+    if is_below_operator(identity.role):
         raise RoleError(
             "Only an operator decides on what is kept.",
             next_step="Ask the operator to do it.",

@@ -4,12 +4,14 @@ them themselves, so only what a query wrote by hand is checked here.
 A retired item has no current revision; what becomes current contradicts nothing and waits for no
 decision; a conflict is decided by `resolve`. A new revision retires nothing that is trusted more,
 nor, among what rules read from turns, what another speaker stated (removal/retiring.py). Beliefs
-that an operator verified are kept (verified.py), and support is settled (support.py).
+that an operator verified are kept (verified.py), and support is settled (support.py). What a run
+of a job wrote keeps its laws (background/laws.py).
 """
 
 from __future__ import annotations
 
 from doxa.base.errors import ConflictError, ConstraintError
+from doxa.belief.background.laws import Promotion, check_run
 from doxa.belief.graph import CURRENT, RETIRED_REVISION, status_of
 from doxa.belief.removal.retiring import keep_ranks
 from doxa.belief.revising import judge_revision
@@ -18,9 +20,9 @@ from doxa.belief.verified import keep_verified
 from doxa.store import Node, Transaction
 
 
-def check_before_commit(tx: Transaction) -> None:
+def check_before_commit(tx: Transaction, promotion: Promotion | None = None) -> None:
     """Check what a transaction wrote. The store calls it at the end of each one that touched
-    beliefs."""
+    beliefs. `promotion` is asked about what a run of a job concludes."""
     dirty = tx.dirty_nodes
     keep_verified(tx, dirty)
     keep_ranks(tx, dirty)
@@ -39,6 +41,7 @@ def check_before_commit(tx: Transaction) -> None:
         elif "Revision" in node.labels and tx.edges_in(node.id, CURRENT):
             _check_current(tx, node)
     propagate_support(tx)
+    check_run(tx, promotion)
 
 
 def _check_item(tx: Transaction, item: Node) -> None:

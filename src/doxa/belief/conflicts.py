@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from typing import Literal
 
 from doxa.base.errors import ConflictError, InputError, NotFoundError, RoleError
-from doxa.base.ids import NodeId
+from doxa.base.ids import NodeId, is_below_operator
 from doxa.belief.graph import CHALLENGER, HELD
 from doxa.belief.kref import Kref, parse_kref
 from doxa.belief.reading.views import sides
@@ -105,7 +105,7 @@ def check_decision(tx: Transaction, conflict: Node, decision: str) -> tuple[Node
     challenger, held = sides(tx, conflict)
     if (
         decision != "reject"
-        and tx.identity.role == "agent"
+        and is_below_operator(tx.identity.role)
         and any(node.props.get("trust") == "verified" for node in held)
     ):
         said = "Only an operator may retract what an operator verified."

@@ -9,6 +9,7 @@
     (:Revision)-[:HAS_ARTIFACT]->(:Artifact)      (:Item:Bundle)-[:MEMBER]->(:Item)
     (:Project|Space)-[:HAS_THREAD]->(:Thread)-[:HAS_EXCHANGE]->(:Exchange)-[:NEXT]->(:Exchange)
     (:Exchange|Revision)-[:SUPERSEDES]->(:Exchange), from which a retired belief was read
+    (:Run)-[:HAS_PROPOSAL]->(:Proposal)-[:CONCERNS]->(:Item|Revision|Exchange|…), of background jobs
     (:Conflict)-[:CHALLENGER]->(:Revision), not believed      (:Conflict)-[:HELD]->(:Revision), what
     it contradicts
 
@@ -31,7 +32,9 @@ from doxa.belief.reading.bundles import BUNDLE_KIND, is_bundle
 from doxa.belief.types import (
     CONFLICT_KIND,
     ENRICHMENTS,
+    PROPOSAL_KIND,
     RESERVED,
+    RUN_KIND,
     Fact,
     Status,
     TagMove,
@@ -71,6 +74,8 @@ _CONVERSATION = {
     EXCHANGE_KIND: "Exchange",
     "thread": "Thread",
     CONFLICT_KIND: "Conflict",
+    RUN_KIND: "Run",
+    PROPOSAL_KIND: "Proposal",
 }  # kinds whose addresses are of no item
 
 # What the ledger declares to the store when a file is new: gates, and what is searchable.
@@ -217,6 +222,42 @@ DECLARATIONS: dict[str, Any] = {
         "holds": dict.fromkeys(("kref", "project", "space", "kind", "opened_by"), "text")
         | {"opened": "integer"},
     },
+    "guard:label:Run": {
+        "addressed": True,
+        "fixed": [
+            "kref",
+            "project",
+            "space",
+            "kind",
+            "job",
+            "started_ns",
+            "model",
+            "number_max",
+            "share_max",
+            "items",
+        ],
+        "holds": dict.fromkeys(("kref", "project", "space", "kind", "job", "state"), "text")
+        | dict.fromkeys(("started_ns", "number_max", "items", "touched", "changed"), "integer")
+        | {"share_max": "number", "ended_ns": "integer?", "model": "text?", "change": "integer?"},
+        "by_hand": dict.fromkeys(
+            ("state", "ended_ns", "touched", "changed", "change", "counts", "budget"), "system"
+        ),
+    },
+    "guard:label:Proposal": {
+        "addressed": True,
+        "fixed": ["kref", "project", "space", "kind", "run", "what", "action", "made_ns"],
+        "holds": dict.fromkeys(
+            ("kref", "project", "space", "kind", "run", "what", "state", "reason", "action"), "text"
+        )
+        | {"made_ns": "integer", "decided_ns": "integer?", "said": "text?"},
+        "by_hand": dict.fromkeys(("state", "reason", "said", "decided_ns", "decided_by"), "system"),
+    },
+    "guard:edge:HAS_PROPOSAL": {
+        "ends": [["Run"], ["Proposal"]],
+        "single_in": True,
+        "kept": True,
+        **_BY_OPERATOR,
+    },
     "guard:address": {
         "labels": [
             "Project",
@@ -227,6 +268,8 @@ DECLARATIONS: dict[str, Any] = {
             "Thread",
             "Exchange",
             "Conflict",
+            "Run",
+            "Proposal",
         ]
     },
     "support": list(SUPPORT_EDGES),
@@ -272,9 +315,7 @@ def require(reader: Reader, kref: Kref) -> Node:
     return node
 
 
-_BELIEF_LABELS = frozenset(
-    ("Project", "Space", "Item", "Revision", "Artifact", "Thread", "Exchange", "Conflict")
-)
+_BELIEF_LABELS = frozenset(DECLARATIONS["guard:address"]["labels"])
 
 
 def labels_at(kref: Kref) -> frozenset[str]:

@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 
 from doxa.base.errors import ConflictError, InputError, LimitError, RoleError
+from doxa.base.ids import is_below_operator
 from doxa.base.limits import BUNDLE_MEMBERS_MAX
 from doxa.belief import undo as undoing
 from doxa.belief.conflicts import check_decision, conflict_address, require_conflict
@@ -133,7 +134,7 @@ class Ledger:
         """Check a draft as callers give it: its author is who acts, unless an operator vouches for
         somebody else."""
         checked = check_draft(draft)
-        if self.identity.role == "agent" and draft.author not in ("", self.identity.actor):
+        if is_below_operator(self.identity.role) and draft.author not in ("", self.identity.actor):
             raise RoleError(
                 f"A belief stated by {self.identity.actor[:80]} cannot be signed"
                 f" {draft.author[:80]!r}.",
@@ -555,7 +556,7 @@ class Ledger:
             src, dst = link_end(tx, source), link_end(tx, target)
             if (
                 kind in SUPPORT_EDGES
-                and self.identity.role == "agent"
+                and is_below_operator(self.identity.role)
                 and src.props.get("trust") == VERIFIED
             ):
                 said = (

@@ -14,7 +14,7 @@ from dataclasses import replace
 
 from doxa.base.clock import format_time
 from doxa.base.errors import ConflictError, InputError, LimitError
-from doxa.base.ids import NodeId
+from doxa.base.ids import NodeId, is_below_operator
 from doxa.base.limits import ADDRESSES_TRIED_ITEMS_MAX
 from doxa.base.values import canonical
 from doxa.belief.conflicts import close_conflict, open_conflict
@@ -341,7 +341,7 @@ def make_current(tx: Transaction, item: Node, node: Node) -> RetractionPlan | No
         before is not None
         and before.id != node.id
         and trust_rank(before) > trust_rank(node)
-        and tx.identity.role == "agent"
+        and is_below_operator(tx.identity.role)
     ):
         _may_take_over(node, [before])
     if item.props.get("deprecated"):

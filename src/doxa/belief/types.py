@@ -24,7 +24,7 @@ from doxa.base.limits import (
 )
 from doxa.base.values import Value, canonical, check_properties, check_text, decode
 from doxa.logic.sentence import Sentence, parse_sentence, stored
-from doxa.store import TRUST_DEFAULT, TRUSTS
+from doxa.store import RUN_KREF, RUN_MODEL, TRUST_DEFAULT, TRUSTS
 
 # What a belief gives besides what it states, in words of their own: each a list of short texts,
 # each text found by itself. Nothing is concluded from them: what happened and what followed, what
@@ -362,10 +362,11 @@ def check_artifact(location: object, *, sha256: object, size_bytes: object) -> N
 RESERVED = frozenset(
     "kref number project space name kind title summary topics keywords facts sentences valid_from"
     " valid_until confidence trust author time created content_hash deprecated".split()
-).union(ENRICHMENTS)
+).union(ENRICHMENTS, (RUN_KREF, RUN_MODEL))
 
 CONFLICT_KIND = "conflict"
-RESERVED_KINDS = frozenset(("exchange", "thread", CONFLICT_KIND))
+RUN_KIND, PROPOSAL_KIND = "job-run", "job-proposal"
+RESERVED_KINDS = frozenset(("exchange", "thread", CONFLICT_KIND, RUN_KIND, PROPOSAL_KIND))
 
 Action = Literal[
     "created",

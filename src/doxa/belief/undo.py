@@ -2,9 +2,9 @@
 
 The ledger itself is kept: revisions, exchanges and places that the change made stay (their numbers
 must never mean something else), items and exchanges are deprecated instead, conflicts are closed,
-and structural edges to them stay. Everything else goes back exactly, edges under their own ids. If
-anything that the change touched is not as it left it, undo refuses and names the later change:
-changes are undone one after another, the last one first.
+and structural edges to them stay, as does what jobs note of their runs. Everything else goes back
+exactly, edges under their own ids. If anything that the change touched is not as it left it, undo
+refuses and names the later change: changes are undone one after another, the last one first.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any, cast
 
 from doxa.base.clock import TIME_MAX
 from doxa.base.errors import ConflictError, NotFoundError, RoleError
-from doxa.base.ids import EdgeId, NodeId, TxId
+from doxa.base.ids import EdgeId, NodeId, TxId, is_below_operator
 from doxa.base.values import canonical, decode, decode_properties, encode_properties
 from doxa.belief.conflicts import close_conflict
 from doxa.belief.graph import CHALLENGER, HELD, TAG, UNSUPPORTED
@@ -32,9 +32,14 @@ _KEPT_EDGES = frozenset(
         "NEXT",
         CHALLENGER,
         HELD,
+        "HAS_PROPOSAL",
+        "CONCERNS",
     )
 )
-_KEPT_LABELS = frozenset(("Project", "Space", "Item", "Revision", "Exchange", "Thread", "Conflict"))
+_RECORDS = frozenset(("Run", "Proposal"))  # what jobs note of themselves
+_KEPT_LABELS = (
+    frozenset(("Project", "Space", "Item", "Revision", "Exchange", "Thread", "Conflict")) | _RECORDS
+)
 _FINAL = frozenset(
     ("erase", "past.drop", "node.rewrite", "edge.rewrite", "node.usage", "edge.usage")
 )
@@ -52,7 +57,7 @@ def undo(tx: Transaction, change: int) -> str:
             next_step="List changes with `doxa log`.",
             change=change,
         )
-    if receipt.role == "operator" and tx.rights == "agent":
+    if receipt.role == "operator" and is_below_operator(tx.rights):
         raise RoleError(
             f"Change {change} ({receipt.op}) was made by an operator: only an operator may undo"
             " it.",
@@ -143,6 +148,8 @@ def _reverse(tx: Transaction, entry: LogEntry, receipt: Receipt) -> str:
         case "node.create":
             return _remove_node(tx, body)
         case "node.set":
+            if not _RECORDS.isdisjoint(body["labels"]):
+                return ""
             past = _past(tx, "node_past", entry.element, receipt=receipt)
             _require_as_made(tx, "node", entry.element, body["props"], receipt=receipt)
             tx.set_node(NodeId(entry.element), decode_properties(past[0]))

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from doxa.base.errors import RoleError
-from doxa.base.ids import NodeId
+from doxa.base.ids import NodeId, is_below_operator
 from doxa.belief.graph import CURRENT, PROTECTED_TAGS, TAG
 from doxa.store import Node, Transaction
 
@@ -17,7 +17,7 @@ VERIFIED = "verified"
 def keep_verified(tx: Transaction, dirty: Iterable[NodeId]) -> None:
     """Raise RoleError if an agent's transaction so far made a verified belief, ended one, or
     changed the grounds of one that is verified or carries a protected tag."""
-    if tx.rights != "agent":
+    if not is_below_operator(tx.rights):
         return
     for node in tx.nodes(list(dirty)):
         if "Revision" not in node.labels or node.props.get("kref") is None:
@@ -62,7 +62,7 @@ def refused_grounds(node: Node) -> RoleError:
 def keep_ground(tx: Transaction, revision: NodeId, ground: NodeId) -> None:
     """Raise RoleError if an agent's transaction takes away the ground of a verified belief that an
     agent gave it, in a file of before that was refused."""
-    node = tx.node(revision) if tx.rights == "agent" else None
+    node = tx.node(revision) if is_below_operator(tx.rights) else None
     if node is None or node.props.get("trust") != VERIFIED:
         return
     sql = (

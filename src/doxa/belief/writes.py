@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from doxa.base.errors import ConflictError, InputError
-from doxa.base.ids import NodeId
+from doxa.base.ids import NodeId, is_below_operator
 from doxa.base.values import Properties, encode_properties
 from doxa.belief.graph import (
     CURRENT,
@@ -173,7 +173,7 @@ def add_revision(
 def _author(draft: Draft, identity: Identity) -> str:
     """Who stated it: the one who acts. Others are named only by those who may vouch for them, and
     rules by the ingest that runs them."""
-    if identity.role != "agent" or draft.author.startswith(RULE_AUTHOR):
+    if not is_below_operator(identity.role) or draft.author.startswith(RULE_AUTHOR):
         return draft.author or identity.actor
     return identity.actor
 

@@ -16,7 +16,7 @@ from typing import Any
 
 from doxa.base.clock import TIME_MAX, parse_time
 from doxa.base.errors import InputError, StoreError
-from doxa.base.ids import ROLES
+from doxa.base.ids import SESSION_ROLES
 from doxa.base.values import Value, check_text
 from doxa.belief import Fact, Kref, check_name, parse_fact
 from doxa.language.turns import refuse_seconds
@@ -218,9 +218,9 @@ def unusable(place: Path, error: OSError) -> StoreError:
 
 def check_role(role: object) -> None:
     """Check the name of a role."""
-    if role not in ROLES:
+    if role not in SESSION_ROLES:
         raise InputError(
             f"{str(role)[:40]!r} is not a role.",
-            next_step=f"Use one of {', '.join(ROLES)}.",
+            next_step=f"Use one of {', '.join(SESSION_ROLES)}.",
             field="role",
         )

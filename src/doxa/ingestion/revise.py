@@ -15,6 +15,7 @@ from dataclasses import replace
 from typing import Any
 
 from doxa.base.errors import InputError
+from doxa.base.ids import is_below_operator
 from doxa.belief import (
     Change,
     Draft,
@@ -213,7 +214,7 @@ def _carried(
     old = build_revision(before, status="current")
     notes: list[str] = []
     kept: dict[str, Any] = {name: getattr(old, name) for name in _KEPT if name not in given}
-    if kept.get("trust") == "verified" and identity.role == "agent":
+    if kept.get("trust") == "verified" and is_below_operator(identity.role):
         kept["trust"] = "stated"
         notes.append("It is no longer verified; an operator may verify it again.")
     same = draft.summary == old.summary

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from doxa.base.errors import RoleError
+from doxa.base.ids import is_below_operator
 from doxa.store import Identity, Store
 from doxa.store.retention.dropping import Dropped, retain
 
 
 def retain_and_scrub(store: Store, identity: Identity, *, preview: bool = False) -> Dropped:
     """Drop what no policy keeps and overwrite the freed pages. Raises RoleError for an agent."""
-    if identity.role == "agent":
+    if is_below_operator(identity.role):
         raise RoleError(
             "Only an operator may apply the retention policies.",
             next_step="Ask the operator to run retention.",

@@ -40,7 +40,7 @@ from doxa.store.indexing.search_texts import SearchRule, added_statements, entri
 from doxa.store.indexing.trust import UNTRUSTED, trust_of
 from doxa.store.indexing.vector_tables import FIELDS_FROM, INDEXED_PARTS, PARTS, vector_id
 from doxa.store.reader import Reader, int64_array
-from doxa.store.rows import Edge, Identity, LogEntry, Node, Receipt
+from doxa.store.rows import RUN_KREF, RUN_MODEL, Edge, Identity, LogEntry, Node, Receipt
 from doxa.store.store import Store
 from doxa.store.transaction import Transaction
 from doxa.store.verify import LogProof, check, digest, replayed_digest, verify_log
@@ -61,6 +61,8 @@ __all__ = [
     "FIELDS_FROM",
     "INDEXED_PARTS",
     "PARTS",
+    "RUN_KREF",
+    "RUN_MODEL",
     "SUPPRESSING",
     "TRUSTS",
     "TRUST_DEFAULT",

@@ -35,7 +35,7 @@ from doxa.store.indexing.search_rows import SearchWriter
 from doxa.store.intake.secrets import check_name, cleaned
 from doxa.store.log_writer import LogWriter, Tail
 from doxa.store.reader import Reader, read_edge, read_node
-from doxa.store.rows import Edge, Identity, Node
+from doxa.store.rows import Edge, Identity, LogEntry, Node, RunStamp
 from doxa.store.scope.binding import ProjectBinding, project_stated
 from doxa.store.scope.views import seeing_all
 from doxa.store.visibility.evaluator import Expressions, Subject
@@ -73,6 +73,7 @@ class ElementWriter(Reader):
         self.left_out: list[str] = []  # kinds of secrets that were redacted on the way in
         self.by_hand = by_hand  # a query writes, and no operation
         self.binding: ProjectBinding | None = None  # what it may read and write; None: all
+        self.run: RunStamp | None = None  # the run of a job that writes
         self._tail = tail
         self._node, self._edge = tail.node, tail.edge
         self._more_nodes = 0  # made, less those deleted
@@ -220,6 +221,8 @@ class ElementWriter(Reader):
         names, given = _labels(labels), cast("Properties", props)
         clean = given if checked else check_properties(props, owner=_owner(names))
         clean = cleaned(clean, self.left_out)
+        if self.run is not None:
+            clean = clean | self.run.marks()
         self._guards.node_write(self.rights, names, clean)
         self._guards.node_values(self.rights, names, before={}, after=clean, by_hand=self.by_hand)
         data = encode_properties(clean, owner=_owner(names))
@@ -371,6 +374,8 @@ class ElementWriter(Reader):
         self, kind: str, src: NodeId, *, dst: NodeId, props: Mapping[str, object] | None = None
     ) -> EdgeId:
         clean = cleaned(check_properties(props, owner=kind), self.left_out) if props else {}
+        if self.run is not None and kind not in self._guards.edges:
+            clean = clean | self.run.marks()
         self._guarded(_name(kind, "edge type"), src, dst=dst, props=clean)
         identity = self._edge = self._edge + 1
         self._insert_edge(identity, kind, src=src, dst=dst, props=clean)
@@ -543,6 +548,11 @@ class ElementWriter(Reader):
         last call."""
         found, self._dirty = self._dirty, {}
         return [NodeId(identity) for identity in found]
+
+    def pending_log(self) -> list[LogEntry]:
+        """Return what this transaction has logged so far."""
+        self.entries.flush()
+        return self.log(after=self._tail.seq, limit=TRANSACTION_ENTRIES_MAX)
 
     # Checks
 

@@ -25,7 +25,8 @@ Catalogue entries:
                            [[labels it leaves], [labels it reaches]]}
 An edge guard with `ends` is about nodes that have an address and a label which some `ends` names,
 at either end: between other nodes the type is anybody's, so that a graph of other things may have a
-CURRENT or TAG of its own. Role order: agent < operator < system.
+CURRENT or TAG of its own. Role order: background <
+agent < operator < system.
 """
 
 from __future__ import annotations
@@ -91,7 +92,7 @@ class Guards:
         """Check a node that is written with `props`, or deleted (None)."""
         for label in labels:
             rule = self.labels.get(label)
-            if rule and rank(role) < rank(rule.get("role", "agent")):
+            if rule and rank(role) < rank(rule.get("role", ROLES[0])):
                 raise _refused(role, f"nodes labelled {label}", rule["role"])
             if rule and props is not None and _is_about(rule, props):
                 for name, kind in rule.get("holds", {}).items():
@@ -215,7 +216,7 @@ class Guards:
                 or allowed_dst.isdisjoint(dst.labels)
             ):
                 raise _misplaced(kind, rule["ends"], ends)
-        needed = rule.get("role", "agent")
+        needed = rule.get("role", ROLES[0])
         if rank(role) < rank(needed):
             names, name = rule.get("names") or (), props.get("name")
             like = reads_as(name, names)
@@ -227,7 +228,7 @@ class Guards:
         if by_hand:
             if props.get("name") in rule.get("derived", ()):
                 raise _by_hand(f"the tag {props['name']!r} is", "system")
-            if rank(role) < rank(rule.get("by_hand", "agent")):
+            if rank(role) < rank(rule.get("by_hand", ROLES[0])):
                 raise _by_hand(f"edges {kind} of beliefs are", rule["by_hand"])
         return True
 

@@ -15,6 +15,21 @@ class Identity(NamedTuple):
     role: Role = "agent"
 
 
+RUN_KREF, RUN_MODEL = "job_run", "job_model"
+
+
+class RunStamp(NamedTuple):
+    """The run of a job in whose name a transaction writes: its node, its address, and the model
+    that it asks, if any. `marks` is what every node and every edge that the run makes bears."""
+
+    node: NodeId
+    kref: str
+    model: str = ""
+
+    def marks(self) -> Properties:
+        return {RUN_KREF: self.kref, **({RUN_MODEL: self.model} if self.model else {})}
+
+
 class Node(NamedTuple):
     """A version of a node, live if `until` is None. `since` starts the version, `born` the node."""
 

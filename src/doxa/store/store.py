@@ -17,8 +17,8 @@ from typing import Any
 import apsw
 
 from doxa.base.clock import Clock, SystemClock
-from doxa.base.errors import DoxaError, StoreError
-from doxa.base.ids import Role
+from doxa.base.errors import DoxaError, InputError, StoreError
+from doxa.base.ids import NodeId, Role
 from doxa.base.limits import ACCESS_NOTED_ITEMS_MAX, ACCESS_WAITING_ITEMS_MAX
 from doxa.base.values import canonical
 from doxa.base.words import ANALYSER
@@ -42,6 +42,7 @@ from doxa.store.rows import Identity
 from doxa.store.scope.binding import ProjectBinding
 from doxa.store.stream.commit_signal import CommitSignal
 from doxa.store.stream.cursors import save_cursor
+from doxa.store.stream.leases import take_lease
 from doxa.store.transaction import Transaction
 from doxa.store.visibility.access import ACCESSES, AccessBuffer, AccessRecord
 from doxa.store.visibility.evaluator import Expressions
@@ -197,24 +198,23 @@ class Store:
         rights: Role | None = None,
         by_hand: bool = False,
         not_before: int = 0,
+        run: NodeId | None = None,
     ) -> Iterator[Transaction]:
         """Open a transaction, durable when the block ends, absent when it raises. Waits for other
         writers up to the busy limit, or until `stopped` says yes: BusyError. `scored_at`: the time
         by which policies judge in it, if it goes on where a read began. `rights`: a role below the
         identity's, by which guards judge. `by_hand`: a query runs; what joins it is an operation.
-        `not_before`: the earliest time that it may have, in ns.
+        `not_before`: the earliest time that it may have, in ns. `run`: the node of the run of a
+        job that writes; the role `background` writes in no other way.
         """
         db = self._engine.connection()
         joined: Transaction | None = getattr(self._local, "joined", None)
         if joined is not None:
+            joined.require_run(run)
             with joined.part():
                 yield joined
             return
-        if db.in_transaction:
-            raise StoreError(
-                "A transaction is already open in this thread.",
-                next_step="Finish it first; transactions do not nest.",
-            )
+        _require_free(db, identity, run)
         with translated(self.path):
             turn = self._engine.begin(db, stopped)
             tx: Transaction | None = None
@@ -241,6 +241,7 @@ class Store:
                 self._local.entries = tx.entries
                 tx.scored_at = tx.now if scored_at is None else scored_at
                 self._judging(tx)
+                tx.begin_run(run)
                 yield tx
                 self._commit(tx, db)
             except BaseException:
@@ -290,7 +291,12 @@ class Store:
             self.note(noted)
         notes.clear()
 
-    # Cursors of consumers
+    # Cursors of consumers, leases of jobs
+
+    def take_lease(self, name: str, *, held: int, ttl_ns: int) -> int:
+        """Take, renew or give back (`ttl_ns` 0) the lease of a job; see stream/leases.py. Returns
+        the token to hold, 0 if somebody else has it."""
+        return take_lease(self._engine, name, held=held, now=self.clock.now_ns(), ttl_ns=ttl_ns)
 
     def save_cursor(self, key: str, seq: int | None, *, back: bool = False) -> None:
         """Keep how far a consumer of the log has come; None removes the cursor. It only moves
@@ -425,3 +431,18 @@ class Store:
         """Return what an earlier erasure could not finish, in words; empty if nothing is left."""
         with self.read() as snapshot:
             return left_over(marked(snapshot._db))
+
+
+def _require_free(db: apsw.Connection, identity: Identity, run: NodeId | None) -> None:
+    """Raise unless a transaction may begin in this thread."""
+    if identity.role == "background" and run is None:
+        raise InputError(
+            "The role background writes in the name of a run.",
+            next_step="Begin a run first, or use another role.",
+            field="role",
+        )
+    if db.in_transaction:
+        raise StoreError(
+            "A transaction is already open in this thread.",
+            next_step="Finish it first; transactions do not nest.",
+        )

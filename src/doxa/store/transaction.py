@@ -13,7 +13,14 @@ from typing import Any
 
 import apsw
 
-from doxa.base.errors import ConstraintError, DoxaError, InputError, RoleError, StoreError
+from doxa.base.errors import (
+    ConstraintError,
+    DoxaError,
+    InputError,
+    NotFoundError,
+    RoleError,
+    StoreError,
+)
 from doxa.base.ids import ROLES, EdgeId, NodeId, Role
 from doxa.base.limits import ACTOR_CHARS_MAX, NOTE_CHARS_MAX, SWEEP_BATCH_ITEMS_MAX
 from doxa.base.values import canonical, check_text
@@ -32,11 +39,13 @@ from doxa.store.locking.writer_queue import WriterTurn
 from doxa.store.log_writer import Tail, receipt_hash
 from doxa.store.reader import int64_array
 from doxa.store.retention.holds import require_free
-from doxa.store.rows import Identity, Receipt
+from doxa.store.rows import Identity, Receipt, RunStamp
 from doxa.store.scope.quota import QUOTA, check_quota, forget_count, parse_quota
 from doxa.store.visibility.access import AccessRecord, encode_access, used
 from doxa.store.visibility.evaluator import Expressions, PolicyEvaluator
 from doxa.store.visibility.window_writer import Seen, load, note_swept, swept
+
+RUN_LABEL = "Run"
 
 
 class Transaction(ElementWriter):
@@ -94,6 +103,32 @@ class Transaction(ElementWriter):
         self.turn: WriterTurn | None = None  # set by the store that began it
         self.expired = False
         self._check_before_commit = check_before_commit
+
+    def require_run(self, run: NodeId | None) -> None:
+        """Raise StoreError if what joins is of another run than the transaction."""
+        if run is not None and (self.run is None or self.run.node != run):
+            raise StoreError(
+                "A run of a job cannot be a part of a transaction.",
+                next_step="Begin it by itself, outside of the transaction.",
+            )
+
+    def begin_run(self, run: NodeId | None) -> None:
+        """Write in the name of a run of a job (None: of no run): what the transaction makes bears
+        its marks, and the laws of background work hold for it at commit."""
+        if run is None:
+            return
+        node = self.node(run)
+        if node is None or RUN_LABEL not in node.labels or node.props.get("kref") is None:
+            raise NotFoundError(
+                f"Node {run} is not a run of a job.", next_step="Begin a run first.", node=run
+            )
+        if self._check_before_commit is None:
+            raise StoreError(
+                "A run writes only where its laws are checked at commit.",
+                next_step="Open the store with check_before_commit.",
+            )
+        model = node.props.get("model")
+        self.run = RunStamp(run, str(node.props["kref"]), model if isinstance(model, str) else "")
 
     # Catalogue, erasure, derived rows
 
@@ -468,7 +503,7 @@ class Transaction(ElementWriter):
             raise binding.refusal("what other projects depend on") from None
 
     def _finish(self) -> None:
-        if self._check_before_commit is not None and self._dirty:
+        if self._check_before_commit is not None and (self._dirty or self.run is not None):
             self._check_before_commit(self)
         self.verify_constraints()
         known = self._cache.edges

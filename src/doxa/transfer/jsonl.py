@@ -16,6 +16,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 
+from doxa.base.ids import is_below_operator
 from doxa.belief import declare
 from doxa.ingestion.arguments import unusable
 from doxa.store import Identity, Store, is_empty
@@ -63,7 +64,7 @@ def import_lines(
             return (line for _, line in lines_of_file(source))
 
         return merge(store, identity, read, dry_run=dry_run, accept_protected=accept_protected)
-    if identity.role != "agent" and _is_empty(store):
+    if not is_below_operator(identity.role) and _is_empty(store):
         return restore(store, identity, source, dry_run=dry_run, accept_protected=accept_protected)
     check_time(store, source)
     with _scratch(store) as scratch:

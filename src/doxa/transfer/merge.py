@@ -21,7 +21,7 @@ import msgspec
 
 from doxa.base.clock import parse_time
 from doxa.base.errors import ConfirmationError, DoxaError, InputError, RoleError
-from doxa.base.ids import NodeId, Role
+from doxa.base.ids import NodeId, Role, is_below_operator
 from doxa.base.limits import IMPORT_AT_ONCE_LINES_MAX, INGEST_BATCH_TURNS, SKIPPED_ITEMS_MAX
 from doxa.base.lookalikes import reads_as
 from doxa.belief import Draft, Kref, check_name, parse_fact, parse_kref
@@ -122,7 +122,7 @@ def _survey(identity: Identity, source: Source) -> tuple[set[str], int]:
 
 
 def _check_import_role(identity: Identity, line: RevisionLine) -> None:
-    if identity.role == "agent" and is_verified(line):
+    if is_below_operator(identity.role) and is_verified(line):
         raise RoleError(
             f"{line.kref[:200]} is verified or carries a protected tag: only an operator may"
             " import it.",

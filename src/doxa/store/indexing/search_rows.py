@@ -47,6 +47,7 @@ COMPACT_AFTER_ROWS = 1_000  # an unnamed belief is compared with each of them
 POSTING_BYTES_MAX = 2_048 * RECORD.size
 TRUSTS = (
     "untrusted",
+    "inferred",
     "candidate",
     "stated",
     "verified",

@@ -29,7 +29,7 @@ tables are derived from state and can be rebuilt; state can be rebuilt from the 
 
 from __future__ import annotations
 
-FORMAT = 8
+FORMAT = 9
 APPLICATION_ID = 0x646F7861  # "doxa"
 
 _FIRST = """
@@ -195,6 +195,9 @@ UPDATE edge_past SET project = (SELECT s.project FROM lies s JOIN lies d ON d.pr
 DROP TABLE lies;
 """
 
+# What a job concludes is trusted less than what rules read in a turn: the ranks above it move up.
+_INFERRED = "UPDATE doc SET trust = trust + 1 WHERE trust >= 1;"
+
 PAST_ENTRIES = "0003-past-entries"  # the store fills the table from the past that there is
 VECTORS_NUMBERED = "0007-vectors-numbered"  # the store makes codes of the vectors that there are
 MIGRATIONS: tuple[tuple[str, str], ...] = (
@@ -206,4 +209,5 @@ MIGRATIONS: tuple[tuple[str, str], ...] = (
     ("0006-vectors-next", _VECTORS_NEXT),
     (VECTORS_NUMBERED, _VECTORS_NUMBERED),
     ("0008-projects", _PROJECTS),
+    ("0009-inferred", _INFERRED),
 )

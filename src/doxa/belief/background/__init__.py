@@ -1,0 +1,1 @@
+"""What background jobs may read, and what they may write: laws checked at commit."""

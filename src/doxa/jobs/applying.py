@@ -1,0 +1,105 @@
+"""Applying proposals: each by itself, so that one that fails does not stop the others.
+
+The action of a proposal is a mapping with `do`; what each value of it does is a function of the
+table that the caller gives, called inside a transaction of the proposal's run:
+
+    {"do": "retire", "kref": address}              the item is retired
+    {"do": "relate", "from": a, "edge": TYPE, "to": b, "why": text}
+
+A proposal is blocked if a law of background work refuses it, failed if anything else does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from doxa.base.errors import ConflictError, ConstraintError, DoxaError, LimitError, RoleError
+from doxa.base.ids import NodeId
+from doxa.belief.graph import parse_target, require
+from doxa.belief.removal.retiring import set_deprecated
+from doxa.belief.writes import check_link_type, link_end
+from doxa.jobs.proposals import ProposalState, decide, read_proposal, require_proposal
+from doxa.jobs.runs import open_run
+from doxa.store import Identity, Store, Transaction
+
+Action = Callable[[Transaction, Mapping[str, Any]], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Applied:
+    """What became of a proposal: its state, the change that it made, and why not."""
+
+    proposal: str
+    state: ProposalState
+    change: int | None = None
+    said: str = ""
+
+
+def apply(
+    store: Store,
+    identity: Identity,
+    proposals: Iterable[str],
+    *,
+    actions: Mapping[str, Action] | None = None,
+) -> list[Applied]:
+    """Apply proposals by their addresses, in the name and with the rights of `identity`, under the
+    limits of their runs."""
+    known = ACTIONS | dict(actions or {})
+    return [_apply_one(store, identity, kref, known) for kref in proposals]
+
+
+def _apply_one(
+    store: Store, identity: Identity, kref: str, actions: Mapping[str, Action]
+) -> Applied:
+    with store.read() as reader:
+        proposal = read_proposal(reader, require_proposal(reader, kref))
+    if proposal.state == "applied":
+        return Applied(kref, "applied", said="it was applied before")
+    run = open_run(store, proposal.run, identity=identity)
+    try:
+        act = actions.get(str(proposal.action.get("do", "")))
+        if act is None:
+            raise ConflictError(
+                "It has no action: a person acts on it.", next_step="Reject it when it is done."
+            )
+        with run.write(f"apply.{proposal.kind}") as tx:
+            act(tx, proposal.action)
+            node = require_proposal(tx, kref)
+            decide(tx, node, "applied")
+        receipt = tx.receipt_made
+        return Applied(kref, "applied", receipt.tx if receipt else None)
+    except DoxaError as error:
+        lawful = isinstance(error, (RoleError, ConstraintError, LimitError))
+        state: ProposalState = "blocked" if lawful else "failed"
+        with run.write(f"apply.{proposal.kind}") as tx:
+            decide(tx, require_proposal(tx, kref), state, error.message)
+        return Applied(kref, state, said=error.message)
+
+
+def reject(store: Store, identity: Identity, kref: str, why: str = "") -> Applied:
+    """Decide against a proposal. Raises ConflictError if it was applied."""
+    with store.write(identity, op="reject") as tx:
+        node = require_proposal(tx, kref)
+        if node.props["state"] == "applied":
+            raise ConflictError(
+                f"{kref} was applied.", next_step="Undo that change, or the run.", kref=kref
+            )
+        decide(tx, node, "rejected", why)
+    return Applied(kref, "rejected", said=why)
+
+
+def _retire(tx: Transaction, action: Mapping[str, Any]) -> None:
+    set_deprecated(tx, require(tx, parse_target(action["kref"]).item()), True)
+
+
+def _relate(tx: Transaction, action: Mapping[str, Any]) -> None:
+    src: NodeId = link_end(tx, action["from"]).id
+    dst = link_end(tx, action["to"]).id
+    tx.create_edge(
+        check_link_type(action["edge"]), src, dst=dst, props={"why": str(action.get("why", ""))}
+    )
+
+
+ACTIONS: dict[str, Action] = {"retire": _retire, "relate": _relate}

@@ -1,0 +1,66 @@
+"""When each job ran last, and how that went: so that a job that has stopped does not do so
+unnoticed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from doxa.base.limits import JOB_LEASE_MS
+from doxa.jobs.runs import RunInfo, list_runs
+from doxa.store import Reader
+
+_DAY_NS = 86_400_000_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Heartbeat:
+    """The last run of a job, and the last that ended well."""
+
+    job: str
+    run: RunInfo
+    done: RunInfo | None
+    now: int
+
+    @property
+    def is_stalled(self) -> bool:
+        """Whether the last run neither ended nor noted anything for longer than a lease lasts."""
+        silent_ns = self.now - self.run.started
+        return self.run.state == "running" and silent_ns > JOB_LEASE_MS * 1_000_000
+
+    @property
+    def days_since(self) -> float | None:
+        """Days since it last ended well; None: never."""
+        return None if self.done is None else (self.now - self.done.started) / _DAY_NS
+
+    def said(self) -> str:
+        """Describe it in words, such as "dream has not run for 9 days"."""
+        since = self.days_since
+        if since is None:
+            return f"{self.job} has never ended well; its last run is {self.run.state}"
+        days = int(since + 0.001)
+        span = f"{days} day{'s' if days > 1 else ''}"
+        ago = f"{span} ago" if days else "today"
+        if self.run.state == "failed":
+            return f"{self.job} failed; it last ended well {ago}"
+        if self.is_stalled:
+            return f"{self.job} stopped in the middle; it last ended well {ago}"
+        return f"{self.job} has not run for {span}" if days else f"{self.job} ran {ago}"
+
+
+def last(reader: Reader, job: str, *, project: str | None = None, now: int) -> Heartbeat | None:
+    """Return the heartbeat of a job; None if it never ran."""
+    runs = list_runs(reader, project=project, job=job, limit=100)
+    if not runs:
+        return None
+    done = next((run for run in runs if run.state in ("done", "undone")), None)
+    return Heartbeat(job, runs[0], done, now)
+
+
+def heartbeats(reader: Reader, *, project: str | None = None, now: int) -> list[Heartbeat]:
+    """Return the heartbeats of all jobs that ever ran, by name."""
+    sql = (
+        "SELECT DISTINCT n.props ->> '$.job' FROM node_label l JOIN node n ON n.id = l.node WHERE"
+        " l.label = 'Run' AND n.kref IS NOT NULL ORDER BY 1"
+    )
+    found = [last(reader, job, project=project, now=now) for (job,) in reader.rows(sql)]
+    return [one for one in found if one is not None]

@@ -1,0 +1,164 @@
+"""Proposals: what a run would change and leaves to somebody else to decide.
+
+    (:Run)-[:HAS_PROPOSAL]->(:Proposal {kref, run, what, state, reason, action, made_ns, said})
+                                       -[:CONCERNS]->(what it is about)
+
+state: open | applied | blocked | failed | rejected. `what` is the kind of proposal, `action` the
+JSON of what applying it does, `said` why it was blocked, failed or rejected. Nothing of what a
+belief says is repeated in a proposal but by its address, and what it would write.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, cast
+
+from doxa.base.errors import InputError, LimitError, NotFoundError
+from doxa.base.ids import NodeId
+from doxa.base.limits import NOTE_CHARS_MAX, PROPOSAL_ABOUT_ITEMS_MAX, RUN_PROPOSALS_ITEMS_MAX
+from doxa.base.values import canonical, decode
+from doxa.belief.graph import parse_target, resolve
+from doxa.belief.kref import Kref, check_name, parse_kref
+from doxa.belief.types import PROPOSAL_KIND
+from doxa.store import Node, Reader, Transaction
+
+ProposalState = Literal["open", "applied", "blocked", "failed", "rejected"]
+PROPOSAL_STATES: tuple[ProposalState, ...] = ("open", "applied", "blocked", "failed", "rejected")
+HAS_PROPOSAL, CONCERNS = "HAS_PROPOSAL", "CONCERNS"
+
+
+@dataclass(frozen=True, slots=True)
+class JobProposal:
+    """A proposal as it stands: what it would do, why, and what became of it."""
+
+    kref: str
+    run: str
+    kind: str
+    state: ProposalState
+    reason: str
+    about: tuple[str, ...]
+    action: Mapping[str, Any]
+    made: int
+    decided: int | None = None
+    said: str = ""
+
+
+def write_proposal(
+    tx: Transaction,
+    run: NodeId,
+    run_kref: str,
+    *,
+    kind: str,
+    reason: str,
+    about: Sequence[str],
+    action: Mapping[str, Any],
+) -> str:
+    """Write a proposal of a run, and return its address."""
+    check_name(kind, what="kind of proposal")
+    if not isinstance(reason, str) or not reason.strip() or len(reason) > NOTE_CHARS_MAX:
+        raise InputError(
+            f"A proposal gives its reason in 1 to {NOTE_CHARS_MAX} characters.",
+            next_step="Say in a sentence why.",
+            field="reason",
+        )
+    if len(about) > PROPOSAL_ABOUT_ITEMS_MAX:
+        raise LimitError(
+            f"A proposal concerns at most {PROPOSAL_ABOUT_ITEMS_MAX} addresses, not {len(about)}.",
+            next_step="Make several proposals.",
+            limit_items=PROPOSAL_ABOUT_ITEMS_MAX,
+        )
+    made = len(tx.edges_out(run, HAS_PROPOSAL))
+    if made >= RUN_PROPOSALS_ITEMS_MAX:
+        raise LimitError(
+            f"A run makes at most {RUN_PROPOSALS_ITEMS_MAX:,} proposals.",
+            next_step="Decide these first.",
+            limit_items=RUN_PROPOSALS_ITEMS_MAX,
+        )
+    at = parse_kref(run_kref)
+    kref = str(Kref(at.project, (), f"{at.name}-{made + 1}", PROPOSAL_KIND))
+    node = tx.create_node(
+        ("Proposal",),
+        {
+            "kref": kref,
+            "project": at.project,
+            "space": "",
+            "kind": PROPOSAL_KIND,
+            "run": run_kref,
+            "what": kind,
+            "state": "open",
+            "reason": reason,
+            "action": canonical(dict(action)).decode(),
+            "made_ns": tx.now,
+        },
+    )
+    tx.create_edge(HAS_PROPOSAL, run, dst=node)
+    for address in dict.fromkeys(about):
+        tx.create_edge(CONCERNS, node, dst=resolve(tx, parse_target(address)).id)
+    return kref
+
+
+def list_proposals(
+    reader: Reader,
+    *,
+    project: str | None = None,
+    run: str = "",
+    state: str = "open",
+    limit: int = 100,
+) -> list[JobProposal]:
+    """Return proposals, the oldest first; `state` empty: of every state."""
+    if state and state not in PROPOSAL_STATES:
+        raise InputError(
+            f"{state[:40]!r} is not a state of a proposal.",
+            next_step=f"Use one of {', '.join(PROPOSAL_STATES)}.",
+            field="state",
+        )
+    sql = (
+        "SELECT n.id FROM node_label l JOIN node n ON n.id = l.node WHERE l.label = 'Proposal' AND"
+        " n.kref IS NOT NULL AND (?1 IS NULL OR n.project = ?1) AND (?2 = '' OR n.props ->> '$.run'"
+        " = ?2) AND (?3 = '' OR n.props ->> '$.state' = ?3) ORDER BY l.node LIMIT ?4"
+    )
+    found = [row[0] for row in reader.rows(sql, (project, run, state, limit))]
+    return [read_proposal(reader, node) for node in sorted(reader.nodes(found), key=lambda n: n.id)]
+
+
+def read_proposal(reader: Reader, node: Node) -> JobProposal:
+    """Return a proposal as it is noted on its node."""
+    held: dict[str, Any] = dict(node.props)
+    ends = reader.nodes([edge.dst for edge in reader.edges_out(node.id, CONCERNS)])
+    about = tuple(str(end.props["kref"]) for end in ends if end.props.get("kref") is not None)
+    return JobProposal(
+        held["kref"],
+        held["run"],
+        held["what"],
+        cast("ProposalState", held["state"]),
+        held["reason"],
+        about,
+        decode(held["action"]),
+        held["made_ns"],
+        held.get("decided_ns"),
+        held.get("said", ""),
+    )
+
+
+def require_proposal(reader: Reader, kref: str) -> Node:
+    """Return the node of a proposal, or raise NotFoundError."""
+    address = parse_kref(kref)
+    node = reader.node_by_kref(str(address))
+    if node is None or "Proposal" not in node.labels:
+        raise NotFoundError(
+            f"There is no proposal at {address}.",
+            next_step="List them with proposals.",
+            kref=str(address),
+        )
+    return node
+
+
+def decide(tx: Transaction, node: Node, state: ProposalState, said: str = "") -> None:
+    """Note what became of a proposal."""
+    props: dict[str, Any] = dict(node.props) | {
+        "state": state,
+        "decided_ns": tx.now,
+        "decided_by": tx.identity.actor,
+    }
+    tx.set_node(node.id, props | ({"said": said[:NOTE_CHARS_MAX]} if said else {}))

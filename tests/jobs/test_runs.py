@@ -1,0 +1,149 @@
+"""A run from its beginning to its end: what it makes bears its marks, its limits hold, proposals
+are applied one by one, and the run is undone as one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from doxa import Config, Memory
+from doxa.base.clock import FakeClock
+from doxa.base.errors import BusyError, ConflictError, InputError, LimitError, RoleError, StoreError
+from doxa.belief import Ledger
+from doxa.belief.types import Draft
+from doxa.jobs import Caps, apply, begin, heartbeats, lease, list_proposals, list_runs, undo_run
+from doxa.language.turns import Turn
+from doxa.store import Identity
+
+AGENT = Identity("ann", "agent")
+
+
+@pytest.fixture
+def memory(tmp_path: Path) -> Iterator[Memory]:
+    with Memory(Config(path=tmp_path / "m.doxa", clock=FakeClock(), embedder=None)) as opened:
+        yield opened
+
+
+def _turn(memory: Memory, text: str) -> str:
+    memory.ingest([Turn("t", "s", "Ann", "user", text, None, "")])
+    with memory.store.read() as reader:
+        return str(max(reader.labelled("Exchange"), key=lambda node: node.id).props["kref"])
+
+
+def _conclude(memory: Memory, summary: str, source: str, *, trust: str = "inferred") -> str:
+    with begin(memory.store, "test", project="default", model="fake") as run:
+        with run.write():
+            ledger = Ledger(memory.store, run.identity)
+            change = ledger.put(Draft(summary, trust=trust), links=[("DERIVED_FROM", source)])
+        run.finish({"written": 1})
+    return change.kref
+
+
+def test_what_a_run_concludes_bears_its_marks(memory: Memory) -> None:
+    source = _turn(memory, "I moved to Lisbon in May.")
+    kref = _conclude(memory, "Ann lives in Lisbon.", source)
+    with memory.store.read() as reader:
+        node = reader.node_by_kref(f"{kref.partition('?')[0]}?r=1")
+        assert node is not None
+        (run,) = list_runs(reader)
+    assert (node.props["job_run"], node.props["job_model"]) == (run.kref, "fake")
+    assert (run.state, run.touched, dict(run.counts)) == ("done", 1, {"written": 1})
+
+
+def test_a_conclusion_needs_a_source_and_is_inferred(memory: Memory) -> None:
+    source = _turn(memory, "I moved to Lisbon in May.")
+    with pytest.raises(RoleError, match="inferred"):
+        _conclude(memory, "Ann lives in Lisbon.", source, trust="stated")
+    derived = _conclude(memory, "Ann lives in Lisbon.", source)
+    with pytest.raises(RoleError, match="written by a background job"):
+        _conclude(memory, "Ann likes Portugal.", derived)
+
+
+def test_the_role_writes_only_in_a_run(memory: Memory) -> None:
+    with (
+        pytest.raises(InputError, match="in the name of a run"),
+        memory.store.write(Identity("x", "background"), op="x"),
+    ):
+        pass
+
+
+def test_a_run_has_limits(memory: Memory) -> None:
+    source = _turn(memory, "I moved to Lisbon in May.")
+    run = begin(memory.store, "test", project="default", caps=Caps(number=2))
+    ledger = Ledger(memory.store, run.identity)
+    for number in range(2):
+        with run.write():
+            ledger.put(
+                Draft(f"Ann said it {number} times.", trust="inferred"),
+                links=[("DERIVED_FROM", source)],
+            )
+    with pytest.raises(LimitError, match="limit is 2"), run.write():
+        ledger.put(Draft("Ann said it often.", trust="inferred"), links=[("DERIVED_FROM", source)])
+    with pytest.raises(InputError):
+        Caps(share=0.95)
+
+
+def test_what_somebody_stated_is_proposed_and_applied_by_an_agent(memory: Memory) -> None:
+    first = memory.remember("The door is blue.", name="door")
+    other = memory.remember("The wall is red.", name="wall")
+    run = begin(memory.store, "test", project="default")
+    with pytest.raises(RoleError, match="somebody stated it"), run.write():
+        Ledger(memory.store, run.identity).deprecate("kref://default/door.fact")
+    kref = run.propose(
+        "stale",
+        "Nobody needs it.",
+        about=[first.kref],
+        action={"do": "retire", "kref": first.kref},
+    )
+    run.finish({})
+    with memory.store.read() as reader:
+        (proposal,) = list_proposals(reader)
+    assert (proposal.kref, proposal.kind, proposal.state) == (kref, "stale", "open")
+    (done,) = apply(memory.store, AGENT, [kref])
+    assert done.state == "applied"
+    assert memory.recall("door").hits == () or "blue" not in memory.recall("door").hits[0].text
+    undone = undo_run(memory.store, AGENT, run.kref)
+    assert undone.changes == (done.change,)
+    assert memory.get(first.kref).status == "current"
+    assert memory.get(other.kref).status == "current"
+    assert memory.check() == []
+    with pytest.raises(ConflictError, match="undone"):
+        apply(memory.store, AGENT, [kref])
+    memory.verify()
+
+
+def test_one_leader_has_the_lease(memory: Memory) -> None:
+    clock = memory.store.clock
+    assert isinstance(clock, FakeClock)
+    with lease(memory.store, "dream", ttl_ms=1_000) as held:
+        with pytest.raises(BusyError), lease(memory.store, "dream"):
+            pass
+        held.renew()
+        clock.advance(seconds=5)
+        with lease(memory.store, "dream"), pytest.raises(BusyError):
+            held.renew()
+    with lease(memory.store, "dream"):
+        pass
+
+
+def test_a_heartbeat_says_how_long_ago(memory: Memory) -> None:
+    begin(memory.store, "dream", project="default").finish({})
+    clock = memory.store.clock
+    assert isinstance(clock, FakeClock)
+    clock.advance(days=9)
+    with memory.store.read() as reader:
+        (beat,) = heartbeats(reader, now=clock.now_ns())
+    assert beat.said() == "dream has not run for 9 days"
+
+
+def test_a_run_is_no_part_of_a_transaction(memory: Memory) -> None:
+    run = begin(memory.store, "test", project="default")
+    with (
+        memory.store.write(AGENT, op="x") as tx,
+        memory.store.joined(tx),
+        pytest.raises(StoreError, match="part of a transaction"),
+        run.write(),
+    ):
+        pass
