@@ -43,7 +43,7 @@ CONSOLIDATION = (
         writes=True,
         errors=("ConflictError", "ModelError", *_REFUSED),
         cli=Command(),
-        absent={**why.NO_TOOL, "cypher": _JOB},
+        absent={"cypher": _JOB},
     ),
     Verb(
         "consolidations",
