@@ -173,7 +173,7 @@ class ConsolidationVerbs(ChatVerbs):
         except InputError:
             if user or context:
                 raise
-            return None  # what is no name of a session may be that of a thread
+            return None  # it may be the name of a thread
         if not held.messages:
             return self._thread_of(held.session, project) if held.session else None
         if dry_run:
