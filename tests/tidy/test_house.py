@@ -42,17 +42,7 @@ MAY_IMPORT: dict[str, frozenset[str]] = {
     "events": frozenset(("base", "belief", "store")),
     "jobs": frozenset(("base", "belief", "store")),
     "consolidation": frozenset(
-        (
-            "base",
-            "belief",
-            "ingestion",
-            "jobs",
-            "language",
-            "models",
-            "redaction",
-            "store",
-            "working",
-        )
+        ("base", "belief", "jobs", "language", "logic", "models", "redaction", "store")
     ),
     "app": frozenset(
         (

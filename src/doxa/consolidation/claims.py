@@ -50,8 +50,8 @@ _TALKING = frozenset(
         " share shared explain explained describe described report reported state stated note noted"
         " confirm confirmed agree agreed reply replied answer answered announce announced suggest"
         " suggested propose proposed wonder wondered express expressed conversation session user"
-        " assistant decide decided plan planned planning want wants never none nobody nothing without"
-        " cannot longer".split(),
+        " assistant decide decided plan planned planning want wants never none nobody nothing"
+        " without cannot longer".split(),
     )
 )
 _TALKS = re.compile(
