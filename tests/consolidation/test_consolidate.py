@@ -454,7 +454,7 @@ BOUNDARIES = (
     "doxa.consolidation.consolidate:validate",
     "doxa.consolidation.consolidate:begin",
     "doxa.consolidation.consolidate:store_structure",
-    "doxa.consolidation.consolidate:sum_up_in",
+    "doxa.consolidation.consolidate:Consolidation._sum_up",
     "doxa.jobs.runs:JobRun.finish",
     "doxa.consolidation.queue:done",
 )
