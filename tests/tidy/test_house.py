@@ -44,10 +44,14 @@ MAY_IMPORT: dict[str, frozenset[str]] = {
     "events": frozenset(("base", "belief", "store")),
     "entities": frozenset(("base", "language", "store", "belief")),
     "jobs": frozenset(("base", "belief", "store")),
+    "consolidation": frozenset(
+        ("base", "belief", "jobs", "language", "logic", "models", "redaction", "store")
+    ),
     "app": frozenset(
         (
             "base",
             "belief",
+            "consolidation",
             "cypher",
             "entities",
             "events",

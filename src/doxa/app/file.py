@@ -19,6 +19,7 @@ from doxa.app.maintenance import MaintenanceThread
 from doxa.app.models import ModelOptions, Models
 from doxa.app.policies import initialise_file
 from doxa.base.errors import CorruptError, DoxaError, ModelError
+from doxa.base.limits import CONSOLIDATED_ATTEMPTS_MAX
 from doxa.belief.before_commit import check_before_commit
 from doxa.ingestion import arguments
 from doxa.store import Identity, LogProof, Receipt, Store, check, damage_reported, verify_log
@@ -270,7 +271,12 @@ class MemoryFile:
         findings = examine(
             self.store, None if unasked else self.embedder, self.embedder_error, unasked=unasked
         )
-        return [*findings, *self._models.findings(ask=models), self._working_health()]
+        return [
+            *findings,
+            *self._models.findings(ask=models),
+            self._working_health(),
+            self._waiting(),
+        ]
 
     def _working_health(self) -> HealthCheck:
         """Return what doctor says about working memory. Its backend may be unreachable."""
@@ -287,6 +293,24 @@ class MemoryFile:
             said = error.message if isinstance(error, DoxaError) else str(error)
             return HealthCheck(name, False, said, step)
         return HealthCheck(name, not found.crowded, found.detail, found.next_step)
+
+    def _waiting(self) -> HealthCheck:
+        """Say which sessions await consolidation, and what keeps them."""
+        from doxa.consolidation.queue import pending
+        from doxa.maintenance.doctor import HealthCheck
+
+        with self.store.read() as reader:
+            held = pending(reader)
+        tried = [one for one in held if one.attempts]
+        if not tried:
+            return HealthCheck("consolidation", True, f"{len(held)} sessions wait")
+        worst = max(tried, key=lambda one: one.attempts)
+        return HealthCheck(
+            "consolidation",
+            worst.attempts < CONSOLIDATED_ATTEMPTS_MAX,
+            f"{len(held)} sessions wait, {len(tried)} after failures: {worst.error}",
+            "`doxa consolidations` lists them; they are tried again, and none is lost.",
+        )
 
     def check(self) -> list[str]:
         """Check every invariant of the file; an empty list means that it is sound."""

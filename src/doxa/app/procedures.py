@@ -471,6 +471,17 @@ def _patterns(found: Any) -> Rows:
         yield one.path, one.reached, one.used, one.yield_score, one.coverage, one.overlap
 
 
+def _waiting(found: Any) -> Rows:
+    for one in found:
+        due = format_time(one.due)
+        yield one.thread, one.session, one.part, one.producer, one.attempts, due, one.error
+
+
+def _tasks(found: Any) -> Rows:
+    for one in found:
+        yield one.kref, one.kind, one.text, one.who, one.due, one.state, list(one.sources)
+
+
 _ROWS: dict[str, Callable[[Any], Rows]] = {
     "Chat": _chat,
     "list[ChatSummary]": _chats,
@@ -488,6 +499,8 @@ _ROWS: dict[str, Callable[[Any], Rows]] = {
     ],
     "list[PendingMention]": _pending,
     "list[PathYield]": _patterns,
+    "list[Pending]": _waiting,
+    "list[Task]": _tasks,
     "Change": _change,
     "Remembered": _remembered,
     "Walk": _walk,

@@ -30,6 +30,7 @@ from doxa.cli.output import (
     chat_text,
     chats_text,
     conflicts_text,
+    consolidated_text,
     cursors_text,
     doctor_text,
     element_text,
@@ -46,6 +47,8 @@ from doxa.cli.output import (
     recall_text,
     said_text,
     show,
+    tasks_text,
+    waiting_text,
     walk_text,
 )
 
@@ -500,6 +503,9 @@ _TEXTS: dict[str, Callable[[Any], str]] = {
     "EntityPage": entity_text,
     "list[PendingMention]": pending_text,
     "list[PathYield]": patterns_text,
+    "Consolidated": consolidated_text,
+    "list[Pending]": waiting_text,
+    "list[Task]": tasks_text,
     "int": str,
     "Remembered": lambda made: said_text(made.change, made.warnings),
     "Walk": walk_text,

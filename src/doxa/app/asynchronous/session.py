@@ -37,6 +37,9 @@ if TYPE_CHECKING:
         Revision,
         Walk,
     )
+    from doxa.consolidation.consolidate import Consolidated
+    from doxa.consolidation.queue import Pending
+    from doxa.consolidation.tasks import Task
     from doxa.entities import (
         EntityInfo,
         EntityPage,
@@ -839,6 +842,62 @@ class AsyncSession:
     async def traversal_patterns(self, *, project: str | None = None) -> list[PathYield]:
         """Measure which kinds of paths lead from a memory to others that are used with it."""
         return await on_thread(self._session.traversal_patterns, project=project)
+
+    async def consolidate(
+        self,
+        target: str = "",
+        *,
+        session: str = "",
+        user: str = "",
+        context: str = "",
+        project: str | None = None,
+        producer: str = "",
+        structure: Mapping[str, Any] | None = None,
+        model: str = "",
+        digest: str = "",
+        dry_run: bool = False,
+        limit: int = 20,
+    ) -> Consolidated:
+        """Make a session or thread into a summary, events, facts, decisions and tasks."""
+        return await on_thread(
+            self._session.consolidate,
+            target,
+            session=session,
+            user=user,
+            context=context,
+            project=project,
+            producer=producer,
+            structure=structure,
+            model=model,
+            digest=digest,
+            dry_run=dry_run,
+            limit=limit,
+        )
+
+    async def consolidations(self, *, project: str | None = None) -> list[Pending]:
+        """List the sessions that await consolidation, with what went wrong, the next one first."""
+        return await on_thread(self._session.consolidations, project=project)
+
+    async def tasks(
+        self,
+        *,
+        kind: str = "",
+        who: str = "",
+        state: str = "open",
+        before: Time | None = None,
+        project: str | None = None,
+        limit: int = 100,
+    ) -> list[Task]:
+        """List what sessions left to do: actions, commitments and open questions."""
+        return await on_thread(
+            self._session.tasks,
+            kind=kind,
+            who=who,
+            state=state,
+            before=before,
+            project=project,
+            limit=limit,
+        )
 
     async def cursors(self) -> list[EventCursor]:
         """List the cursors of consumers of this session's role and projects."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from doxa.app.verbs.chat import CHAT
 from doxa.app.verbs.commands import GROUP_HELP, SHELL
+from doxa.app.verbs.consolidation import CONSOLIDATION
 from doxa.app.verbs.entities import ENTITIES
 from doxa.app.verbs.maintenance import CARE, EVENTS, OPEN
 from doxa.app.verbs.model import (
@@ -18,6 +19,7 @@ from doxa.app.verbs.model import (
     Kind,
     Parameter,
     Procedure,
+    Profile,
     Tool,
     ToolArgument,
     Verb,
@@ -38,6 +40,7 @@ ALL: tuple[Verb, ...] = (
     EXTRACT,
     *CHAT,
     *ENTITIES,
+    *CONSOLIDATION,
     *EVENTS,
     *CARE,
 )
@@ -61,6 +64,7 @@ __all__ = [
     "Kind",
     "Parameter",
     "Procedure",
+    "Profile",
     "Tool",
     "ToolArgument",
     "Verb",

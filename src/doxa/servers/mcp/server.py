@@ -19,7 +19,8 @@ from mcp_types import (
 )
 
 from doxa.app import Memory, Session
-from doxa.servers.mcp.tools import TOOLS, call
+from doxa.app.verbs import Profile
+from doxa.servers.mcp.tools import ALL_TOOLS, TOOLS, call
 
 # in the `_meta` of a request: who sends it again is the host, so that no model makes up keys
 IDEMPOTENCY_KEY = "doxa/idempotencyKey"
@@ -30,17 +31,24 @@ INSTRUCTIONS = (
 )
 
 
-def build_server(session: Session, *, version: str) -> Server[Any]:
+def build_server(session: Session, *, version: str, profile: Profile = "default") -> Server[Any]:
     """Build a server whose calls run on threads, so that a slow disk does not block the
     protocol."""
 
+    listed = ALL_TOOLS if profile == "full" else TOOLS
+
     async def list_tools(_: Any, __: PaginatedRequestParams | None) -> ListToolsResult:
-        return ListToolsResult(tools=[Tool.model_validate(tool) for tool in TOOLS])
+        return ListToolsResult(tools=[Tool.model_validate(tool) for tool in listed])
 
     async def call_tool(_: Any, params: CallToolRequestParams) -> CallToolResult:
         meta: Mapping[str, Any] = params.meta or {}
         text, result, failed = await asyncio.to_thread(
-            call, session, params.name, params.arguments or {}, key=meta.get(IDEMPOTENCY_KEY, "")
+            call,
+            session,
+            params.name,
+            params.arguments or {},
+            key=meta.get(IDEMPOTENCY_KEY, ""),
+            profile=profile,
         )
         return CallToolResult(
             content=[TextContent(type="text", text=text)],
@@ -57,11 +65,13 @@ def build_server(session: Session, *, version: str) -> Server[Any]:
     )
 
 
-def serve_stdio(memory: Memory, session: Session, *, version: str) -> None:
+def serve_stdio(
+    memory: Memory, session: Session, *, version: str, profile: Profile = "default"
+) -> None:
     """Serve until the client closes its end."""
 
     async def run() -> None:
-        server = build_server(session, version=version)
+        server = build_server(session, version=version, profile=profile)
         async with stdio_server() as (reading, writing):
             await server.run(reading, writing, server.create_initialization_options())
 
