@@ -53,6 +53,7 @@ class ConsolidationVerbs(EntityVerbs):
         entry is checked against its turns. What fails stays in the queue.
         """
         from doxa.consolidation.consolidate import Consolidation
+        from doxa.entities import mention
 
         for name, value in (
             ("target", target),
@@ -70,7 +71,7 @@ class ConsolidationVerbs(EntityVerbs):
             units = self._units(target, session, user, context, place, limit, None, dry_run)
             return self._needed(units, place)
         made = self._producer(asked, structure, model)
-        job = Consolidation(self._store, made)
+        job = Consolidation(self._store, made, mention=mention)
         units = self._units(target, session, user, context, place, limit, job, dry_run)
         if structure is not None:
             units = self._answered(units, digest, made)
@@ -121,6 +122,7 @@ class ConsolidationVerbs(EntityVerbs):
     def _retried(self, project: str, limit: int, *, dry_run: bool) -> list[SessionResult]:
         """Try again with the language model what it failed to do before, where it is due."""
         from doxa.consolidation.consolidate import Consolidation, due_units
+        from doxa.entities import mention
 
         if limit <= 0 or not self._has_model():
             return []
@@ -130,7 +132,7 @@ class ConsolidationVerbs(EntityVerbs):
             units += due_units(reader, project, now=now, of="command")
         if not units:
             return []
-        job = Consolidation(self._store, self._producer("model", None, ""))
+        job = Consolidation(self._store, self._producer("model", None, ""), mention=mention)
         return job.run(units[:limit], dry_run=dry_run)
 
     def _has_model(self) -> bool:
