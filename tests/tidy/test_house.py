@@ -38,7 +38,7 @@ MAY_IMPORT: dict[str, frozenset[str]] = {
     "recall": frozenset(("base", "store", "models")),
     "ingestion": INPUT | {"language", "recall"},
     "transfer": INPUT | {"ingestion", "language"},
-    "maintenance": frozenset(("base", "belief", "models", "recall", "store")),
+    "maintenance": frozenset(("base", "belief", "jobs", "models", "recall", "store")),
     "events": frozenset(("base", "belief", "store")),
     "jobs": frozenset(("base", "belief", "store")),
     "app": frozenset(

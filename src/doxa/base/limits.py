@@ -135,6 +135,7 @@ EMBED_SENTENCES_PER_DOC_MAX = 24
 EMBED_FIELDS_PER_DOC_MAX = 24
 COMMAND_EMBED_DOCS = 64
 JOB_ATTEMPTS_MAX = 8
+JOB_SILENT_DAYS = 7  # without a run that ended well, `doctor` reports the job
 JOB_LEASE_MS = 60_000  # how long a job that has died keeps others from running it
 RUN_TOUCHED_ITEMS_DEFAULT = 20  # elements that a run of a job touches
 RUN_TOUCHED_ITEMS_MAX = 10_000
