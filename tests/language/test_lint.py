@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pytest
 
-from doxa.language.lint import fragment_problem, statement_problem
+from doxa.language.lint.complete import fragment_problem, statement_problem
 
 COMPLETE = """
 Ann lives in Lisbon.

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from doxa.base.errors import ClosedError, CorruptError, DoxaError, ModelError, StoreError
-from doxa.base.limits import FREE_BYTES_MIN, JOB_SILENT_DAYS
+from doxa.base.limits import FREE_BYTES_MIN, JOB_SILENT_DAYS_MAX
 from doxa.jobs import heartbeats
 from doxa.maintenance.embedding import Reembedding, failed_embeddings, pending, reembedding
 from doxa.models.contract import Embedder
@@ -192,7 +192,7 @@ def _jobs(store: Store) -> HealthCheck:
         beats = heartbeats(snapshot, now=snapshot.now)
     if not beats:
         return HealthCheck("jobs", True, "no background job has run")
-    late = [one for one in beats if one.is_late(JOB_SILENT_DAYS)]
+    late = [one for one in beats if one.is_late(JOB_SILENT_DAYS_MAX)]
     return HealthCheck(
         "jobs",
         not late,
