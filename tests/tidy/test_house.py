@@ -40,12 +40,14 @@ MAY_IMPORT: dict[str, frozenset[str]] = {
     "transfer": INPUT | {"ingestion", "language"},
     "maintenance": frozenset(("base", "belief", "jobs", "models", "recall", "store")),
     "events": frozenset(("base", "belief", "store")),
+    "dream": INPUT | {"events", "ingestion", "jobs", "language", "models", "recall"},
     "jobs": frozenset(("base", "belief", "store")),
     "app": frozenset(
         (
             "base",
             "belief",
             "cypher",
+            "dream",
             "events",
             "ingestion",
             "jobs",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from doxa.app.verbs.chat import CHAT
 from doxa.app.verbs.commands import GROUP_HELP, SHELL
+from doxa.app.verbs.jobs import JOBS
 from doxa.app.verbs.maintenance import CARE, EVENTS, OPEN
 from doxa.app.verbs.model import (
     GROUPS,
@@ -35,6 +36,7 @@ ALL: tuple[Verb, ...] = (
     EXTRACT,
     *CHAT,
     *EVENTS,
+    *JOBS,
     *CARE,
 )
 VERBS: dict[str, Verb] = {verb.name: verb for verb in ALL}

@@ -148,7 +148,8 @@ class _Work:
         self._check_end(kind, src, dst)
         if op != "create" and props.get(RUN_KREF) is None:
             raise self._refused(f"an edge {kind} that no job made")
-        self.loose.add(-entry.element)
+        if kind != SUPERSEDES:  # it goes with what it retires
+            self.loose.add(-entry.element)
 
     def _check_end(self, kind: str, src: int, dst: int) -> None:
         """An edge that changes what a belief of somebody else rests on, or retires a turn."""
