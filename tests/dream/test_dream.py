@@ -1,5 +1,5 @@
-"""A dream on small memories: what it finds, what it leaves alone, what it writes, and that it can be
-taken back."""
+"""A dream on small memories: what it finds, what it leaves alone, what it writes, and that it can
+be taken back."""
 
 from __future__ import annotations
 
@@ -238,7 +238,7 @@ def test_the_report_counts_losses_first(memory: Memory) -> None:
     _twins(memory)
     _later(memory)
     report = memory.dream(apply=True)
-    assert list(report.counts)[0] == "lost"
+    assert next(iter(report.counts)) == "lost"
     assert report.markdown.splitlines()[2].startswith("Lost: 1. Blocked: 0. Failed: 0. Applied: 1.")
     (run,) = memory.runs(job="dream")
     assert run.report == report.markdown

@@ -30,8 +30,8 @@ class JobVerbs(BeliefVerbs):
         apply: bool = False,
         dry_run: bool = False,
         share: float = 0.5,
-        number: int = RUN_TOUCHED_ITEMS_DEFAULT,
-        age_days: float = DREAM_AGE_DAYS_MIN,
+        number: int = 20,
+        age_days: float = 7,
         seconds: float | None = None,
         calls: int = 0,
         tokens: int | None = None,
@@ -161,9 +161,7 @@ class JobVerbs(BeliefVerbs):
     def _seen(self, project: str | None) -> str | None:
         return None if project == ALL_PROJECTS else project or self.project
 
-    def apply(
-        self, proposals: Iterable[str], *, age_days: float = DREAM_AGE_DAYS_MIN
-    ) -> list[Applied]:
+    def apply(self, proposals: Iterable[str], *, age_days: float = 7) -> list[Applied]:
         """Apply proposals of background jobs, each by itself.
 
         It takes your rights and the limits of the run that made them; what is protected, on hold or

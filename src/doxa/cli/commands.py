@@ -26,6 +26,7 @@ from doxa.cli.context import (
     user,
 )
 from doxa.cli.output import (
+    applied_text,
     chat_text,
     chats_text,
     conflicts_text,
@@ -42,8 +43,11 @@ from doxa.cli.output import (
     listing_text,
     log_text,
     match_text,
+    proposals_text,
     recall_text,
+    runs_text,
     said_text,
+    shifts_text,
     show,
     walk_text,
 )
@@ -493,6 +497,11 @@ _TEXTS: dict[str, Callable[[Any], str]] = {
     "Walk": walk_text,
     "MatchResult": match_text,
     "list[Conflict]": conflicts_text,
+    "DreamReport": lambda found: str(found.markdown),
+    "list[Shift]": shifts_text,
+    "list[RunInfo]": runs_text,
+    "list[JobProposal]": proposals_text,
+    "list[Applied]": applied_text,
     "ErasureProof": erasure_text,
     "list[LegalHold]": holds_text,
     "Explanation": lambda found: str(found.page()),
