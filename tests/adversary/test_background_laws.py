@@ -186,7 +186,7 @@ def _node(reader: Reader, kref: str) -> Node:
 
 
 def _standing(memory: Memory) -> dict[str, Any]:
-    """What is believed at each protected address, with tags and what it rests on."""
+    """What is believed at each protected address, with tags and what it depends on."""
     found: dict[str, Any] = {}
     with memory.store.read() as reader:
         for kref in PROTECTED:

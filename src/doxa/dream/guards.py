@@ -3,7 +3,7 @@
     protected       a tag approved, published, verified or crystallised; what an operator verified;
                     what is on legal hold
     too young       stated less than so many days ago
-    depended on     a current belief rests on it
+    depended on     a current belief depends on it
 
 The laws of background work (belief/background/laws.py) hold besides, at the commit.
 """

@@ -1,6 +1,6 @@
 """A model that assesses a batch. It is asked for a small JSON structure; what it answers is data
 to check: unknown numbers and kinds are dropped, and what stays goes through the same guards as what
-rules find. It is told to keep what it doubts."""
+rules find. Its instructions say to keep what it doubts."""
 
 from __future__ import annotations
 

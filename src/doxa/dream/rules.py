@@ -8,7 +8,7 @@ stale           its time of validity has ended; or every turn that rules read it
 gap             a name in several new turns of whom nothing is believed
 relation        a belief names the address of another, or its value is what another is about
 summary         a thread with many turns that no summary covers
-unsupported     what it rested on is gone
+unsupported     what it depended on is gone
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ class RuleAssessor:
                 ends=_kref(node),
             )
         for node in batch.unsupported:
-            yield Finding("unsupported", "What it rested on is gone.", (_kref(node),))
+            yield Finding("unsupported", "What it depended on is gone.", (_kref(node),))
         yield from _gaps(reader, batch)
         for thread in batch.threads:
             count = reader.rows(_UNCOVERED, (thread, _SUMMARY_KIND))[0][0]

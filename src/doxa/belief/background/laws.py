@@ -37,7 +37,7 @@ from doxa.belief.graph import (
 )
 from doxa.store import RUN_KREF, TRUSTS, LogEntry, Node, Transaction
 
-# Says why what a run concludes is no statement to be believed; "" if it is one. The app gives it,
+# Says why what a run concludes is not to be believed; "" if it may be. The app gives it,
 # since it needs the package of language.
 Promotion = Callable[[Transaction, Node], str]
 
@@ -48,7 +48,7 @@ _OF_RECORDS = frozenset(("HAS_PROPOSAL", "CONCERNS"))
 _SOURCES = frozenset(("Exchange", "Thread"))
 _OF_TURNS = frozenset(("HAS_THREAD", "HAS_EXCHANGE", "NEXT"))
 _OF_ITEMS = frozenset((CURRENT, TAG, HAS_REVISION, "MEMBER"))
-# what packages keep of their own beside beliefs; runs may change it
+# what packages keep of their own next to beliefs; runs may change it
 BOOKKEEPING = RECORDS | {"Project", "Space", "Entity", "Mention"}
 
 
@@ -152,7 +152,7 @@ class _Work:
             self.loose.add(-entry.element)
 
     def _check_end(self, kind: str, src: int, dst: int) -> None:
-        """An edge that changes what a belief of somebody else rests on, or retires a turn."""
+        """An edge that changes what a belief of somebody else depends on, or retires a turn."""
         if kind == SUPERSEDES and self._alone and dst not in self.made:
             end = self.tx.node(NodeId(dst))
             if end is not None and ("Exchange" in end.labels or src not in self.made):
