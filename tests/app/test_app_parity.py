@@ -36,6 +36,7 @@ from doxa.app.verbs import (
 from doxa.base import errors, ids
 from doxa.cli import app
 from doxa.cli.build import is_argument, option_names
+from doxa.jobs import begin
 from doxa.query.procedures.registry import Registry
 from doxa.servers.mcp import tools
 
@@ -47,7 +48,7 @@ TYPES = {
     "krefs": {"Iterable[str]"},
     "texts": {"Iterable[str]", "Sequence[str]"},
     "integer": {"int", "int | None"},
-    "number": {"float"},
+    "number": {"float", "float | None"},
     "flag": {"bool"},
     "time": {"Time", "Time | None"},
     "fact": {"Sequence[object] | None"},
@@ -170,6 +171,9 @@ def test_an_agent_is_refused_where_the_table_names_the_operator(verb: Verb, tmp_
         operator.remember("The bank is open", name="bank")
         operator.constrain({"functional": ["colour"]})
         operator.export_to(tmp_path / "export.jsonl")
+        run = begin(operator.store, "test", project="shop")
+        proposal = run.propose("stale", "It is old.", about=[KREF])
+        run.finish({})
     with doxa.open(tmp_path / "m.db", role="agent", **settings) as memory:  # type: ignore[arg-type]
         made = memory.remember("The gate is green", facts=[("gate", "colour", "green")])
         weaker = memory.remember(
@@ -178,6 +182,9 @@ def test_an_agent_is_refused_where_the_table_names_the_operator(verb: Verb, tmp_
         given = PLAUSIBLE | {
             "change": made.change.change,
             "conflict": weaker.change.conflict,
+            "run": run.kref,
+            "proposal": proposal,
+            "proposals": [proposal],
             "through": memory.chat_add("hello", session="s").id,
             "path": tmp_path / ("export.jsonl" if verb.name == "import_" else "other.db"),
         }

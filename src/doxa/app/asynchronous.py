@@ -17,9 +17,11 @@ if TYPE_CHECKING:
     from doxa.app.config import Config
     from doxa.app.session import History, Session
     from doxa.app.verbs.options import (
+        DreamingOptions,
         EventOptions,
         Facts,
         IngestOptions,
+        NightshiftOptions,
         OpenOptions,
         PlacedOptions,
         RecallOptions,
@@ -526,57 +528,13 @@ class AsyncSession:
             self._session.set_cursor, name, after=after, since=since, remove=remove
         )
 
-    async def dream(
-        self,
-        *,
-        project: str | None = None,
-        apply: bool = False,
-        dry_run: bool = False,
-        share: float = 0.5,
-        number: int = 20,
-        age_days: float = 7,
-        seconds: float | None = None,
-        calls: int = 0,
-        tokens: int | None = None,
-    ) -> DreamReport:
+    async def dream(self, **options: Unpack[DreamingOptions]) -> DreamReport:
         """Look at what is new in a project, and propose duplicates, contradictions and more."""
-        return await _on_thread(
-            self._session.dream,
-            project=project,
-            apply=apply,
-            dry_run=dry_run,
-            share=share,
-            number=number,
-            age_days=age_days,
-            seconds=seconds,
-            calls=calls,
-            tokens=tokens,
-        )
+        return await _on_thread(self._session.dream, **options)
 
-    async def nightshift(
-        self,
-        *,
-        project: str | None = None,
-        jobs: Iterable[str] = (),
-        apply: bool = False,
-        seconds: float | None = None,
-        calls: int = 0,
-        every_s: float | None = None,
-        idle_s: float | None = None,
-        entries: int | None = None,
-    ) -> list[Shift]:
+    async def nightshift(self, **options: Unpack[NightshiftOptions]) -> list[Shift]:
         """Do the background jobs one after another: embed, retain, dream."""
-        return await _on_thread(
-            self._session.nightshift,
-            project=project,
-            jobs=jobs,
-            apply=apply,
-            seconds=seconds,
-            calls=calls,
-            every_s=every_s,
-            idle_s=idle_s,
-            entries=entries,
-        )
+        return await _on_thread(self._session.nightshift, **options)
 
     async def runs(
         self, *, project: str | None = None, job: str = "", limit: int = 20

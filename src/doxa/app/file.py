@@ -12,11 +12,11 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from doxa.app.care.embedding import EmbeddingThread
+from doxa.app.care.maintenance import MaintenanceThread
 from doxa.app.checks import deprecated
 from doxa.app.config import Config, check_config, working_url
-from doxa.app.embedding import EmbeddingThread
 from doxa.app.expressions import LazyExpressions
-from doxa.app.maintenance import MaintenanceThread
 from doxa.app.models import ModelOptions, Models
 from doxa.app.policies import initialise_file
 from doxa.app.promotion import promotion_problem
