@@ -41,10 +41,14 @@ MAY_IMPORT: dict[str, frozenset[str]] = {
     "maintenance": frozenset(("base", "belief", "models", "recall", "store")),
     "events": frozenset(("base", "belief", "store")),
     "jobs": frozenset(("base", "belief", "store")),
+    "consolidation": frozenset(
+        ("base", "belief", "ingestion", "language", "models", "redaction", "store", "working")
+    ),
     "app": frozenset(
         (
             "base",
             "belief",
+            "consolidation",
             "cypher",
             "events",
             "ingestion",

@@ -222,3 +222,14 @@ WORKING_SESSIONS_ITEMS_MAX = 10_000
 WORKING_NAME_CHARS_MAX = 200
 WORKING_REDIS_MS = 2_000
 WORKING_REDIS_ATTEMPTS_MAX = 3
+
+# Consolidation
+CONSOLIDATED_TURNS_ITEMS_MAX = 1_000  # of one session; the rest is a session of its own
+CONSOLIDATED_TEXT_CHARS_MAX = 2_000_000  # a structure that a producer gives, as JSON
+CONSOLIDATED_WINDOW_CHARS_MAX = 24_000  # of turns in one call of a model
+CONSOLIDATED_CALLS_ITEMS_MAX = 4  # calls of a model at once
+CONSOLIDATED_SOURCES_ITEMS_MAX = 20  # turns that one entry is drawn from
+CONSOLIDATED_ATTEMPTS_MAX = 3  # calls of a model for one window, in one run
+CONSOLIDATED_RETRY_S_MIN, CONSOLIDATED_RETRY_S_MAX = 60, 86_400
+CONSOLIDATED_COMMAND_S_MAX = 300
+CONSOLIDATED_COMMAND_BYTES_MAX = 4_194_304  # of what a command prints
