@@ -44,8 +44,12 @@ MAY_IMPORT: dict[str, frozenset[str]] = {
     "consolidation": frozenset(
         ("base", "belief", "ingestion", "language", "models", "redaction", "store", "working")
     ),
+    "audit": frozenset(
+        ("base", "belief", "consolidation", "ingestion", "language", "recall", "store")
+    ),
     "app": frozenset(
         (
+            "audit",
             "base",
             "belief",
             "consolidation",

@@ -10,7 +10,7 @@ from doxa.app.checks import checked, may_trust, one_project, searched_project
 from doxa.app.file import MemoryFile
 from doxa.base.errors import InputError, RoleError
 from doxa.base.ids import is_below_operator
-from doxa.base.limits import CONFLICTS_ITEMS_MAX
+from doxa.base.limits import AUDIT_FINDINGS_ITEMS_MAX, CONFLICTS_ITEMS_MAX
 from doxa.belief import (
     Change,
     Conflict,
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
         StatementOptions,
         Time,
     )
+    from doxa.audit import MemoryAudit
     from doxa.belief import Explanation
     from doxa.ingestion.match import MatchResult
     from doxa.ingestion.remember import Remembered
@@ -364,6 +365,38 @@ class BeliefVerbs:
             arguments.project(found)
             return list_conflicts(
                 snapshot, found, decided=decided, limit=min(limit, CONFLICTS_ITEMS_MAX)
+            )
+
+    def audit(
+        self,
+        *,
+        project: str | None = None,
+        sample: int | None = None,
+        seed: int = 0,
+        limit: int = 5,
+    ) -> MemoryAudit:
+        """Count what is wrong with what is believed: junk, duplicate, stale, echo, uncovered.
+
+        Junk is no complete statement; a duplicate says what an older belief says; what is stale was
+        superseded by what was said later, lost its support, is contested or its time ended; an echo
+        was concluded from memory's own output; what is uncovered was concluded, and its sources do
+        not support it. Each kind has its count, its share, and the first of them with reasons.
+        Writes nothing.
+        """
+        from doxa.audit import audit
+
+        arguments.whole(sample, "sample", optional=True)
+        arguments.whole(seed, "seed")
+        arguments.whole(limit, "limit")
+        found = searched_project(project, self.project)
+        arguments.project(found)
+        with self._store.read() as snapshot:
+            return audit(
+                snapshot,
+                found,
+                sample=sample,
+                seed=seed,
+                limit=min(limit, AUDIT_FINDINGS_ITEMS_MAX),
             )
 
     def resolve(

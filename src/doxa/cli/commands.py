@@ -26,6 +26,7 @@ from doxa.cli.context import (
     user,
 )
 from doxa.cli.output import (
+    audit_text,
     chat_text,
     chats_text,
     conflicts_text,
@@ -493,6 +494,7 @@ _TEXTS: dict[str, Callable[[Any], str]] = {
     "Walk": walk_text,
     "MatchResult": match_text,
     "list[Conflict]": conflicts_text,
+    "MemoryAudit": audit_text,
     "ErasureProof": erasure_text,
     "list[LegalHold]": holds_text,
     "Explanation": lambda found: str(found.page()),
