@@ -337,7 +337,6 @@ UNITS = frozenset(
         "THREADS",
         "ROWS",
         "PLANS",
-        "RATIO",
     )
 )
 BOUNDS = frozenset(("MAX", "MIN", "DEFAULT", "READ"))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,6 +19,7 @@ from doxa.app.expressions import LazyExpressions
 from doxa.app.maintenance import MaintenanceThread
 from doxa.app.models import ModelOptions, Models
 from doxa.app.policies import initialise_file
+from doxa.app.promotion import promotion_problem
 from doxa.belief.before_commit import check_before_commit
 from doxa.ingestion import arguments
 from doxa.store import Identity, LogProof, Receipt, Store, check, damage_reported, verify_log
@@ -60,7 +62,7 @@ class MemoryFile:
             read_only=config.read_only,
             expressions=LazyExpressions(),
             decay_enabled=config.decay_enabled is not False,
-            check_before_commit=check_before_commit,
+            check_before_commit=partial(check_before_commit, promotion=promotion_problem),
         )
         self.maintenance = MaintenanceThread(
             self.store, interval_ms=config.access_flush_ms, background=config.background

@@ -21,9 +21,6 @@ from doxa.base.clock import format_time
 from doxa.base.errors import ConflictError, InputError, NotFoundError
 from doxa.base.ids import NodeId, Role
 from doxa.base.limits import (
-    RUN_CHANGED_RATIO_DEFAULT,
-    RUN_CHANGED_RATIO_MAX,
-    RUN_CHANGED_RATIO_MIN,
     RUN_TOUCHED_ITEMS_DEFAULT,
     RUN_TOUCHED_ITEMS_MAX,
 )
@@ -33,6 +30,8 @@ from doxa.belief.types import RUN_KIND
 from doxa.belief.writes import ensure_place, place_of
 from doxa.jobs.proposals import write_proposal
 from doxa.store import Identity, Node, Reader, Store, Transaction
+
+SHARE_DEFAULT, SHARE_MIN, SHARE_MAX = 0.5, 0.1, 0.9  # of the items of a project: what a run changes
 
 RunState = Literal["running", "done", "failed", "stopped", "undone"]
 _ENDED = ("done", "failed", "stopped")
@@ -44,7 +43,7 @@ class Caps:
     items. Raises InputError for other limits."""
 
     number: int = RUN_TOUCHED_ITEMS_DEFAULT
-    share: float = RUN_CHANGED_RATIO_DEFAULT
+    share: float = SHARE_DEFAULT
 
     def __post_init__(self) -> None:
         if (
@@ -60,12 +59,12 @@ class Caps:
         if (
             isinstance(self.share, bool)
             or not isinstance(self.share, (int, float))
-            or not (RUN_CHANGED_RATIO_MIN <= self.share <= RUN_CHANGED_RATIO_MAX)
+            or not (SHARE_MIN <= self.share <= SHARE_MAX)
         ):
             raise InputError(
-                f"A run changes a share of {RUN_CHANGED_RATIO_MIN:g} to {RUN_CHANGED_RATIO_MAX:g} of the items,"
-                f" not {self.share!r:.40}.",
-                next_step=f"Leave it out for {RUN_CHANGED_RATIO_DEFAULT:g}.",
+                f"A run changes a share of {SHARE_MIN:g} to {SHARE_MAX:g} of"
+                f" the items, not {self.share!r:.40}.",
+                next_step=f"Leave it out for {SHARE_DEFAULT:g}.",
                 field="share",
             )
 

@@ -6,7 +6,8 @@ a run, whichever verb, query or job made the change:
 2. It leaves alone what carries a protected tag, what an operator verified, and what is on hold; in
    the role `background` also everything that somebody stated.
 3. What it concludes is at most `inferred`, derived from sources that are sources now (sources.py),
-   and not better founded by being concluded again.
+   a complete statement, not implied by what is believed (implied.py), and not surer for being
+   concluded again.
 4. It touches at most so many elements, and changes at most such a share of the project's items.
 
 The transaction counts on the node of the run, so that many transactions of a run share one limit.
@@ -20,6 +21,7 @@ from typing import Any, cast
 from doxa.base.errors import ConstraintError, LimitError, RoleError
 from doxa.base.ids import NodeId, is_below_operator
 from doxa.base.values import decode_properties
+from doxa.belief.background.implied import implied_by
 from doxa.belief.background.sources import STATED, Sources, trust_rank_of
 from doxa.belief.graph import (
     CURRENT,
@@ -35,8 +37,8 @@ from doxa.belief.graph import (
 )
 from doxa.store import RUN_KREF, TRUSTS, LogEntry, Node, Transaction
 
-# Says why a revision that a run made is not to be believed (incomplete, implied already); "" if it
-# may. The app gives it: it needs the packages of language and recall.
+# Says why what a run concludes is no statement to be believed; "" if it is one. The app gives it,
+# since it needs the package of language.
 Promotion = Callable[[Transaction, Node], str]
 
 DERIVED = "DERIVED_FROM"
@@ -226,17 +228,20 @@ class _Work:
             raise self._refused(
                 f"{kref}: what a job concludes is inferred, not {node.props['trust']!s}"
             )
-        grounds = [edge.dst for edge in self.tx.edges_out(node.id, DERIVED)]
+        edges = [edge for kind in SUPPORT_EDGES for edge in self.tx.edges_out(node.id, kind)]
+        grounds = [edge.dst for edge in edges]
         found = {one.id: one for one in self.tx.nodes(grounds)}
         for ground in grounds:
             reason = self.sources.why_not(found[ground]) if ground in found else "gone"
             if reason:
                 at = _at(found[ground]) if ground in found else f"node {ground}"
                 raise self._refused(f"{kref}: what it is derived from, {at}, is {reason}")
-        if not grounds:
+        if all(edge.type != DERIVED for edge in edges):
             raise self._refused(f"{kref}: it is derived from nothing ({DERIVED})")
         self._keep_confidence(node, grounds)
         said = promotion(self.tx, node) if promotion is not None else ""
+        beside = [one for one in self.revisions if one.id < node.id]
+        said = said or implied_by(self.tx, node, beside=beside)
         if said:
             raise self._refused(f"{kref}: {said}")
 
