@@ -28,7 +28,7 @@ from bench.persistence_parts import fresh
 from bench.report import Report, begin, percent, write_json
 from bench.updates_cases import CASES, HALVES, PLAIN_LANGUAGE, Line, UpdateCase, load, shown_fact
 from doxa.base.clock import FakeClock, parse_time
-from doxa.belief import Fact
+from doxa.belief import Draft, Fact
 from doxa.ingestion.match import (
     CONFLICT_AT,
     REVISE_AT,
@@ -37,6 +37,7 @@ from doxa.ingestion.match import (
     match,
     score_proposals,
 )
+from doxa.ingestion.nearest import nearest
 from doxa.language.agreement import FEATURES, RETIRING
 from doxa.language.comparison.likeness import LIKENESS
 from doxa.models import Embedder
@@ -249,6 +250,7 @@ def run(*, seed: int, quick: bool = False) -> tuple[Report, bool]:
             _reliability(one for one in played if one.case.half == name),
         )
     _plain_language(report)
+    _near(report)
     updates_scale.measure(
         report, sizes=(2_000,) if quick else (10_000, 100_000), questions=50 if quick else 200
     )
@@ -298,6 +300,46 @@ def _plain_language(report: Report) -> None:
                     report.put(f"{key}.believed_unstated", believed / max(1, len(unstated)))
         head = ["language", "kind", "cases", "believed unstated", *_HEAD]
         report.table(f"Plain language, {name}", head, rows)
+
+
+def _near(report: Report) -> None:
+    """What an agent is shown where rules find nothing: of the beliefs that a reader would retire,
+    how many are among the nearest, in a memory that holds what all cases of the language hold."""
+    rows = []
+    for name in ("unseen, messages", "unseen, messages in other languages"):
+        cases = load(PLAIN_LANGUAGE[name])
+        for code in dict.fromkeys(case.language for case in cases):
+            own = [case for case in cases if case.language == code]
+            held = dict.fromkeys(line for case in own for line in case.held)
+            with fresh(clock=FakeClock(parse_time(_SAID_AT)), embedder=_embedder()) as memory:
+                lines: dict[str, Line] = {}
+                for line in held:
+                    _hold(memory, line, lines, project=code)
+                memory.embed()
+                shown = {line.shown(): kref for kref, line in lines.items()}
+                due = [(case, shown[one]) for case in own for one in case.retired]
+                found = Counter(
+                    _place(memory, case.said[0].text, kref, project=code) for case, kref in due
+                )
+            share = sum(found[place] for place in range(_NEAR)) / len(due)
+            report.put(f"plain_language.near.{code}", share)
+            rows.append([code, str(len(held)), str(len(due)), percent(found[0] / len(due))])
+            rows[-1].append(percent(share))
+    report.table(
+        "Beliefs to retire among the nearest",
+        ["language", "beliefs", "due", "nearest (%)", f"among {_NEAR} (%)"],
+        rows,
+    )
+
+
+_NEAR = 3  # as memory_remember shows
+
+
+def _place(memory: doxa.Memory, text: str, kref: str, *, project: str) -> int:
+    """The place of a belief among the nearest to a text; _NEAR if it is not there."""
+    near = nearest(memory.store, memory.recaller, Draft(text, project), _NEAR, besides="")
+    krefs = [one.kref.partition("?")[0] for one in near]
+    return krefs.index(kref) if kref in krefs else _NEAR
 
 
 def play(cases: Iterable[UpdateCase]) -> list[Played]:

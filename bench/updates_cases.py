@@ -35,6 +35,8 @@ PLAIN_LANGUAGE = {
     "ordinary, unseen half": _FOLDER / "plain_language_ordinary.txt",
     "unseen, indirect": _FOLDER / "plain_language_unseen_indirect.txt",
     "unseen, everyday": _FOLDER / "plain_language_unseen_ordinary.txt",
+    "unseen, messages": _FOLDER / "plain_language_talk.txt",
+    "unseen, messages in other languages": _FOLDER / "plain_language_talk_languages.txt",
 }
 LANGUAGES = ("en", "de", "es", "fr", "zh")
 _STORED_NOTHING = "stored: nothing"

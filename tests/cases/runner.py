@@ -53,6 +53,8 @@ JUDGED = frozenset(
         "plain_language_everyday",
         "plain_language_languages",
         "plain_language_ordinary",
+        "plain_language_talk",
+        "plain_language_talk_languages",
         "plain_language_unseen_indirect",
         "plain_language_unseen_ordinary",
         "poison",

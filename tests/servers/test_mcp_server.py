@@ -140,6 +140,12 @@ def test_every_tool_for_real(tmp_path: Path) -> None:
             made["kref"],
             True,
         )
+        failed, text, beside = await call(
+            "memory_remember", text="A manual of MySQL lies in the bin behind that shop"
+        )
+        assert (failed, [one["kref"] for one in beside["near"]]) == (False, [made["kref"]])
+        assert "no longer true, call memory_update" in text
+        await call("memory_forget", kref=beside["kref"])
         failed, _text, changed = await call(
             "memory_update",
             kref="kref://p/db.decision",

@@ -42,7 +42,17 @@ MAY_IMPORT: dict[str, frozenset[str]] = {
     "events": frozenset(("base", "belief", "store")),
     "jobs": frozenset(("base", "belief", "store")),
     "consolidation": frozenset(
-        ("base", "belief", "ingestion", "language", "models", "redaction", "store", "working")
+        (
+            "base",
+            "belief",
+            "ingestion",
+            "jobs",
+            "language",
+            "models",
+            "redaction",
+            "store",
+            "working",
+        )
     ),
     "audit": frozenset(
         ("base", "belief", "consolidation", "ingestion", "language", "recall", "store")

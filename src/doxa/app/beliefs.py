@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, Literal, Unpack
 
 from doxa.app.checks import checked, may_trust, one_project, searched_project
 from doxa.app.file import MemoryFile
-from doxa.base.errors import InputError, RoleError
+from doxa.base.errors import InputError, LimitError, RoleError
 from doxa.base.ids import is_below_operator
-from doxa.base.limits import AUDIT_FINDINGS_ITEMS_MAX, CONFLICTS_ITEMS_MAX
+from doxa.base.limits import AUDIT_FINDINGS_ITEMS_MAX, CONFLICTS_ITEMS_MAX, NEAR_ITEMS_MAX
 from doxa.belief import (
     Change,
     Conflict,
@@ -71,6 +71,13 @@ class BeliefVerbs:
 
         given = checked("remember", options, now_ns=self._store.clock.now_ns())
         arguments.whole(given["expect"], "expect", optional=True)
+        arguments.whole(given["near"], "near")
+        if not 0 <= given["near"] <= NEAR_ITEMS_MAX:
+            raise LimitError(
+                f"near must be between 0 and {NEAR_ITEMS_MAX}, not {given['near']}.",
+                next_step=f"Ask for at most {NEAR_ITEMS_MAX}.",
+                field="near",
+            )
         result = remember(
             self._store,
             self.identity,
@@ -78,6 +85,7 @@ class BeliefVerbs:
             draft=self._draft(text, given),
             links=_links(given),
             expect=given["expect"],
+            near=given["near"],
         )
         self._memory.wake()
         return result

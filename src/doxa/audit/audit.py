@@ -30,7 +30,7 @@ def audit(
     everything = list(current_beliefs(reader, project))
     beliefs = drawn(everything, sample, seed)
     grounds = grounds_of(reader, beliefs)
-    coverage = checks.Coverage(reader)
+    coverage = checks.SourceCoverage(reader)
     twins = checks.Twins(everything)
     tests: dict[AuditKind, Callable[[], Iterator[checks.Fault]]] = {
         "junk": lambda: checks.junk(beliefs),

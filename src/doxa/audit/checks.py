@@ -148,7 +148,7 @@ def _overlap(one: CurrentBelief, other: CurrentBelief) -> bool:
     return start < min(one.valid_until or _TIME_MAX, other.valid_until or _TIME_MAX)
 
 
-class Coverage:
+class SourceCoverage:
     """Whether the sources of derived beliefs support them, as they are now."""
 
     def __init__(self, reader: Reader) -> None:
@@ -191,7 +191,7 @@ def _retold(turn: SourceTurn, told: Callable[[str], str]) -> SourceTurn:
 
 
 def uncovered(
-    beliefs: Sequence[CurrentBelief], grounds: Mapping[int, list[Ground]], coverage: Coverage
+    beliefs: Sequence[CurrentBelief], grounds: Mapping[int, list[Ground]], coverage: SourceCoverage
 ) -> Iterator[Fault]:
     for one in beliefs:
         if is_derived(one):
@@ -204,7 +204,7 @@ def echo(
     beliefs: Sequence[CurrentBelief],
     twins: Twins,
     grounds: Mapping[int, list[Ground]],
-    coverage: Coverage,
+    coverage: SourceCoverage,
 ) -> Iterator[Fault]:
     for one in beliefs:
         reason = _echoed(one, grounds.get(one.node, ()), twins, coverage)
@@ -216,7 +216,7 @@ def _echoed(
     one: CurrentBelief,
     grounds: Sequence[Ground],
     twins: Twins,
-    coverage: Coverage,
+    coverage: SourceCoverage,
 ) -> str:
     if _PRINTED.search(one.text):
         return "it is what recall printed"
@@ -239,7 +239,7 @@ def _may_be_recalled(ground: Ground) -> bool:
     return _PRINTED.search(ground.text) is not None
 
 
-def _is_recalled(one: CurrentBelief, grounds: Sequence[Ground], coverage: Coverage) -> bool:
+def _is_recalled(one: CurrentBelief, grounds: Sequence[Ground], coverage: SourceCoverage) -> bool:
     """Return whether what recall printed says it, and the rest of the sources does not."""
     printed = {
         term

@@ -66,7 +66,7 @@ def find_candidates(
     """Return the current revisions that a text may be about, the likeliest first, and those words
     of the text that beliefs contain."""
     known = {name: number for number, name in reader.rows(_KINDS)}
-    kinds = place.kinds or tuple(kind for kind in known if kind and kind != EXCHANGE_KIND)
+    kinds = place.kinds or kinds_of_beliefs(reader)
     if not kinds:
         return [], frozenset()
     place = place._replace(kinds=kinds)
@@ -93,6 +93,11 @@ def find_candidates(
     if scopes and (not found or any(not terms(claim.subject) for claim in claims)):
         found |= {node.id: node for node in _by_meaning(reader, recaller, text, place)}
     return list(found.values()), frozenset(words)
+
+
+def kinds_of_beliefs(reader: Reader) -> tuple[str, ...]:
+    """Return all kinds that are stored, but that of turns."""
+    return tuple(kind for _, kind in reader.rows(_KINDS) if kind and kind != EXCHANGE_KIND)
 
 
 def _named(reader: Reader, claims: Sequence[Claim], place: SearchedPlace) -> Iterator[Node]:

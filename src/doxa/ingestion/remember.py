@@ -35,6 +35,7 @@ from doxa.belief import (
 )
 from doxa.belief.types import ENRICHMENTS, CheckedDraft, without
 from doxa.belief.writes import EMBEDDING_TEXT
+from doxa.ingestion.nearest import NearBelief, nearest
 from doxa.ingestion.verdict import (
     Verdict,
     challenged,
@@ -90,7 +91,8 @@ class MayContradict:
 class Remembered:
     """The result of `remember`. With `stored` False the belief was known, at `duplicate_of`; with
     the action "revised" the text replaced beliefs, which `change.losses` lists. `searchable` lists
-    how it can be found now; "meaning" is added when its vector is computed."""
+    how it can be found now; "meaning" is added when its vector is computed. `near` are the current
+    beliefs nearest to a text that replaced and contradicts nothing, if they were asked for."""
 
     action: str
     kref: str
@@ -100,6 +102,7 @@ class Remembered:
     warnings: tuple[str, ...]
     change: Change
     may_contradict: tuple[MayContradict, ...] = ()
+    near: tuple[NearBelief, ...] = ()
 
     def warned(self, verb: str) -> tuple[str, ...]:
         """Return the warnings with the name that the interface gives to `revise`."""
@@ -122,11 +125,13 @@ def remember(
     draft: Draft,
     links: Iterable[tuple[str, str]] = (),
     expect: int | None = None,
+    near: int = 0,
 ) -> Remembered:
     """State a draft. A named item is revised if it exists. A draft without a name is first looked
     for among what its space holds. If it has no facts or sentences either, its text is matched with
     existing beliefs: it revises what it surely replaces, and is stored next to what it may
-    contradict. Both are done again within the transaction if anybody wrote meanwhile."""
+    contradict. Both are done again within the transaction if anybody wrote meanwhile. What replaced
+    nothing is answered with the `near` nearest beliefs."""
     clean, found = clean_draft(draft)
     warnings = tuple(left_out([kind]) for kind in found)
     held_links = tuple(links)
@@ -166,6 +171,7 @@ def remember(
     change = with_receipt(change, work)
     stored = change.action != "unchanged"
     warnings += () if stored else _said_again(store, change.kref)
+    undecided = plain and not (kept or change.losses or change.conflict)
     return Remembered(
         change.action,
         change.kref,
@@ -175,6 +181,7 @@ def remember(
         (*warnings, *_hints(kept)),
         change,
         kept,
+        nearest(store, recaller, clean, near, besides=change.kref) if undecided else (),
     )
 
 

@@ -146,10 +146,21 @@ class RememberOptions(ContentOptions, total=False):
     depends_on: Annotated[Texts, Parameter("Krefs of beliefs that it depends on.", ())]
 
 
+_ROWS = "a query asks recall for what is near"
+
+
 class StatementOptions(RememberOptions, total=False):
     """The same where a named belief may exist already."""
 
     expect: Annotated[int | None, Parameter("The revision number that must be current.", None)]
+    near: Annotated[
+        int,
+        Parameter(
+            "How many of the nearest beliefs to name, if a plain text replaces none.",
+            0,
+            absent={"cypher": _ROWS},
+        ),
+    ]
 
 
 _CURSOR = (

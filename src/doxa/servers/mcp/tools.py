@@ -251,6 +251,9 @@ def _quoted(hit: Any) -> str:
     )
 
 
+_NEAR = 3  # beliefs that an agent is shown, who reads better than rules do
+
+
 def _remember(session: Session, args: Any) -> tuple[str, dict[str, Any]]:
     made = session.remember(
         args.text,
@@ -263,6 +266,7 @@ def _remember(session: Session, args: Any) -> tuple[str, dict[str, Any]]:
         valid_from=args.valid_from,
         valid_until=args.valid_until,
         confidence=args.confidence,
+        near=_NEAR,
         **_given(args.enrichments),
     )
     text = f"{made.action}: {made.kref}" + ("" if made.stored else " (known already)")
@@ -279,6 +283,10 @@ def _remember(session: Session, args: Any) -> tuple[str, dict[str, Any]]:
     }
     if made.may_contradict:
         result["may_contradict"] = made.may_contradict
+    if made.near:
+        result["near"] = made.near
+        listed = "; ".join(f"{bare(one.kref)}: {quoted(one.text)}" for one in made.near)
+        warnings = (*warnings, f"Near: {listed}. Where one is no longer true, call memory_update.")
     if made.action == "challenged":
         text += f" ({made.change.reason})"
     return " ".join((text + _retracted(made.change), *warnings)), result
