@@ -1,4 +1,4 @@
-"""Planted faults of each kind are found with their reasons, and nothing is found in a clean memory."""
+"""Planted faults of each kind are found with their reasons; in a clean memory nothing is found."""
 
 from __future__ import annotations
 
