@@ -226,11 +226,11 @@ LOOK = (
         "audit",
         "look",
         "Count what is wrong with what is believed: junk, duplicate, stale, echo, uncovered.",
-        "Junk is not a complete statement; a duplicate says what an older belief says; what is stale"
-        " was superseded by what was said later, lost its support, is contested or its time ended;"
-        " an echo was concluded from memory's own output; what is uncovered was concluded, and its"
-        " sources do not support it. Each kind has its count, its share, and the first of them with"
-        " reasons. Writes nothing.",
+        "Junk is not a complete statement; a duplicate says what an older belief says; what is"
+        " stale was superseded by what was said later, lost its support, is contested or its time"
+        " ended; an echo was concluded from memory's own output; what is uncovered was concluded,"
+        " and its sources do not support it. Each kind has its count, its share, and the first of"
+        " them with reasons. Writes nothing.",
         parameters(
             project=SCOPE,
             sample=Parameter(
