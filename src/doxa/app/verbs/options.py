@@ -113,6 +113,10 @@ class ContentOptions(TypedDict, total=False):
     entities: Annotated[
         Texts, Parameter("The people and things it is about.", UNSET, cli="--entity")
     ]
+    claims: Annotated[Texts, Parameter("What it says that holds.", UNSET, cli="--claim")]
+    actions: Annotated[
+        Texts, Parameter("What somebody is to do, and by when.", UNSET, cli="--action")
+    ]
 
 
 class RevisionOptions(ContentOptions, total=False):

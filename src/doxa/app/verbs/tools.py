@@ -12,7 +12,7 @@ from doxa.app.verbs.model import Tool, ToolArgument
 _ISO = {"description": "ISO 8601"}
 _BUDGET = "an agent's context is small"
 _PREFIX = "a host shows the tools of all servers in one list"
-_ENRICHMENTS = "events, implications, questions, decisions and entities as one object: fewer tokens"
+_ENRICHMENTS = "the enrichments as one object: fewer tokens"
 CERTAINTY = {"minimum": 0, "maximum": 1}
 
 TOOLS = (
@@ -65,11 +65,11 @@ TOOLS = (
             ToolArgument("facts"),
             ToolArgument(
                 "enrichments",
-                of="events implications questions decisions entities",
+                of="events implications questions decisions entities claims actions",
                 schema={
                     "type": "object",
                     "description": "lists of texts, each found by itself: events, implications (3-5"
-                    " futures in other words), questions, decisions, entities",
+                    " futures in other words), questions, decisions, entities, claims, actions",
                 },
                 reason=_ENRICHMENTS,
             ),
@@ -94,7 +94,7 @@ TOOLS = (
             ToolArgument("facts"),
             ToolArgument(
                 "enrichments",
-                of="events implications questions decisions entities",
+                of="events implications questions decisions entities claims actions",
                 schema={"type": "object"},
                 reason=_ENRICHMENTS,
             ),
