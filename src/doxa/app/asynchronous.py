@@ -41,6 +41,9 @@ if TYPE_CHECKING:
         Revision,
         Walk,
     )
+    from doxa.consolidation.consolidate import Consolidated
+    from doxa.consolidation.queue import Pending
+    from doxa.consolidation.tasks import Task
     from doxa.events import AsyncEventStream
     from doxa.ingestion.extraction import Extracted
     from doxa.ingestion.ingest import Ingested
@@ -518,6 +521,62 @@ class AsyncSession:
             user=user,
             context=context,
             project=project,
+        )
+
+    async def consolidate(
+        self,
+        target: str = "",
+        *,
+        session: str = "",
+        user: str = "",
+        context: str = "",
+        project: str | None = None,
+        producer: str = "",
+        structure: Mapping[str, Any] | None = None,
+        model: str = "",
+        digest: str = "",
+        dry_run: bool = False,
+        limit: int = 20,
+    ) -> Consolidated:
+        """Make a session or thread into a summary, events, facts, decisions and tasks."""
+        return await _on_thread(
+            self._session.consolidate,
+            target,
+            session=session,
+            user=user,
+            context=context,
+            project=project,
+            producer=producer,
+            structure=structure,
+            model=model,
+            digest=digest,
+            dry_run=dry_run,
+            limit=limit,
+        )
+
+    async def consolidations(self, *, project: str | None = None) -> list[Pending]:
+        """List the sessions that await consolidation, with what went wrong, the next one first."""
+        return await _on_thread(self._session.consolidations, project=project)
+
+    async def tasks(
+        self,
+        *,
+        kind: str = "",
+        who: str = "",
+        state: str = "open",
+        before: Time | None = None,
+        project: str | None = None,
+        limit: int = 100,
+    ) -> list[Task]:
+        """List what sessions left to do: actions, commitments and open questions."""
+        return await _on_thread(
+            self._session.tasks,
+            kind=kind,
+            who=who,
+            state=state,
+            before=before,
+            project=project,
+            limit=limit,
         )
 
     async def cursors(self) -> list[EventCursor]:

@@ -20,6 +20,7 @@ from doxa.app.maintenance import MaintenanceThread
 from doxa.app.models import ModelOptions, Models
 from doxa.app.policies import initialise_file
 from doxa.app.promotion import promotion_problem
+from doxa.base.limits import CONSOLIDATED_ATTEMPTS_MAX
 from doxa.belief.before_commit import check_before_commit
 from doxa.ingestion import arguments
 from doxa.store import Identity, LogProof, Receipt, Store, check, damage_reported, verify_log
@@ -269,7 +270,25 @@ class MemoryFile:
         findings = examine(
             self.store, None if unasked else self.embedder, self.embedder_error, unasked=unasked
         )
-        return findings + self._models.findings(ask=models)
+        return [*findings, *self._models.findings(ask=models), self._waiting()]
+
+    def _waiting(self) -> HealthCheck:
+        """Say which sessions await consolidation, and what keeps them."""
+        from doxa.consolidation.queue import pending
+        from doxa.maintenance.doctor import HealthCheck
+
+        with self.store.read() as reader:
+            held = pending(reader)
+        tried = [one for one in held if one.attempts]
+        if not tried:
+            return HealthCheck("consolidation", True, f"{len(held)} sessions wait")
+        worst = max(tried, key=lambda one: one.attempts)
+        return HealthCheck(
+            "consolidation",
+            worst.attempts < CONSOLIDATED_ATTEMPTS_MAX,
+            f"{len(held)} sessions wait, {len(tried)} after failures: {worst.error}",
+            "`doxa consolidations` lists them; they are tried again, and none is lost.",
+        )
 
     def check(self) -> list[str]:
         """Check every invariant of the file; an empty list means that it is sound."""

@@ -388,11 +388,24 @@ def _audit(found: Any) -> Rows:
         yield one.kind, one.count, one.of, one.share, found.examined, findings
 
 
+def _pending(found: Any) -> Rows:
+    for one in found:
+        due = format_time(one.due)
+        yield one.thread, one.session, one.part, one.producer, one.attempts, due, one.error
+
+
+def _tasks(found: Any) -> Rows:
+    for one in found:
+        yield one.kref, one.kind, one.text, one.who, one.due, one.state, list(one.sources)
+
+
 _ROWS: dict[str, Callable[[Any], Rows]] = {
     "MemoryAudit": _audit,
     "Chat": _chat,
     "list[ChatSummary]": _chats,
     "EventStream": _events,
+    "list[Pending]": _pending,
+    "list[Task]": _tasks,
     "Change": _change,
     "Remembered": _remembered,
     "Walk": _walk,

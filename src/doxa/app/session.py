@@ -12,7 +12,6 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, Unpack
 
-from doxa.app.chat import ChatVerbs
 from doxa.app.checks import (
     ALL_PROJECTS,
     checked,
@@ -20,6 +19,7 @@ from doxa.app.checks import (
     resolved_time,
     searched_project,
 )
+from doxa.app.consolidating import ConsolidationVerbs
 from doxa.app.file import MemoryFile
 from doxa.base.clock import parse_time
 from doxa.base.errors import DoxaError, InputError, NotFoundError
@@ -75,7 +75,7 @@ class History:
     members: tuple[Member, ...] = ()
 
 
-class Session(ChatVerbs):
+class Session(ConsolidationVerbs):
     """The verbs in the name of one identity, by default in one project. A Memory makes it."""
 
     databases: tuple[str, ...] = ()  # those that SHOW DATABASES lists, where a server has several

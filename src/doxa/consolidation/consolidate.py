@@ -113,18 +113,37 @@ def request_of(transcript: Transcript) -> HostRequest:
     )
 
 
-def waiting_units(
-    reader: Reader, project: str, *, producer: str, model: str, limit: int
-) -> list[Unit]:
-    """Return units of a project that are not stored as they are now, the oldest first."""
+def is_done(reader: Reader, unit: Unit, digest: str, producer: str | None = None) -> bool:
+    """Return whether a unit is stored as its turns are now; by this producer if it is named."""
+    return is_stored(reader, unit, digest, producer=producer, model=None)
+
+
+def due_units(reader: Reader, project: str, *, now: int) -> list[Unit]:
+    """Return the units in the queue whose next attempt is due."""
+    found = []
+    for task in queue.pending(reader, project=project):
+        if task.due <= now:
+            for unit in units_of(reader, task.thread, session=task.session):
+                if unit.part == task.part:
+                    found.append(unit)
+    return found
+
+
+def waiting_units(reader: Reader, project: str, *, limit: int) -> list[Unit]:
+    """Return units of a project that are not stored as they are now, by whatever producer, the
+    oldest first; those that failed wait for their time."""
+    failed = {
+        (task.thread, task.session, task.part)
+        for task in queue.pending(reader, project=project)
+        if task.attempts
+    }
     found: list[Unit] = []
     for thread in threads_of(reader, project):
         for unit in units_of(reader, thread):
+            if (unit.thread, unit.session, unit.part) in failed:
+                continue
             transcript = transcript_of(reader, unit)
-            digest = transcript.digest
-            if transcript.turns and not is_stored(
-                reader, unit, digest, producer=producer, model=model
-            ):
+            if transcript.turns and not is_done(reader, unit, transcript.digest):
                 found.append(unit)
                 if len(found) >= limit:
                     return found
@@ -141,10 +160,9 @@ class Consolidation:
         self._producer = producer
         self._mention = mention
 
-    def queue(self, units: Iterable[Unit]) -> None:
-        """Note units in the queue."""
-        for unit in units:
-            queue.enqueue(self._store, unit, self._producer.name)
+    @property
+    def producer(self) -> str:
+        return self._producer.name
 
     def run(self, units: Iterable[Unit], *, dry_run: bool = False) -> list[SessionResult]:
         """Consolidate units one after the other. One that fails stays in the queue, and the others

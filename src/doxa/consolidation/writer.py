@@ -72,15 +72,17 @@ class Stored:
     change: int | None = None
 
 
-def is_stored(reader: Reader, unit: Unit, digest: str, *, producer: str, model: str) -> bool:
-    """Return whether the summary of a unit is of these turns, by this producer."""
+def is_stored(
+    reader: Reader, unit: Unit, digest: str, *, producer: str | None, model: str | None
+) -> bool:
+    """Return whether the summary of a unit is of these turns, by this producer and model (None:
+    by any)."""
     item = reader.node_by_kref(str(unit.kref))
     held = current_of(reader, item.id) if item is not None else None
-    return held is not None and (
-        held.props.get(DIGEST),
-        held.props.get("producer"),
-        held.props.get("model"),
-    ) == (digest, producer, model or "rules")
+    if held is None or held.props.get(DIGEST) != digest:
+        return False
+    wanted = (("producer", producer), ("model", None if model is None else model or "rules"))
+    return all(one in (None, held.props.get(name)) for name, one in wanted)
 
 
 def elements_of(structure: Structure) -> int:

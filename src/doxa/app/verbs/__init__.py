@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from doxa.app.verbs.chat import CHAT
 from doxa.app.verbs.commands import GROUP_HELP, SHELL
+from doxa.app.verbs.consolidation import CONSOLIDATION
 from doxa.app.verbs.maintenance import CARE, EVENTS, OPEN
 from doxa.app.verbs.model import (
     GROUPS,
@@ -17,6 +18,7 @@ from doxa.app.verbs.model import (
     Kind,
     Parameter,
     Procedure,
+    Profile,
     Tool,
     ToolArgument,
     Verb,
@@ -34,6 +36,7 @@ ALL: tuple[Verb, ...] = (
     *GRAPH,
     EXTRACT,
     *CHAT,
+    *CONSOLIDATION,
     *EVENTS,
     *CARE,
 )
@@ -57,6 +60,7 @@ __all__ = [
     "Kind",
     "Parameter",
     "Procedure",
+    "Profile",
     "Tool",
     "ToolArgument",
     "Verb",

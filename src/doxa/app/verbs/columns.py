@@ -121,3 +121,21 @@ EVENT = (
     ("previous", _TEXT),
     ("event", "MAP"),
 )
+PENDING = (
+    ("thread", _TEXT),
+    ("session", _TEXT),
+    ("part", _NUMBER),
+    ("producer", _TEXT),
+    ("attempts", _NUMBER),
+    ("due", _TEXT),
+    ("error", _TEXT),
+)
+TASK = (
+    ("kref", _TEXT),
+    ("kind", _TEXT),
+    ("text", _TEXT),
+    ("who", _TEXT),
+    ("due", _TEXT),
+    ("state", _TEXT),
+    ("sources", "LIST OF STRING"),
+)

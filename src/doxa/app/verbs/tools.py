@@ -1,7 +1,6 @@
-"""The MCP tools of the default profile: seven, short, each made of verbs.
-
-A full profile can be made from the verbs themselves; this one is what an agent needs in a
-conversation, in less than 1,500 tokens.
+"""The MCP tools, each made of verbs. The default profile has seven, short: what an agent needs in a
+conversation, in less than 1,500 tokens. The profile `full` has those besides whose agent does the
+work of a background job too.
 """
 
 from __future__ import annotations
@@ -149,6 +148,23 @@ TOOLS = (
             ),
         ),
         reason=f"{_PREFIX}; it chooses kinds and limit itself, for the beginning of a conversation",
+    ),
+    Tool(
+        "memory_consolidate",
+        ("consolidate",),
+        "Make a conversation into a summary, events, facts, decisions and tasks. Without structure"
+        " it answers with turns, schema and digest: read them, and call again with your structure.",
+        (
+            ToolArgument(
+                "target", schema={"description": "a session or thread; empty: what waits"}
+            ),
+            ToolArgument("structure"),
+            ToolArgument("digest"),
+        ),
+        reason=f"{_PREFIX}; {why.FIXED}; {why.FEW}; the host is the producer, and no client may name"
+        " a program",
+        idempotent=True,
+        profile="full",
     ),
     Tool(
         "memory_status",

@@ -18,7 +18,8 @@ from mcp_types import (
 )
 
 from doxa.app import Memory, Session
-from doxa.servers.mcp.tools import TOOLS, call
+from doxa.app.verbs import Profile
+from doxa.servers.mcp.tools import ALL_TOOLS, TOOLS, call
 
 INSTRUCTIONS = (
     "Long-term memory. Recall before answering what may be known; remember decisions, preferences"
@@ -27,16 +28,18 @@ INSTRUCTIONS = (
 )
 
 
-def build_server(session: Session, *, version: str) -> Server[Any]:
+def build_server(session: Session, *, version: str, profile: Profile = "default") -> Server[Any]:
     """Build a server whose calls run on threads, so that a slow disk does not block the
     protocol."""
 
+    listed = ALL_TOOLS if profile == "full" else TOOLS
+
     async def list_tools(_: Any, __: PaginatedRequestParams | None) -> ListToolsResult:
-        return ListToolsResult(tools=[Tool.model_validate(tool) for tool in TOOLS])
+        return ListToolsResult(tools=[Tool.model_validate(tool) for tool in listed])
 
     async def call_tool(_: Any, params: CallToolRequestParams) -> CallToolResult:
         text, result, failed = await asyncio.to_thread(
-            call, session, params.name, params.arguments or {}
+            call, session, params.name, params.arguments or {}, profile=profile
         )
         return CallToolResult(
             content=[TextContent(type="text", text=text)],
@@ -53,11 +56,13 @@ def build_server(session: Session, *, version: str) -> Server[Any]:
     )
 
 
-def serve_stdio(memory: Memory, session: Session, *, version: str) -> None:
+def serve_stdio(
+    memory: Memory, session: Session, *, version: str, profile: Profile = "default"
+) -> None:
     """Serve until the client closes its end."""
 
     async def run() -> None:
-        server = build_server(session, version=version)
+        server = build_server(session, version=version, profile=profile)
         async with stdio_server() as (reading, writing):
             await server.run(reading, writing, server.create_initialization_options())
 
