@@ -47,9 +47,7 @@ SETS = ("locomo", "locomo-plus", "beam", "realmem")
 FIRST = 10
 SOURCES_MAX = 3  # of a hit that counts as its turns
 _SUMMARY = frozenset(("title", "summary", "topics", "entities"))
-_EVENTS = frozenset(
-    ("events", "facts", "decisions", "actions", "commitments", "open_questions")
-)
+_EVENTS = frozenset(("events", "facts", "decisions", "actions", "commitments", "open_questions"))
 CONFIGURATIONS: Mapping[str, frozenset[str] | None] = {
     "turns": None,
     "+ summary": _SUMMARY,
@@ -137,7 +135,9 @@ def consolidate(
 ) -> Cost:
     """Consolidate every session of a project that the producer covers."""
     cost = Cost()
-    names = {source: kref.rpartition("/")[2].partition(".")[0] for kref, source in _exchanges(memory)}
+    names = {
+        source: kref.rpartition("/")[2].partition(".")[0] for kref, source in _exchanges(memory)
+    }
     producer = Narrowed(name, sections, structures, names)
     job = Consolidation(memory.store, producer)
     with memory.store.read() as reader:
@@ -272,7 +272,9 @@ def measure(
             memory.ingest(group.turns, project="set", extract=False)
             if sections is not None:
                 costs[name] = consolidate(memory, "set", producer, sections, structures)
-                costs[name].tokens_in = sum(tokens_of(turn.text) for turn in _read(group, structures))
+                costs[name].tokens_in = sum(
+                    tokens_of(turn.text) for turn in _read(group, structures)
+                )
             memory.embed()
             measured[name] = values(group, ask(memory, group, "set"))
     return measured, costs
@@ -410,7 +412,15 @@ def _costs(report: Report, place: str, name: str, cost: Cost) -> None:
     producer, _, of = place.partition(".")
     report.table(
         f"{of}, by {producer}: what consolidating a session took, and what became of entries",
-        ["sessions", "ms", "tokens read", "tokens of structure", "entries stored", "dropped", "failed"],
+        [
+            "sessions",
+            "ms",
+            "tokens read",
+            "tokens of structure",
+            "entries stored",
+            "dropped",
+            "failed",
+        ],
         [
             [
                 f"{cost.sessions}",
