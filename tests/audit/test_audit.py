@@ -257,3 +257,50 @@ def test_audit_by_cypher_and_on_the_command_line(memory: Memory) -> None:
     assert "7 beliefs, 2 of them derived; 3 exchanges" in done.output
     assert "junk             1 of 7  (14.29 %)" in done.output
     assert "kref://default/push.fact?r=1  it is a command line" in done.output
+
+
+CONVERSATION = (
+    ("Ana", "I moved to Lisbon last week, and I bought a red kayak there."),
+    ("Ben", "Great! I decided to sell the old boat because the engine failed."),
+    ("Ana", "I will send the contract to Ben by Friday."),
+    ("Ben", "My sister works at Acme Robotics in Porto."),
+)
+
+
+def consolidated(memory: Memory) -> None:
+    start = memory.store.clock.now_ns()
+    memory.ingest(
+        [
+            Turn("t", "s", speaker, "person", text, start + number * 10**9, f"d{number}")
+            for number, (speaker, text) in enumerate(CONVERSATION)
+        ],
+        extract=False,
+    )
+    done = memory.consolidate()
+    assert done.status == "done" and sum(done.sessions[0].stored.values()) > 3
+
+
+def test_what_consolidation_wrote_has_no_faults(memory: Memory) -> None:
+    consolidated(memory)
+    found = memory.audit()
+    assert counts(memory) == NOTHING, found
+    assert found.derived == found.beliefs > 2
+
+
+def test_what_consolidation_wrote_of_a_turn_that_is_gone_is_uncovered(tmp_path: Path) -> None:
+    config = Config(
+        path=tmp_path / "o.doxa",
+        clock=FakeClock(),
+        embedder=None,
+        background=False,
+        role="operator",
+    )
+    with Memory(config) as memory:
+        consolidated(memory)
+        rows = memory.run("MATCH (n:Exchange {source_id: 'd0'}) RETURN n.kref AS kref").records()
+        gone = str(rows[0]["kref"])
+        memory.forget(gone, erase=True, confirm=memory.forget(gone, erase=True, preview=True).token)
+        found = memory.audit(limit=20)
+        faults = {one.kref for share in found.shares for one in share.findings}
+        assert any("summary" in kref for kref in faults), found
+        assert found["junk"].count == found["echo"].count == 0

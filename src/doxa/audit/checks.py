@@ -19,12 +19,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from doxa.audit.claims import is_derived, is_of_rules, said, settled_claims, stated, statement_of
+from doxa.audit.entries import Entries, section_of
 from doxa.audit.reading import Sessions, contested, unsupported_items
 from doxa.audit.types import CurrentBelief, Ground
 from doxa.base.clock import format_time
 from doxa.base.words import terms
 from doxa.consolidation.claims import COVERED_MIN
-from doxa.consolidation.structure import SECTIONS, Structure
+from doxa.consolidation.structure import Structure
 from doxa.consolidation.transcript import SourceTurn, Transcript
 from doxa.consolidation.validate import validate
 from doxa.language.lint import fragment_problem, statement_problem
@@ -33,24 +34,8 @@ from doxa.store import Reader
 
 Fault = tuple[CurrentBelief, str]
 _TIME_MAX = 2**63 - 1
-# The section of a structure that a kind of belief is of; others are facts.
-_SECTIONS: Mapping[str, str] = {
-    "event": "events",
-    "decision": "decisions",
-    "action": "actions",
-    "commitment": "commitments",
-    "question": "open_questions",
-    "summary": "summary",
-    "topic": "topics",
-    "entity": "entities",
-    "implication": "implications",
-}
 _NO_STATEMENTS = frozenset(("topics", "entities", "open_questions"))
 _PRINTED = re.compile(rf"{re.escape(HEAD[:40])}|^\[\d+\] kref://", re.MULTILINE)
-
-
-def section_of(belief: CurrentBelief) -> str:
-    return _SECTIONS.get(belief.kind, "facts")
 
 
 def junk(beliefs: Sequence[CurrentBelief]) -> Iterator[Fault]:
@@ -133,7 +118,7 @@ def _replaced_values(beliefs: Sequence[CurrentBelief]) -> dict[int, str]:
     held: dict[int, tuple[CurrentBelief, str]] = {}
     found: dict[int, str] = {}
     for one in sorted(beliefs, key=lambda one: (one.time, one.node)):
-        for claim in settled_claims(one):
+        for claim in settled_claims(one) if section_of(one) == "facts" else ():
             about = hash((one.project, claim.key, claim.predicate, claim.scope))
             value = claim.value.text.casefold()
             before = held.get(about)
@@ -153,6 +138,7 @@ class SourceCoverage:
 
     def __init__(self, reader: Reader) -> None:
         self._sessions = Sessions(reader)
+        self._entries = Entries(reader)
 
     def why_not(
         self,
@@ -166,24 +152,30 @@ class SourceCoverage:
             return "" if grounds else "it has none"
         if is_of_rules(belief) and any(belief.text in told(one.text) for one in turns):
             return ""
-        section = section_of(belief)
-        kind, field, _ = SECTIONS[section]
-        whole = self._sessions.transcript(turns[0].thread, turns[0].session).turns
-        elsewhere = {one.kref for one in turns} - {one.id for one in whole}
-        others = [_as_turn(one) for one in turns if one.kref in elsewhere]
-        named = {one.kref for one in turns}
-        said_by = tuple(
-            _retold(turn, told) if turn.id in named else turn for turn in (*whole, *others)
-        )
-        entry = kind(**{field: statement_of(belief), "sources": tuple(sorted(named))})
-        transcript = Transcript("", turns[0].thread, turns[0].session, said_by)
-        alone: dict[str, Any] = {section: (entry,)}
-        dropped = validate(Structure(**alone), transcript).dropped
-        return next((why for why in dropped if not why.endswith("_of_field")), "")
+        for claimed in self._entries.of(belief, grounds):
+            transcript = self._transcript(turns, frozenset(claimed.entry.sources), told)
+            alone: dict[str, Any] = {claimed.section: (claimed.entry,)}
+            dropped = validate(Structure(**alone), transcript).dropped
+            reason = next((why for why in dropped if not why.endswith("_of_field")), "")
+            if reason:
+                return reason
+        return ""
 
-
-def _as_turn(ground: Ground) -> SourceTurn:
-    return SourceTurn(ground.kref, "", ground.role, ground.text, ground.time, ground.kref)
+    def _transcript(
+        self, grounds: Sequence[Ground], named: frozenset[str], told: Callable[[str], str]
+    ) -> Transcript:
+        """Return the sessions of the turns that are named, among those that it is derived from."""
+        sources = [one for one in grounds if one.name in named]
+        places = dict.fromkeys((one.thread, one.session) for one in sources)
+        held = frozenset(one.name for one in sources)
+        turns = [
+            _retold(turn, told) if turn.id in held else turn
+            for place in places
+            for turn in self._sessions.transcript(*place).turns
+            if turn.id in held or turn.id not in named
+        ]
+        thread, session = next(iter(places), ("", ""))
+        return Transcript("", thread, session, tuple(turns))
 
 
 def _retold(turn: SourceTurn, told: Callable[[str], str]) -> SourceTurn:

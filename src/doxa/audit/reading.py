@@ -7,7 +7,7 @@ from functools import lru_cache
 from hashlib import blake2b
 from heapq import nsmallest
 
-from doxa.audit.types import CurrentBelief, Ground
+from doxa.audit.types import CurrentBelief, Ground, name_of
 from doxa.belief.graph import SUPPORT_EDGES
 from doxa.consolidation.transcript import SourceTurn, Transcript
 from doxa.store import RUN_KREF, Reader, int64_array
@@ -18,7 +18,8 @@ _CURRENT = f"""
 SELECT r.id, r.kref, i.id, i.project, r.props ->> '$.kind', r.props ->> '$.summary',
   coalesce(r.props ->> '$.trust', 'stated'), coalesce(r.props ->> '$.author', ''),
   coalesce(r.props ->> '$.time', r.since), r.props -> '$.facts', r.props ->> '$.valid_from',
-  r.props ->> '$.valid_until', r.props ->> '$.{RUN_KREF}'
+  r.props ->> '$.valid_until', r.props ->> '$.{RUN_KREF}',
+  coalesce(r.props ->> '$.unit', ''), coalesce(r.props ->> '$.thread', '')
 FROM node_label l JOIN node i ON i.id = l.node JOIN edge e ON e.src = i.id AND e.type = 'CURRENT'
   JOIN node r ON r.id = e.dst
 WHERE l.label = 'Item' AND i.kref IS NOT NULL AND (?1 = '' OR i.project = ?1)
@@ -124,7 +125,7 @@ class Sessions:
     def _transcript(self, thread: str, session: str) -> Transcript:
         turns = tuple(
             SourceTurn(
-                id=kref,
+                id=name_of(kref),
                 speaker=speaker,
                 role=role,
                 text=text,

@@ -53,7 +53,8 @@ class MemoryAudit:
 
 
 class CurrentBelief(NamedTuple):
-    """A current revision, as far as an audit reads it. `run` is the job's run that wrote it."""
+    """A current revision, as far as an audit reads it. `run` is the job's run that wrote it, `unit`
+    the summary of the session that it was concluded from, in `thread`."""
 
     node: int
     kref: str
@@ -68,6 +69,8 @@ class CurrentBelief(NamedTuple):
     valid_from: int | None
     valid_until: int | None
     run: str | None
+    unit: str
+    thread: str
 
 
 class Ground(NamedTuple):
@@ -85,3 +88,13 @@ class Ground(NamedTuple):
     time: int
     thread: str
     session: str
+
+    @property
+    def name(self) -> str:
+        """Of an exchange, the name in its address."""
+        return name_of(self.kref)
+
+
+def name_of(kref: str) -> str:
+    """Return the name in the address of an exchange."""
+    return kref.rpartition("/")[2].partition(".")[0]
