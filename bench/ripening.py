@@ -62,8 +62,8 @@ MEASURES = ("turns", "verbatim", "sessions", "first")
 
 @dataclass(slots=True)
 class Cost:
-    """What consolidation took: sessions, seconds of the processor, tokens read and written, and what became of
-    entries."""
+    """What consolidation took: sessions, seconds of the processor, tokens read and written, and
+    what became of entries."""
 
     sessions: int = 0
     seconds: float = 0.0
@@ -110,7 +110,7 @@ class Narrowed:
 
 def _renamed(structure: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, Any]:
     """Return a structure whose sources are names of exchanges."""
-    text = json.loads(json.dumps(structure))
+    text: dict[str, Any] = json.loads(json.dumps(structure))
 
     def walk(value: Any) -> None:
         if isinstance(value, dict):
