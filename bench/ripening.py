@@ -12,7 +12,9 @@ hand (bench/structures), asked only what these sessions answer.
 
 A hit counts as the turns that it is derived from where these are at most three, and takes one place
 whatever it is; a summary counts as no turn. So a producer can lose: what it made takes places that
-turns had. `verbatim` counts turns alone, `sessions` any hit as its session.
+turns had. `sessions` counts any hit as its session, `first` asks whether the first hit is evidence.
+`resolved` is what a reader gets who follows each conclusion to its turns and passes over summaries:
+the first ten turns. `asked` asks for turns alone, next to conclusions that are in the same memory.
 """
 
 from __future__ import annotations
@@ -57,7 +59,8 @@ CONFIGURATIONS: Mapping[str, frozenset[str] | None] = {
 }
 # A part that a producer never gives makes two configurations the same.
 _SKIPPED = {"rules": ("+ implications", "all"), "host": ()}
-MEASURES = ("turns", "verbatim", "sessions", "first")
+MEASURES = ("turns", "resolved", "asked", "sessions", "first")
+_DEEP = 30  # hits, of which the first ten turns are taken
 
 
 @dataclass(slots=True)
@@ -181,9 +184,9 @@ def _sources(memory: doxa.Memory) -> dict[str, tuple[str, ...]]:
 class Places:
     """The first hits of one question: of each the turns it counts as, and its sessions."""
 
-    verbatim: tuple[frozenset[str], ...]
     turns: tuple[frozenset[str], ...]
     sessions: tuple[frozenset[str], ...]
+    asked: frozenset[str] = frozenset()  # of the first ten turns, where turns alone are asked for
 
 
 def ask(memory: doxa.Memory, group: Group, project: str) -> list[Places]:
@@ -200,20 +203,22 @@ def _places(
     session_of: Mapping[str, str],
     sources: Mapping[str, tuple[str, ...]],
 ) -> Places:
-    limit = FIRST * 20 if one.own else FIRST
+    limit = FIRST * 20 if one.own else _DEEP
     answer = memory.recall(one.question.text, project=project, limit=limit, until=one.until_ns)
-    verbatim, turns, sessions = [], [], []
+    turns, sessions = [], []
     for hit in answer.hits:
         derived = sources.get(hit.kref, ())
         said = frozenset((hit.source_id,)) if hit.type == "exchange" else frozenset[str]()
-        counted = said or (frozenset(derived) if len(derived) <= SOURCES_MAX else said)
         named = frozenset(session_of[name] for name in (*said, *derived)) - {one.own}
         if one.own and not named:
             continue
-        verbatim.append(said)
-        turns.append(counted)
+        turns.append(said or (frozenset(derived) if len(derived) <= SOURCES_MAX else said))
         sessions.append(named)
-    return Places(tuple(verbatim), tuple(turns), tuple(sessions))
+    asked = frozenset[str]()
+    if not one.own:
+        alone = memory.recall(one.question.text, project=project, limit=FIRST, kinds=("exchange",))
+        asked = frozenset(hit.source_id for hit in alone.hits)
+    return Places(tuple(turns), tuple(sessions), asked)
 
 
 def values(group: Group, places: Sequence[Places]) -> dict[str, list[float]]:
@@ -231,8 +236,14 @@ def values(group: Group, places: Sequence[Places]) -> dict[str, list[float]]:
         )
         if not group.of_sessions:
             found["turns"].append(_share(at.turns[:FIRST], gold))
-            found["verbatim"].append(_share(at.verbatim[:FIRST], gold))
+            found["resolved"].append(_share([frozenset(_resolved(at.turns))], gold))
+            found["asked"].append(_share([at.asked], gold))
     return {name: listed for name, listed in found.items() if listed}
+
+
+def _resolved(turns: Sequence[frozenset[str]]) -> list[str]:
+    """Return the first ten turns, each conclusion replaced by those that it is derived from."""
+    return list(dict.fromkeys(name for hit in turns for name in sorted(hit)))[:FIRST]
 
 
 def _first(sessions: Sequence[frozenset[str]]) -> list[frozenset[str]]:
@@ -343,7 +354,8 @@ def _add(held: Cost, cost: Cost) -> None:
 
 _TITLES = {
     "turns": f"turns @{FIRST}",
-    "verbatim": f"verbatim turns @{FIRST}",
+    "resolved": f"resolved to turns @{FIRST}",
+    "asked": f"asked for turns @{FIRST}",
     "sessions": f"sessions @{FIRST}",
     "first": "first hit",
 }
