@@ -38,8 +38,9 @@ MAY_IMPORT: dict[str, frozenset[str]] = {
     "recall": frozenset(("base", "store", "models")),
     "ingestion": INPUT | {"language", "recall"},
     "transfer": INPUT | {"ingestion", "language"},
-    "maintenance": frozenset(("base", "belief", "models", "recall", "store")),
+    "maintenance": frozenset(("base", "belief", "jobs", "models", "recall", "store")),
     "events": frozenset(("base", "belief", "store")),
+    "dream": INPUT | {"events", "ingestion", "jobs", "language", "models", "recall"},
     "jobs": frozenset(("base", "belief", "store")),
     "consolidation": frozenset(
         (
@@ -64,6 +65,7 @@ MAY_IMPORT: dict[str, frozenset[str]] = {
             "belief",
             "consolidation",
             "cypher",
+            "dream",
             "events",
             "ingestion",
             "jobs",

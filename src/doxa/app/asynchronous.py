@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from doxa.ingestion.ingest import Ingested
     from doxa.ingestion.match import MatchResult
     from doxa.ingestion.remember import Remembered
+    from doxa.jobs import Applied, JobProposal, RunInfo, Undone
     from doxa.language.turns import Turn
     from doxa.maintenance.doctor import HealthCheck
     from doxa.maintenance.embedding import Reembedding
@@ -595,6 +596,84 @@ class AsyncSession:
         return await _on_thread(
             self._session.set_cursor, name, after=after, since=since, remove=remove
         )
+
+    async def dream(
+        self,
+        *,
+        project: str | None = None,
+        apply: bool = False,
+        dry_run: bool = False,
+        share: float = 0.5,
+        number: int = 20,
+        age_days: float = 7,
+        seconds: float | None = None,
+        calls: int = 0,
+        tokens: int | None = None,
+    ) -> DreamReport:
+        """Look at what is new in a project, and propose duplicates, contradictions and more."""
+        return await _on_thread(
+            self._session.dream,
+            project=project,
+            apply=apply,
+            dry_run=dry_run,
+            share=share,
+            number=number,
+            age_days=age_days,
+            seconds=seconds,
+            calls=calls,
+            tokens=tokens,
+        )
+
+    async def nightshift(
+        self,
+        *,
+        project: str | None = None,
+        jobs: Iterable[str] = (),
+        apply: bool = False,
+        seconds: float | None = None,
+        calls: int = 0,
+        every_s: float | None = None,
+        idle_s: float | None = None,
+        entries: int | None = None,
+    ) -> list[Shift]:
+        """Do the background jobs one after another: embed, retain, dream."""
+        return await _on_thread(
+            self._session.nightshift,
+            project=project,
+            jobs=jobs,
+            apply=apply,
+            seconds=seconds,
+            calls=calls,
+            every_s=every_s,
+            idle_s=idle_s,
+            entries=entries,
+        )
+
+    async def runs(
+        self, *, project: str | None = None, job: str = "", limit: int = 20
+    ) -> list[RunInfo]:
+        """List the runs of background jobs, the newest first, with what they touched."""
+        return await _on_thread(self._session.runs, project=project, job=job, limit=limit)
+
+    async def proposals(
+        self, *, project: str | None = None, run: str = "", state: str = "open", limit: int = 100
+    ) -> list[JobProposal]:
+        """List what background jobs propose, with their reasons, the oldest first."""
+        return await _on_thread(
+            self._session.proposals, project=project, run=run, state=state, limit=limit
+        )
+
+    async def apply(self, proposals: Iterable[str], *, age_days: float = 7) -> list[Applied]:
+        """Apply proposals of background jobs, each by itself."""
+        return await _on_thread(self._session.apply, proposals, age_days=age_days)
+
+    async def reject(self, proposal: str, *, reason: str = "") -> Applied:
+        """Decide against a proposal: it is not made again."""
+        return await _on_thread(self._session.reject, proposal, reason=reason)
+
+    async def undo_run(self, run: str) -> Undone:
+        """Reverse every change of a run of a background job, as one."""
+        return await _on_thread(self._session.undo_run, run)
 
 
 class AsyncMemory(AsyncSession):

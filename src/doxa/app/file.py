@@ -348,8 +348,10 @@ class MemoryFile:
     def stats(self) -> dict[str, object]:
         """Return counts and sizes.
 
-        While the vectors of another model are made, also how many there are.
+        While the vectors of another model are made, also how many there are; where background jobs
+        have run, how long ago that was.
         """
+        from doxa.jobs import heartbeats
         from doxa.maintenance.embedding import reembedding
 
         path = Path(self.store.path)
@@ -359,6 +361,7 @@ class MemoryFile:
             }
             last = snapshot.last_receipt()
             coming = reembedding(snapshot)
+            jobs = [one.said() for one in heartbeats(snapshot, now=snapshot.now)]
             rows = snapshot.rows(
                 "SELECT count(*), coalesce(sum(vectors > 0), 0), coalesce(sum(live), 0) FROM doc"
                 " WHERE node > 0"
@@ -371,6 +374,7 @@ class MemoryFile:
             "embedded": rows[1],
             "unembedded": rows[0] - rows[1],
             **({} if coming is None else _coming(coming)),
+            **({"jobs": jobs} if jobs else {}),
             "changes": last.tx if last else 0,
             "log_entries": last.last_seq if last else 0,
             "bytes": size,

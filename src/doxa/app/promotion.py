@@ -8,7 +8,7 @@ from doxa.store import Node, Transaction
 
 def promotion_problem(_: Transaction, node: Node) -> str:
     """Return why the words of a revision are not to be believed; empty if they may be."""
-    from doxa.language.lint import fragment_problem, statement_problem
+    from doxa.language.lint.complete import fragment_problem, statement_problem
 
     said = statement_problem(str(node.props["summary"]))
     if said:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from doxa.app.verbs import ALL, VERBS, Verb
 
-_SOURCES = ("beliefs", "chat", "consolidating", "session", "file", "memory", "retention")
+_SOURCES = ("beliefs", "chat", "consolidating", "jobs", "session", "file", "memory", "retention")
 _BY_HAND = ("open", "session", "close", "export", "graph", "events")
 
 _HEAD = '''"""The same verbs, awaited. Generated from the verb table by `python -m doxa.app.twin`.

@@ -28,7 +28,7 @@ from doxa.consolidation.claims import COVERED_MIN
 from doxa.consolidation.structure import Structure
 from doxa.consolidation.transcript import SourceTurn, Transcript
 from doxa.consolidation.validate import validate
-from doxa.language.lint import fragment_problem, statement_problem
+from doxa.language.lint.complete import fragment_problem, statement_problem
 from doxa.recall.framing import HEAD, QUOTE
 from doxa.store import Reader
 

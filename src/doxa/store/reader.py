@@ -234,10 +234,11 @@ class Reader:
         space: str | None,
         kind: str | None,
         limit: int,
+        live: bool = True,
     ) -> list[Node]:
         """Return the live nodes of one project, space and kind (None: of any) that are valid and
         visible now and whose text contains all of these terms of the index, the shortest texts
-        first."""
+        first. Without `live`: those that are not live."""
         from doxa.store.indexing.search_rows import nodes_with
 
         identities = nodes_with(
@@ -248,6 +249,7 @@ class Reader:
             kind=None if kind is None else "kind:" + kind,
             now=self.now,
             limit=limit,
+            live=live,
         )
         found = self.nodes(identities)
         if not self.sight().tests_nodes:

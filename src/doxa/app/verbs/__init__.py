@@ -5,6 +5,7 @@ from __future__ import annotations
 from doxa.app.verbs.chat import CHAT
 from doxa.app.verbs.commands import GROUP_HELP, SHELL
 from doxa.app.verbs.consolidation import CONSOLIDATION
+from doxa.app.verbs.jobs import JOBS
 from doxa.app.verbs.maintenance import CARE, EVENTS, OPEN
 from doxa.app.verbs.model import (
     GROUPS,
@@ -38,6 +39,7 @@ ALL: tuple[Verb, ...] = (
     *CHAT,
     *CONSOLIDATION,
     *EVENTS,
+    *JOBS,
     *CARE,
 )
 VERBS: dict[str, Verb] = {verb.name: verb for verb in ALL}

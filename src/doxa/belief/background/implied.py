@@ -2,6 +2,9 @@
 
 It is implied if current beliefs, with the laws of the project, entail every sentence that it
 states, for all of its time; or if a current belief of the project is in the same words.
+
+What was believed in the same words and given up, because it was retired, replaced or undone, comes
+back only with a source that came in later.
 """
 
 from __future__ import annotations
@@ -15,6 +18,7 @@ from doxa.logic.sentence import atoms
 from doxa.store import Node, Reader, Transaction
 
 _SAME_WORDS_READ = 50
+_LAST_BELIEVED = "SELECT max(until) FROM edge_past WHERE dst = ? AND type = 'CURRENT'"
 
 
 def implied_by(tx: Transaction, node: Node, *, beside: list[Node]) -> str:
@@ -25,6 +29,29 @@ def implied_by(tx: Transaction, node: Node, *, beside: list[Node]) -> str:
         return "current beliefs imply it" if _is_entailed(tx, node, own) else ""
     same = _in_the_same_words(tx, node, own, beside)
     return f"{same.props['kref']!s} says the same" if same is not None else ""
+
+
+def given_up(tx: Transaction, node: Node, grounds: list[Node]) -> str:
+    """Return which belief in the same words was given up since the newest of these grounds came in;
+    empty if there is none."""
+    newest = max((ground.born for ground in grounds), default=0)
+    words = sorted(terms(str(node.props["summary"])))
+    if not words:
+        return ""
+    for other in tx.live_with_terms(
+        words,
+        project=str(node.props["project"]),
+        space=None,
+        kind=None,
+        limit=_SAME_WORDS_READ,
+        live=False,
+    ):
+        if "Revision" not in other.labels or _words_of(other) != words:
+            continue
+        until = tx.rows(_LAST_BELIEVED, (other.id,))[0][0]
+        if until is not None and until >= newest and not _is_current(tx, other.id):
+            return f"{other.props['kref']!s} said the same and was given up since"
+    return ""
 
 
 def _own_revisions(tx: Transaction, node: Node) -> frozenset[NodeId]:
@@ -62,11 +89,15 @@ def _in_the_same_words(
         if (
             other.id not in own
             and "Revision" in other.labels
-            and sorted(terms(str(other.props.get("summary", "")))) == words
+            and _words_of(other) == words
             and _is_current(tx, other.id)
         ):
             return other
     return None
+
+
+def _words_of(node: Node) -> list[str]:
+    return sorted(terms(str(node.props.get("summary", ""))))
 
 
 def _is_current(reader: Reader, revision: NodeId) -> bool:

@@ -119,8 +119,7 @@ def statement_problem(text: str) -> str:
 
 
 def fragment_problem(text: str) -> str:
-    """Return why a text is no words about anything: a command line, a score, markup; empty if it
-    may be."""
+    """Return why a text says nothing in words: a command line, a score, markup; else empty."""
     if _COMMAND_LINE.search(text):
         return "it is a command line"
     if _SCORE.search(text):
