@@ -44,6 +44,8 @@ if TYPE_CHECKING:
     from doxa.consolidation.consolidate import Consolidated
     from doxa.consolidation.queue import Pending
     from doxa.consolidation.tasks import Task
+    from doxa.dream import DreamReport
+    from doxa.dream.nightshift import Shift
     from doxa.events import AsyncEventStream
     from doxa.ingestion.extraction import Extracted
     from doxa.ingestion.ingest import Ingested

@@ -26,8 +26,8 @@ from doxa.cli.context import (
     user,
 )
 from doxa.cli.output import (
-    audit_text,
     applied_text,
+    audit_text,
     chat_text,
     chats_text,
     conflicts_text,
