@@ -35,7 +35,7 @@ from bench.poison import SETS, load
 from bench.realmem import read_dialogues
 from bench.report import Report, begin
 from doxa.audit import MemoryAudit
-from doxa.jobs import list_runs, undo_run
+from doxa.jobs import list_proposals, list_runs, undo_run
 
 KILLS = 0.6
 HOSTILE_DAYS = 3
@@ -67,6 +67,7 @@ class Outcome:
     changed_by_nights: int = 0
     runs: int = 0
     waiting: int = 0
+    proposals: int = 0
     problems: int = 0
     concluded: int = 0
     from_planted: int = 0
@@ -217,6 +218,9 @@ def _examine(memory: doxa.Memory, days: Sequence[Planned], outcome: Outcome) -> 
             outcome.why.append(str(row["kref"]))
     with memory.store.read() as reader:
         outcome.runs = len(list_runs(reader, limit=100_000))
+        proposed = list_proposals(reader, state="", limit=100_000)
+    outcome.proposals = len(proposed)
+    outcome.why += [f"{one.kind}: {one.reason}: {', '.join(one.about)}" for one in proposed]
     outcome.waiting = sum(
         len(memory.consolidations(project=name))
         for name in {session["project"] for one in days for session in one.sessions}
@@ -227,7 +231,11 @@ def undo_nights(memory: doxa.Memory, outcome: Outcome) -> None:
     """Undo the last runs, the newest first, and compare what is believed with what was before
     them."""
     with memory.store.read() as reader:
-        runs = [run for run in list_runs(reader, limit=100) if run.state == "done" and run.touched]
+        runs = [
+            run
+            for run in list_runs(reader, limit=100)
+            if run.job == "consolidate" and run.state == "done" and run.touched
+        ]
     for run in runs[:_UNDONE]:
         before = believed(memory, as_of=run.started)
         undo_run(memory.store, memory.identity, run.kref)
@@ -281,6 +289,7 @@ _ROWS = (
     ("changed_by_nights", "nights that changed what was said"),
     ("runs", "runs of jobs"),
     ("waiting", "sessions left in the queue"),
+    ("proposals", "proposals of dream"),
     ("problems", "broken invariants"),
     ("concluded", "conclusions"),
     ("from_planted", "conclusions from what was planted"),

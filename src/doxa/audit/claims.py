@@ -9,6 +9,7 @@ from doxa.base.values import decode
 from doxa.belief.types import Fact, parse_fact
 from doxa.ingestion.remember import gist
 from doxa.language.statement import Claim, read_fact, read_statement
+from doxa.language.verbs import FINITE
 
 _READ_CHARS = 400  # of a text without facts that is read as claims
 _READ_BY_RULES = "candidate"
@@ -22,7 +23,11 @@ def statement_of(belief: CurrentBelief) -> str:
     """Return the statement to be judged: of what rules read in a turn their fact, since its text is
     the whole turn."""
     facts = facts_of(belief) if is_of_rules(belief) else ()
-    return f"{facts[0].subject} {facts[0].predicate} {facts[0].value}." if facts else belief.text
+    if not facts:
+        return belief.text
+    subject, predicate, value = facts[0]
+    is_verb = FINITE.fullmatch(f" {predicate}", 1) or predicate.startswith(("no", "is"))
+    return f"{subject} {predicate} {value}." if is_verb else f"{subject}'s {predicate} is {value}."
 
 
 def is_of_rules(belief: CurrentBelief) -> bool:
