@@ -237,26 +237,39 @@ def undo_nights(memory: doxa.Memory, outcome: Outcome) -> None:
             if run.job == "consolidate" and run.state == "done" and run.touched
         ]
     for run in runs[:_UNDONE]:
-        before = believed(memory, as_of=run.started)
+        before = concluded(memory, as_of=run.started)
+        others = frozenset(believed(memory)) - concluded(memory)
         undo_run(memory.store, memory.identity, run.kref)
         outcome.undone += 1
-        if believed(memory) != before:
+        now = concluded(memory)
+        if now != before or frozenset(believed(memory)) - now != others:
             outcome.undo_differs += 1
             outcome.why.append(f"undo of {run.kref}")
 
 
-def believed(memory: doxa.Memory, *, as_of: int | None = None) -> frozenset[tuple[str, str, str]]:
-    """Return the current beliefs, with their texts and sources, now or at a time."""
+def believed(memory: doxa.Memory, *, as_of: int | None = None) -> dict[tuple[str, str, str], bool]:
+    """Return the current beliefs, with their texts and sources, now or at a time, and whether a
+    job wrote each."""
     when = "" if as_of is None else f"AS OF SYSTEM TIME {as_of} "
     rows = memory.run(
         f"{when}MATCH (i:Item)-[:CURRENT]->(r:Revision) OPTIONAL MATCH"
         " (r)-[:DERIVED_FROM]->(n:Exchange) RETURN r.kref AS kref, r.summary AS text,"
-        " collect(n.kref) AS sources"
+        " collect(n.kref) AS sources, r.job_run IS NOT NULL AS job"
     ).records()
-    return frozenset(
-        (str(row["kref"]), str(row["text"]), " ".join(sorted(map(str, _listed(row["sources"])))))
+    return {
+        (
+            str(row["kref"]),
+            str(row["text"]),
+            " ".join(sorted(map(str, _listed(row["sources"])))),
+        ): bool(row["job"])
         for row in rows
-    )
+    }
+
+
+def concluded(memory: doxa.Memory, *, as_of: int | None = None) -> frozenset[tuple[str, str, str]]:
+    """Return those that a job wrote."""
+    held = believed(memory, as_of=as_of)
+    return frozenset(belief for belief, of_job in held.items() if of_job)
 
 
 def _listed(value: object) -> Iterator[object]:
