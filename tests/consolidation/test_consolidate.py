@@ -214,9 +214,25 @@ def test_a_producer_that_fails_leaves_the_session_in_the_queue(tmp_path: Path) -
         assert second.due is not None
         assert second.due - clock.now_ns() > 100 * 10**9  # the pause doubles
         clock.advance(seconds=3_600)
+        third = memory.consolidate().sessions  # by the model again, and not by rules
+        assert [(one.producer, one.status) for one in third] == [("model", "queued")]
+        clock.advance(seconds=3_600)
         answers.append(json.dumps({"summary": [{"text": "The disk was full.", "sources": ["t1"]}]}))
         assert memory.consolidate(producer="model").status == "done"
         assert memory.consolidations() == []
+
+
+def test_a_model_that_breaks_leaves_the_session_in_the_queue(tmp_path: Path) -> None:
+    def breaks(_: Any) -> str:
+        raise ValueError("no weights")
+
+    model = ScriptedCompleter(breaks)
+    with doxa.open(tmp_path / "m.doxa", embedder=None, model=model) as memory:
+        memory.ingest([{"speaker": "Ana", "text": "The disk of db-2 was full."}], extract=False)
+        (session,) = memory.consolidate(producer="model").sessions
+        assert session.status == "queued"
+        assert "ValueError: no weights" in session.error
+        assert len(memory.consolidations()) == 1
 
 
 def test_a_cap_on_spending_keeps_the_session(tmp_path: Path) -> None:
@@ -336,6 +352,47 @@ def test_what_is_wrong_is_named(memory: Memory, thread: str) -> None:
     assert "not the structure" in hostless.sessions[0].error
 
 
+def test_entities_are_given_to_the_seam_with_each_turn_that_names_them(
+    memory: Memory, thread: str
+) -> None:
+    given: list[dict[str, Any]] = []
+
+    def mention(tx: Any, **rest: Any) -> None:
+        assert tx.run is not None
+        if rest["name"] == "Hetzner":
+            raise InputError("No name.", next_step="Leave it out.", field="name")
+        given.append(rest)
+
+    with memory.store.read() as reader:
+        units = list(units_of(reader, thread))
+    (result,) = Consolidation(memory.store, RulesProducer(), mention=mention).run(units)
+    assert result.status == "done"
+    named = {one["name"] for one in given}
+    assert {"Ana", "Ben", "Clara", "Lisbon"} <= named
+    assert result.stored["entities"] == len(named)  # what is not a name costs nothing else
+    assert {one["project"] for one in given} == {"shop"}
+    assert all(one["source"].endswith(".exchange") for one in given)
+
+
+def test_what_the_laws_refuse_of_an_entry_leaves_the_rest(
+    memory: Memory, thread: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from doxa.belief.background import laws
+
+    real = laws._Work.check_conclusion
+
+    def strict(self: Any, node: Any, promotion: Any) -> None:
+        real(self, node, promotion)
+        if node.props["kind"] == "decision":
+            raise self._refused(f"{node.props['kref']}: it is not a statement")
+
+    monkeypatch.setattr(laws._Work, "check_conclusion", strict)
+    (session,) = memory.consolidate(thread).sessions
+    assert session.status == "done"
+    assert session.dropped == {"refused": 2}
+    assert "decisions" not in session.stored
+
+
 # -- Days, weeks and months
 
 
@@ -397,7 +454,7 @@ BOUNDARIES = (
     "doxa.consolidation.consolidate:validate",
     "doxa.consolidation.consolidate:begin",
     "doxa.consolidation.consolidate:store_structure",
-    "doxa.consolidation.consolidate:sum_up_in",
+    "doxa.consolidation.consolidate:Consolidation._sum_up",
     "doxa.jobs.runs:JobRun.finish",
     "doxa.consolidation.queue:done",
 )

@@ -25,6 +25,7 @@ from doxa.cli.context import (
     progress,
     user,
 )
+from doxa.cli.entities import entities_text, entity_text, patterns_text, pending_text
 from doxa.cli.output import (
     applied_text,
     audit_text,
@@ -45,7 +46,6 @@ from doxa.cli.output import (
     listing_text,
     log_text,
     match_text,
-    pending_text,
     proposals_text,
     recall_text,
     runs_text,
@@ -53,6 +53,7 @@ from doxa.cli.output import (
     shifts_text,
     show,
     tasks_text,
+    waiting_text,
     walk_text,
 )
 
@@ -208,7 +209,14 @@ def _ingest(memory: Memory, verb: Verb, values: Given, as_json: bool) -> None:
             "skipped": done.skipped,
             "cut": done.cut,
             "places": done.places,
+            "untrusted": done.untrusted,
+            "vouched": done.vouched,
         }
+        if done.untrusted:
+            summary["note"] = (
+                "The origin of these turns is not known: recall lists them last. If you vouch for"
+                " it, import again with --trust stated."
+            )
     if values["embed"]:
         # what was read is stored; if a cap on spending ends this, `unembedded` counts what is left
         with suppress(LimitError), progress("vectors", as_json) as advance:
@@ -496,8 +504,12 @@ _TEXTS: dict[str, Callable[[Any], str]] = {
     "Change": said_text,
     "Chat": chat_text,
     "list[ChatSummary]": chats_text,
+    "list[EntityInfo]": entities_text,
+    "EntityPage": entity_text,
+    "list[PendingMention]": pending_text,
+    "list[PathYield]": patterns_text,
     "Consolidated": consolidated_text,
-    "list[Pending]": pending_text,
+    "list[Pending]": waiting_text,
     "list[Task]": tasks_text,
     "int": str,
     "Remembered": lambda made: said_text(made.change, made.warnings),

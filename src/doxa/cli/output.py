@@ -18,6 +18,8 @@ TIMES = frozenset(
         "valid_until",
         "opened",
         "decided",
+        "first",
+        "last",
     )
 )
 
@@ -332,7 +334,7 @@ def consolidated_text(found: Any) -> str:
     return "\n".join(lines)
 
 
-def pending_text(found: list[Any]) -> str:
+def waiting_text(found: list[Any]) -> str:
     """Return the sessions that await consolidation, a line each."""
     from doxa.base.clock import format_time
 

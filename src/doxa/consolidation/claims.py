@@ -3,7 +3,8 @@
     every name in it is in those turns, or is that of a speaker                     "name"
     every number in it is in those turns, by its value                              "number"
     every date in it is one of theirs, resolved against the time of the turn        "date"
-    at least half of the content words of each of its clauses are theirs            "words"
+    at least half of the content words of each of its clauses are theirs, and
+    more than half of those from its verb on: what is said, not of whom             "words"
     the clause that shares most of its words is denied if and only if it is denied  "denial"
     that clause asserts something, or the claim says that it does not               its reason
     a participant is not credited with what another says of themselves              "speaker"
@@ -21,24 +22,27 @@ from collections.abc import Iterable
 from doxa.base.dates import DateMention, find_dates
 from doxa.base.words import STOP_WORDS, stem, terms
 from doxa.consolidation.evidence import (
+    NUMBER_STEMS,
     Evidence,
     TurnClause,
     is_denied,
+    is_past,
     names_in,
     numbers_in,
     words_in,
 )
 from doxa.consolidation.transcript import SourceTurn
 from doxa.language.assertion import why_unasserted
+from doxa.language.verbs import find_verb
 
 COVERED_MIN = 0.5
 _DAY_NS = 86_400 * 10**9
-_CLAUSE_TERMS_MIN = 2  # fewer words are no clause of their own
+_CLAUSE_TERMS_MIN = 2  # fewer words are not a clause of their own
 _CLAIM_CLAUSE = re.compile(
     r"[,;:]\s+|\s+(?=(?:and|but|because|so|which|who|while|although|after|before|when)\b)",
     re.IGNORECASE,
 )
-# What a sentence about a conversation says of the talking itself, not of what was talked about.
+# What a sentence says of the talking itself, and the denials, which are compared by themselves.
 _TALKING = frozenset(
     map(
         stem,
@@ -46,7 +50,8 @@ _TALKING = frozenset(
         " share shared explain explained describe described report reported state stated note noted"
         " confirm confirmed agree agreed reply replied answer answered announce announced suggest"
         " suggested propose proposed wonder wondered express expressed conversation session user"
-        " assistant decide decided plan planned planning want wants".split(),
+        " assistant decide decided plan planned planning want wants never none nobody nothing"
+        " without cannot longer".split(),
     )
 )
 _TALKS = re.compile(
@@ -55,6 +60,11 @@ _TALKS = re.compile(
     r"|thought|request(?:s|ed)?|want(?:s|ed)?|plan(?:s|ned|ning)?|said|says?|told|question"
     r"|maybe|may|might|could|would|possibl[ye]|perhaps|if|whether|talk(?:s|ed)?)\b",
     re.IGNORECASE,
+)
+_WORD = re.compile(r"[^\W\d_]+")
+_FINITE = frozenset(
+    "is are was were am be been has have had will would can could should may might must shall do"
+    " does did became becomes".split()
 )
 _PLANS = frozenset(("planned", "reported", "command"))
 # Which unasserted clauses may support an entry, by its section: a decision is often a proposal that
@@ -90,6 +100,9 @@ def why_unsupported(
         floor = 1 if part is rest else _CLAUSE_TERMS_MIN
         if len(wanted) >= floor and len(wanted & evidence.terms) < COVERED_MIN * len(wanted):
             return "words"
+        stated = _content(_predicate(part)) - told
+        if stated and len(stated & evidence.terms) <= COVERED_MIN * len(stated):
+            return "words"
     wanted = frozenset(terms(rest)) - told
     clauses = evidence.nearest(wanted)
     if not clauses:
@@ -97,9 +110,23 @@ def why_unsupported(
     return _by_clause(rest, clauses, evidence, section=section, people=people)
 
 
+def _predicate(clause: str) -> str:
+    """Return a clause from its verb on, or nothing if the verb is not known."""
+    for match in _WORD.finditer(clause):
+        word = match[0].casefold()
+        if word in _FINITE or (match.start() and is_past(word)):
+            return clause[match.start() :]
+    found = find_verb(clause)
+    return clause[found.start() :] if found else ""
+
+
 def _content(text: str) -> frozenset[str]:
+    """Return the terms of a text without numbers, which are compared by value, and without those
+    of the talking itself."""
     return frozenset(
-        term for term in terms(text) if term not in _TALKING and not term.replace(".", "").isdigit()
+        term
+        for term in terms(text)
+        if not (term in _TALKING or term in NUMBER_STEMS or term.isdigit())
     )
 
 

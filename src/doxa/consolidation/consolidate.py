@@ -1,7 +1,8 @@
 """Consolidate the units of a thread: queue, produce, validate, store, sum up.
 
     note in the queue -> ask the producer -> validate -> begin a run -> store in one transaction
-    -> days, weeks and months -> end the run -> remove from the queue
+    -> end the run        for each unit
+    days, weeks and months, in a run of their own -> remove from the queue        for each thread
 
 The order decides what a crash costs. Before the structure is stored, the task is in the queue and
 nothing else is there; after it, doing it again finds the digest of the turns and writes nothing.
@@ -13,11 +14,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from doxa.base.errors import DoxaError, LimitError
+from doxa.base.errors import DoxaError, LimitError, ModelError
 from doxa.base.limits import RUN_TOUCHED_ITEMS_MAX
 from doxa.consolidation import queue
 from doxa.consolidation.drafts import Origin, item_drafts
-from doxa.consolidation.producers.contract import Producer
+from doxa.consolidation.producers.contract import Produced, Producer
 from doxa.consolidation.producers.prompt import INSTRUCTION
 from doxa.consolidation.rollups import sum_up
 from doxa.consolidation.structure import SECTIONS, Structure, schema
@@ -118,11 +119,12 @@ def is_done(reader: Reader, unit: Unit, digest: str, producer: str | None = None
     return is_stored(reader, unit, digest, producer=producer, model=None)
 
 
-def due_units(reader: Reader, project: str, *, now: int) -> list[Unit]:
-    """Return the units in the queue whose next attempt is due."""
+def due_units(reader: Reader, project: str, *, now: int, of: str = "", but: str = "") -> list[Unit]:
+    """Return the units in the queue whose next attempt is due: `of` this producer, or of any but
+    one."""
     found = []
     for task in queue.pending(reader, project=project):
-        if task.due <= now:
+        if task.due <= now and of in ("", task.producer) and task.producer != but:
             for unit in units_of(reader, task.thread, session=task.session):
                 if unit.part == task.part:
                     found.append(unit)
@@ -166,8 +168,23 @@ class Consolidation:
 
     def run(self, units: Iterable[Unit], *, dry_run: bool = False) -> list[SessionResult]:
         """Consolidate units one after the other. One that fails stays in the queue, and the others
-        go on."""
-        return [self._one(unit, dry_run=dry_run) for unit in units]
+        go on. The days, weeks and months of each thread are brought up to date once, at the end."""
+        results = []
+        stored: dict[str, list[Unit]] = {}
+        for unit in units:
+            result = self._one(unit, dry_run=dry_run)
+            results.append(result)
+            if not dry_run and result.status in ("done", "unchanged", "empty"):
+                stored.setdefault(unit.thread, []).append(unit)
+        for held in stored.values():
+            try:
+                self._sum_up(held[0])
+            except DoxaError as error:
+                queue.failed(self._store, held[0], error.message)
+                held = held[1:]
+            for unit in held:
+                queue.done(self._store, unit)
+        return results
 
     def _one(self, unit: Unit, *, dry_run: bool) -> SessionResult:
         with self._store.read() as reader:
@@ -180,30 +197,33 @@ class Consolidation:
                 model=self._producer.model,
             )
         if not transcript.turns or (same and not dry_run):
-            return self._nothing_to_do(unit, transcript, dry_run=dry_run)
+            status: Status = "unchanged" if transcript.turns else "empty"
+            return self._result(unit, transcript, status)
         if not dry_run:
             queue.enqueue(self._store, unit, self._producer.name)
         try:
-            produced = self._producer.produce(transcript)
+            produced = self._produced(transcript)
             validated = validate(produced.structure, transcript)
             tokens = sum(one.tokens_in + one.tokens_out for one in produced.usage)
             if dry_run:
                 return self._rehearsed(unit, transcript, validated, tokens)
-            result = self._store_one(unit, transcript, validated, tokens)
+            return self._store_one(unit, transcript, validated, tokens)
         except DoxaError as error:
             if dry_run:
                 raise
             return self._failed(unit, transcript, error)
-        queue.done(self._store, unit)
-        return result
 
-    def _nothing_to_do(self, unit: Unit, transcript: Transcript, *, dry_run: bool) -> SessionResult:
-        status: Status = "unchanged" if transcript.turns else "empty"
-        if not dry_run:
-            if transcript.turns:  # a crash may have come between it and what sums it up
-                self._sum_up(unit)
-            queue.done(self._store, unit)
-        return self._result(unit, transcript, status)
+    def _produced(self, transcript: Transcript) -> Produced:
+        try:
+            return self._producer.produce(transcript)
+        except DoxaError:
+            raise
+        except Exception as error:  # a model may be any object: the queue must note how it failed
+            raise ModelError(
+                f"The producer {self._producer.name} failed: {type(error).__name__}: {error}"[:300],
+                next_step="Correct it; the session stays in the queue.",
+                model=self._producer.model,
+            ) from error
 
     def _sum_up(self, unit: Unit) -> None:
         with self._store.read() as reader:
@@ -227,12 +247,10 @@ class Consolidation:
     ) -> SessionResult:
         origin = Origin(unit, transcript, self._producer.name, self._producer.model)
         structure = validated.structure
-        with self._begin(unit, elements_of(structure) + 1_000) as run:
+        with self._begin(unit, elements_of(structure)) as run:
             stored = store_structure(run, structure, origin, mention=self._mention)
-            summed = sum_up_in(run, unit)
             dropped = _added(validated.dropped, stored.dropped)
-            counts = {"stored": dict(stored.counts), "dropped": dropped, "summed": summed}
-            run.finish(counts)
+            run.finish({"stored": dict(stored.counts), "dropped": dropped})
         return self._result(
             unit,
             transcript,

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 
 from doxa.base.dates import DateMention, find_dates
 from doxa.base.limits import EXTRACT_CHARS_MAX
-from doxa.base.words import STOP_WORDS, terms
+from doxa.base.words import STOP_WORDS, stem, terms
 from doxa.consolidation.transcript import SourceTurn
 from doxa.language.assertion import why_unasserted
 from doxa.language.not_names import NOT_NAMES
@@ -38,7 +38,16 @@ _NUMBER_WORDS = dict(
         strict=True,
     )
 ) | {"thirty": 30, "forty": 40, "fifty": 50, "sixty": 60, "seventy": 70, "eighty": 80}
+NUMBER_STEMS = frozenset(map(stem, _NUMBER_WORDS))
 _ORDINALS = {"second": 2, "third": 3, "fourth": 4, "fifth": 5, "dozen": 12, "twice": 2}
+_IRREGULAR = frozenset(
+    "was were had went did got saw met came took made gave told said ran bought found left felt"
+    " spent began became brought built broke caught chose drew drank drove ate fell fought forgot"
+    " forgave grew heard held hit hurt kept knew led learnt lent let lost meant paid put quit read"
+    " rode rose sang sat sent set shot shut slept sold spoke stood stole stuck struck swam swore"
+    " taught thought threw understood woke won wore wrote cut cost beat bet burst fed flew froze"
+    " hid laid lay lit overcame rang shook shrank sank spread tore".split()
+)
 # What denies a clause, and what says that it holds no more. Both turn it round.
 _DENIAL = re.compile(
     r"\b(?:not|never|no longer|nobody|no one|nothing|nowhere|none|neither|nor|cannot|without"
@@ -161,6 +170,11 @@ def names_in(text: str) -> Iterator[tuple[str, bool]]:
 def is_denied(text: str) -> bool:
     """Return whether a clause denies what it speaks of, or says that it holds no more."""
     return _DENIAL.search(text.replace("n't", " not")) is not None
+
+
+def is_past(verb: str) -> bool:
+    """Return whether a word is the past form of a verb, by its ending or by a list."""
+    return verb in _IRREGULAR or (verb.endswith("ed") and len(verb) > 3 and verb != "need")
 
 
 class Evidence:

@@ -98,7 +98,7 @@ def done(store: Store, unit: Unit) -> None:
 
 
 def pending(reader: Reader, *, project: str | None = None) -> list[Pending]:
-    """Return the tasks, the one that is due first."""
+    """Return the tasks in the order of their next attempt."""
     found = [
         _pending(node)
         for node in reader.labelled(LABEL)

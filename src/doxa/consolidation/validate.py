@@ -50,7 +50,7 @@ _OPEN = re.compile(
     r"|wonder\w*|whether|do not know|need to know|have to decide|need to decide)\b",
     re.IGNORECASE,
 )
-# A command line, markup or a table of figures is no statement.
+# A command line, markup or a table of figures is not a statement.
 _NO_STATEMENT = re.compile(
     r"^\s*(?:[$>#%]\s|```|\{|\[|<\w)|(?:\s--?\w[\w-]*){2}|[{};|]{2}|\bconfidence\s*[:=]\s*[\d.]"
     r"|\bscore\s*[:=]\s*[\d.]|^\W*(?:candidate|score|confidence)\s*:",
@@ -70,7 +70,7 @@ class Validated:
 
 
 def validate(value: object, transcript: Transcript) -> Validated:
-    """Compare a structure with its transcript. Raises InputError for what is no structure."""
+    """Compare a structure with its transcript. Raises InputError for what is not a structure."""
     structure, lost = read_structure(value)
     return _Validation(transcript, lost).run(structure)
 
@@ -182,6 +182,8 @@ class _Validation:
         wanted = frozenset(terms(text))
         if len(wanted & evidence.terms) < COVERED_MIN * max(1, len(wanted)):
             return "words"
+        if not _OPEN.search(text):  # as a statement it would pass for one
+            return "not_asked"
         clauses = evidence.nearest(wanted)
         said = any(_OPEN.search(turn.text) for turn in evidence.turns)
         return "" if said or any(one.unasserted in _ASKED for one in clauses) else "not_asked"

@@ -166,7 +166,7 @@ class _Writing:
 
     def _require_same(self, unit: Unit, transcript: Transcript) -> None:
         """The turns are read again, in the transaction: what has been retired, erased, hidden or
-        put on hold since then is no source."""
+        put on hold since then is not a source."""
         if transcript_of(self._tx, unit).digest != transcript.digest:
             raise ConstraintError(
                 f"The turns of {unit.thread} changed while they were consolidated.",
@@ -251,7 +251,7 @@ class _Writing:
                         rule=self._origin.model or "rules",
                     )
                 except InputError:
-                    break  # what is no name is no entity
+                    break  # it is not a name
             else:
                 count += 1
         return count

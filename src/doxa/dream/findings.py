@@ -24,7 +24,7 @@ TAKING: tuple[FindingKind, ...] = ("duplicate", "contradiction", "stale")  # the
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class DreamFinding:
     """One proposal of an assessor: its kind, the reason in words, the addresses that it concerns,
     and the action (dream/actions.py). `ends` is the address of the belief that it would end."""
 
@@ -63,4 +63,4 @@ class Assessor(Protocol):
     @property
     def name(self) -> str: ...
 
-    def assess(self, reader: Reader, batch: DreamBatch) -> list[Finding]: ...
+    def assess(self, reader: Reader, batch: DreamBatch) -> list[DreamFinding]: ...

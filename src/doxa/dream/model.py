@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from doxa.base.limits import DREAM_MODEL_TOKENS_MAX
-from doxa.dream.findings import DreamBatch, Finding
+from doxa.dream.findings import DreamBatch, DreamFinding
 from doxa.models.contract import Completer, Message
 from doxa.store import Node, Reader
 
@@ -42,7 +42,7 @@ class ModelAssessor:
     def name(self) -> str:
         return self._model.name
 
-    def assess(self, reader: Reader, batch: DreamBatch) -> list[Finding]:
+    def assess(self, reader: Reader, batch: DreamBatch) -> list[DreamFinding]:
         """Return what the model finds in a batch. Raises ModelError or LimitError of the model."""
         if len(batch.beliefs) < 2 or not self._may_ask():
             return []
@@ -63,7 +63,7 @@ class ModelAssessor:
         calls = self._calls_max is None or self.calls < self._calls_max
         return calls and (self._tokens_max is None or self.tokens < self._tokens_max)
 
-    def _read(self, text: str, beliefs: tuple[Node, ...]) -> Iterator[Finding]:
+    def _read(self, text: str, beliefs: tuple[Node, ...]) -> Iterator[DreamFinding]:
         start, end = text.find("{"), text.rfind("}")
         try:
             found: Any = json.loads(text[start : end + 1])
@@ -82,13 +82,13 @@ class ModelAssessor:
             if node and reason:
                 kref = str(node.props["kref"])
                 action = {"do": "retire", "kref": kref}
-                yield Finding("stale", reason, (kref,), action, ends=kref, by=self.name)
+                yield DreamFinding("stale", reason, (kref,), action, ends=kref, by=self.name)
         for one in _listed(found.get("related")):
             src, dst = (_numbered(beliefs, _of(one, name)) for name in ("from", "to"))
             reason = _reason(one)
             if src and dst and src.id != dst.id and reason:
                 krefs = str(src.props["kref"]), str(dst.props["kref"])
-                yield Finding(
+                yield DreamFinding(
                     "relation",
                     reason,
                     krefs,
@@ -102,12 +102,14 @@ class ModelAssessor:
                     by=self.name,
                 )
 
-    def _merge(self, kept: Node | None, gone: Node | None) -> Finding:
+    def _merge(self, kept: Node | None, gone: Node | None) -> DreamFinding:
         assert kept is not None
         assert gone is not None
         krefs = str(kept.props["kref"]), str(gone.props["kref"])
         action = {"do": "merge", "keep": krefs[0], "retire": krefs[1]}
-        return Finding("duplicate", "Both say the same.", krefs, action, krefs[1], by=self.name)
+        return DreamFinding(
+            "duplicate", "Both say the same.", krefs, action, krefs[1], by=self.name
+        )
 
 
 def _listed(value: Any) -> list[Any]:

@@ -24,7 +24,7 @@ from doxa.base.errors import BusyError, DoxaError, InputError
 from doxa.base.limits import DREAM_AGE_DAYS_MIN, DREAM_ITEMS_MAX
 from doxa.dream.actions import actions
 from doxa.dream.collect import Page, batches, collect, expired
-from doxa.dream.findings import TAKING, Assessor, Finding
+from doxa.dream.findings import TAKING, Assessor, DreamFinding
 from doxa.dream.guards import is_only_young, why_kept
 from doxa.dream.model import ModelAssessor
 from doxa.dream.report import DreamLine, DreamReport, Tally
@@ -193,7 +193,7 @@ class _Dream:
 
     # Stages 3 to 6
 
-    def _look(self, reader: Reader) -> tuple[Page, list[Finding]]:
+    def _look(self, reader: Reader) -> tuple[Page, list[DreamFinding]]:
         self.at_stage("collect")
         page = collect(reader, self.project, self.seq)
         self.at_stage("fetch")
@@ -203,7 +203,7 @@ class _Dream:
         self.at_stage("surround")
         parts = list(batches(reader, self.project, page, gone))
         self.at_stage("assess")
-        found: dict[str, Finding] = {}
+        found: dict[str, DreamFinding] = {}
         for batch in parts:
             self.tally.assessed += len(batch.beliefs)
             for assessor in self.assessors:
@@ -213,7 +213,7 @@ class _Dream:
                     found.setdefault(finding.key, finding)
         return page, list(found.values())
 
-    def _assessed(self, assessor: Assessor, reader: Reader, batch: object) -> list[Finding]:
+    def _assessed(self, assessor: Assessor, reader: Reader, batch: object) -> list[DreamFinding]:
         try:
             return assessor.assess(reader, batch)  # type: ignore[arg-type]
         except DoxaError as error:  # a model that fails leaves the rules
@@ -222,10 +222,10 @@ class _Dream:
 
     # Stage 7
 
-    def _address(self, finding: Finding) -> str:
+    def _address(self, finding: DreamFinding) -> str:
         return proposal_kref(self.project, finding.kind, finding.key)
 
-    def _kept(self, reader: Reader, finding: Finding) -> str:
+    def _kept(self, reader: Reader, finding: DreamFinding) -> str:
         """Return why what a finding would end must be kept; empty if it need not. What is only too
         young is proposed: applying it asks again."""
         if not finding.ends:
@@ -250,7 +250,7 @@ class _Dream:
             self.tally.warnings.append(said)
         return said
 
-    def _act(self, run: JobRun, findings: list[Finding], held: Lease) -> None:
+    def _act(self, run: JobRun, findings: list[DreamFinding], held: Lease) -> None:
         for finding in findings:
             with self.store.read() as reader:
                 known = reader.node_by_kref(self._address(finding)) is not None

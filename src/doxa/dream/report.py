@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from doxa.base.clock import format_time
-from doxa.dream.findings import Finding
+from doxa.dream.findings import DreamFinding
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,7 +15,7 @@ class DreamLine:
     """One proposal and what became of it: `proposal` is its address (empty in a dry run), `why`
     what blocked it or made it fail."""
 
-    finding: Finding
+    finding: DreamFinding
     proposal: str = ""
     why: str = ""
 

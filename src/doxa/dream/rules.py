@@ -22,7 +22,7 @@ from doxa.base.words import terms
 from doxa.belief.background.sources import trust_rank_of
 from doxa.belief.graph import CURRENT, SUPERSEDES, facts_of
 from doxa.belief.kref import SCHEME
-from doxa.dream.findings import DreamBatch, Finding
+from doxa.dream.findings import DreamBatch, DreamFinding
 from doxa.logic.sentence import Atom, fold
 from doxa.store import RUN_KREF, Node, Reader
 
@@ -54,21 +54,21 @@ class RuleAssessor:
     def __init__(self, contradicts: Contradicts | None = None) -> None:
         self._contradicts = contradicts
 
-    def assess(self, reader: Reader, batch: DreamBatch) -> list[Finding]:
+    def assess(self, reader: Reader, batch: DreamBatch) -> list[DreamFinding]:
         """Return what the rules find in a batch."""
-        found: dict[str, Finding] = {}
+        found: dict[str, DreamFinding] = {}
         for one in self._findings(reader, batch):
             found.setdefault(one.key, one)
         return list(found.values())
 
-    def _findings(self, reader: Reader, batch: DreamBatch) -> Iterator[Finding]:
+    def _findings(self, reader: Reader, batch: DreamBatch) -> Iterator[DreamFinding]:
         for node in batch.beliefs:
             yield from _duplicates(reader, batch.project, node)
             yield from self._contradictions(reader, node)
             yield from _outdated(reader, node)
             yield from _relations(reader, batch.project, node)
         for node in batch.expired:
-            yield Finding(
+            yield DreamFinding(
                 "stale",
                 "The time for which it was stated has passed.",
                 (_kref(node),),
@@ -76,25 +76,25 @@ class RuleAssessor:
                 ends=_kref(node),
             )
         for node in batch.unsupported:
-            yield Finding("unsupported", "What it depended on is gone.", (_kref(node),))
+            yield DreamFinding("unsupported", "What it depended on is gone.", (_kref(node),))
         yield from _gaps(reader, batch)
         for thread in batch.threads:
             count = reader.rows(_UNCOVERED, (thread, _SUMMARY_KIND))[0][0]
             if count >= DREAM_SUMMARY_TURNS:
-                yield Finding(
+                yield DreamFinding(
                     "summary",
                     f"{count} of its turns are in no summary.",
                     (thread,),
                     {"do": "consolidate", "thread": thread},
                 )
 
-    def _contradictions(self, reader: Reader, node: Node) -> Iterator[Finding]:
+    def _contradictions(self, reader: Reader, node: Node) -> Iterator[DreamFinding]:
         for one in self._contradicts(node) if self._contradicts is not None else ():
             other = reader.node_by_kref(one.kref)
             if other is None or other.id == node.id or not _is_readable(reader, other):
                 continue
             ends, held = sorted((node, other), key=lambda n: (trust_rank_of(n), -_time(n)))
-            yield Finding(
+            yield DreamFinding(
                 "contradiction",
                 f"They state different values: {'; '.join(one.reasons)[:500]}",
                 (_kref(node), _kref(other)),
@@ -122,14 +122,14 @@ def _is_readable(reader: Reader, node: Node) -> bool:
     )
 
 
-def _duplicates(reader: Reader, project: str, node: Node) -> Iterator[Finding]:
+def _duplicates(reader: Reader, project: str, node: Node) -> Iterator[DreamFinding]:
     """The others that say the same, in the same time: the best of all stays."""
     for other in _alike(reader, project, node):
         window = ("valid_from", "valid_until", "space")
         if any(node.props.get(name) != other.props.get(name) for name in window):
             continue
         kept, gone = sorted((node, other), key=lambda n: (-trust_rank_of(n), n.id))
-        yield Finding(
+        yield DreamFinding(
             "duplicate",
             "Both say the same.",
             (_kref(kept), _kref(gone)),
@@ -171,7 +171,7 @@ def _wording(node: Node) -> str:
     return " ".join(str(node.props["summary"]).casefold().split()).strip(" .!…")
 
 
-def _outdated(reader: Reader, node: Node) -> Iterator[Finding]:
+def _outdated(reader: Reader, node: Node) -> Iterator[DreamFinding]:
     if node.props.get("trust") != "candidate":
         return
     ends = [edge.dst for edge in reader.edges_out(node.id, "DERIVED_FROM")]
@@ -179,7 +179,7 @@ def _outdated(reader: Reader, node: Node) -> Iterator[Finding]:
     if turns and all(
         turn.props.get("deprecated") or reader.edges_in(turn.id, SUPERSEDES) for turn in turns
     ):
-        yield Finding(
+        yield DreamFinding(
             "stale",
             "Every turn that it was read from was superseded or retired.",
             (_kref(node),),
@@ -188,13 +188,13 @@ def _outdated(reader: Reader, node: Node) -> Iterator[Finding]:
         )
 
 
-def _relations(reader: Reader, project: str, node: Node) -> Iterator[Finding]:
+def _relations(reader: Reader, project: str, node: Node) -> Iterator[DreamFinding]:
     for other, why in _related(reader, project, node):
         joined = {edge.dst for edge in reader.edges_out(node.id)} | {
             edge.src for edge in reader.edges_in(node.id)
         }
         if other.id != node.id and other.id not in joined and _is_readable(reader, other):
-            yield Finding(
+            yield DreamFinding(
                 "relation",
                 why,
                 (_kref(node), _kref(other)),
@@ -226,7 +226,7 @@ def _is_name(value: str) -> bool:
     return value[:1].isupper() and any(map(str.islower, value)) and len(value) > 2
 
 
-def _gaps(reader: Reader, batch: DreamBatch) -> Iterator[Finding]:
+def _gaps(reader: Reader, batch: DreamBatch) -> Iterator[DreamFinding]:
     for name, count in sorted(batch.names.items()):
         words = terms(name)
         if count < DREAM_ENTITY_TURNS or not words:
@@ -235,7 +235,7 @@ def _gaps(reader: Reader, batch: DreamBatch) -> Iterator[Finding]:
             words, project=batch.project, space=None, kind=None, limit=1_000
         )
         if not any("Revision" in node.labels for node in found):
-            yield Finding(
+            yield DreamFinding(
                 "gap",
                 f"{count} new turns name {name[:100]}, of whom or which nothing is believed.",
                 (),

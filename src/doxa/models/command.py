@@ -1,5 +1,5 @@
 """A completer that runs a program of the person's, such as `claude -p --output-format json`,
-`codex exec -` or `gemini -p`: their own subscription, without a key of ours.
+`codex exec -` or `gemini -p`: their own subscription, without a key.
 
     command:claude -p --output-format json
 
@@ -66,7 +66,7 @@ class CommandCompleter:
         bytes_max: int = MODEL_COMMAND_BYTES_MAX,
     ) -> None:
         self._argv = parse_command(command)
-        # Arguments may hold what is nobody else's business, so they are no part of the name.
+        # Arguments may hold what is nobody else's business, so the name leaves them out.
         self.name = f"command:{Path(self._argv[0]).name}"
         self._meter = meter
         self._environment = {

@@ -5,6 +5,7 @@ from __future__ import annotations
 from doxa.app.verbs.chat import CHAT
 from doxa.app.verbs.commands import GROUP_HELP, SHELL
 from doxa.app.verbs.consolidation import CONSOLIDATION
+from doxa.app.verbs.entities import ENTITIES
 from doxa.app.verbs.jobs import JOBS
 from doxa.app.verbs.maintenance import CARE, EVENTS, OPEN
 from doxa.app.verbs.model import (
@@ -26,6 +27,7 @@ from doxa.app.verbs.model import (
 )
 from doxa.app.verbs.reading import ASK, GRAPH, LOOK
 from doxa.app.verbs.tools import TOOLS
+from doxa.app.verbs.units import UNITS
 from doxa.app.verbs.writing import DRY_RUN_PROCEDURE, EXTRACT, INGEST, STATE
 
 ALL: tuple[Verb, ...] = (
@@ -33,10 +35,12 @@ ALL: tuple[Verb, ...] = (
     INGEST,
     *ASK,
     *STATE,
+    *UNITS,
     *LOOK,
     *GRAPH,
     EXTRACT,
     *CHAT,
+    *ENTITIES,
     *CONSOLIDATION,
     *EVENTS,
     *JOBS,

@@ -54,7 +54,7 @@ CONSOLIDATION = (
         "list[Pending]",
         errors=("InputError", "StoreError"),
         cli=Command(),
-        cypher=Procedure((), rows.PENDING),
+        cypher=Procedure((), rows.WAITING),
         absent=why.NO_TOOL,
     ),
     Verb(

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from doxa.app.verbs import columns as rows
 from doxa.app.verbs import reasons as why
 from doxa.app.verbs.model import Command, Parameter, Procedure, Verb, argument, parameters
-from doxa.app.verbs.options import PROJECT, SCOPE
-from doxa.base.limits import DREAM_AGE_DAYS_MIN, RUN_TOUCHED_ITEMS_DEFAULT
+from doxa.app.verbs.options import (
+    AGE,
+    SCOPE,
+    DreamingOptions,
+    NightshiftOptions,
+    options_of,
+)
 
 _OWN: why.Reasons = {
     "cypher": "a run writes transactions of its own, and would not be rolled back",
     "mcp": why.OPERATOR,
 }
-_APPLY = Parameter("Carry the proposals out, with your rights.", False, kind="flag")
-_SECONDS = Parameter("How long it may work.", None, kind="number")
-_CALLS = Parameter("How often it may ask the language model.", 0, kind="integer")
-_AGE = Parameter("The least age of what it ends.", DREAM_AGE_DAYS_MIN, kind="number")
-
 JOBS = (
     Verb(
         "dream",
@@ -25,25 +27,12 @@ JOBS = (
         "Nothing but proposals is written unless `apply` is set, and nothing is ever destroyed. At"
         " most `number` elements and a `share` of the items are touched. The language model is"
         " asked only with `calls`. The report is kept with the run.",
-        parameters(
-            project=PROJECT,
-            apply=_APPLY,
-            dry_run=Parameter("Write nothing: only report.", False, kind="flag"),
-            share=Parameter(
-                "The share of items that it may change, 0.1 to 0.9.", 0.5, kind="number"
-            ),
-            number=Parameter(
-                "How many elements it may touch.", RUN_TOUCHED_ITEMS_DEFAULT, kind="integer"
-            ),
-            age_days=_AGE,
-            seconds=_SECONDS,
-            calls=_CALLS,
-            tokens=Parameter("How many tokens the model may use.", None, kind="integer"),
-        ),
+        options_of(DreamingOptions),
         "DreamReport",
         writes=True,
         idempotent=False,
         errors=("InputError", "BusyError", "LimitError", "StoreError"),
+        options="DreamingOptions",
         cli=Command(),
         absent=_OWN,
     ),
@@ -54,20 +43,12 @@ JOBS = (
         "A job that fails stops no other. With `every_s`, `idle_s` or `entries` the dream is left"
         " out until it is due: so long since the last, so long without a change, or so many new"
         " entries of the log.",
-        parameters(
-            project=PROJECT,
-            jobs=Parameter("Only these jobs.", (), kind="texts", cli="--job"),
-            apply=_APPLY,
-            seconds=_SECONDS,
-            calls=_CALLS,
-            every_s=Parameter("Seconds between two dreams.", None, kind="number", cli="--every"),
-            idle_s=Parameter("Seconds without a change.", None, kind="number", cli="--idle"),
-            entries=Parameter("New entries of the log.", None, kind="integer"),
-        ),
+        options_of(NightshiftOptions),
         "list[Shift]",
         writes=True,
         idempotent=False,
         errors=("InputError", "StoreError"),
+        options="NightshiftOptions",
         cli=Command(),
         absent=_OWN,
     ),
@@ -112,7 +93,7 @@ JOBS = (
         " or younger than `age_days` is blocked.",
         parameters(
             proposals=argument("The addresses of proposals.", "texts"),
-            age_days=_AGE,
+            age_days=replace(AGE, kind="number"),
         ),
         "list[Applied]",
         writes=True,

@@ -14,7 +14,12 @@ from typing import Annotated, Any, TypedDict, get_origin
 from doxa.app.verbs.model import UNSET, Kind, Parameter, named
 from doxa.base.clock import Clock
 from doxa.base.ids import Role
-from doxa.base.limits import ACCESS_FLUSH_MS, WORKING_TTL_S
+from doxa.base.limits import (
+    ACCESS_FLUSH_MS,
+    DREAM_AGE_DAYS_MIN,
+    RUN_TOUCHED_ITEMS_DEFAULT,
+    WORKING_TTL_S,
+)
 from doxa.base.values import Value
 
 Time = str | int | datetime
@@ -27,6 +32,7 @@ _KINDS: dict[object, Kind] = {
     int: "integer",
     int | None: "integer",
     float: "number",
+    float | None: "number",
     bool: "flag",
     Time | None: "time",
     Texts: "texts",
@@ -35,7 +41,7 @@ _KINDS: dict[object, Kind] = {
     Iterable[object]: "sentences",
     Mapping[str, Value] | None: "mapping",
 }
-TRUST = "untrusted, candidate, stated or verified"
+TRUST = "untrusted, inferred, candidate, stated or verified"
 PROJECT = Parameter("The project; without one, the session's.", None, short="-p")
 SCOPE = Parameter("The project; without one, the session's; '*': all projects.", None, short="-p")
 
@@ -62,7 +68,7 @@ class RecallOptions(TypedDict, total=False):
     lanes: Annotated[
         Texts | None,
         Parameter(
-            "Only these signals: words, meaning, entities, time, graph, recency, policy.",
+            "Only these signals: words, meaning, entities, time, graph, recency, policy, mentions.",
             None,
             cli="--lane",
         ),
@@ -150,6 +156,34 @@ class RememberOptions(ContentOptions, total=False):
     depends_on: Annotated[Texts, Parameter("Krefs of beliefs that it depends on.", ())]
 
 
+class UnitOptions(RememberOptions, total=False):
+    """The same with all that belongs to a belief: files, edges, groups, tags."""
+
+    created_from: Annotated[Texts, Parameter("Krefs of what it was generated from.", ())]
+    references: Annotated[Texts, Parameter("Krefs of what it mentions.", (), cli="--reference")]
+    bundles: Annotated[
+        Texts, Parameter("Bundles to add it to: krefs, or names in its space.", (), cli="--bundle")
+    ]
+    tags: Annotated[Texts, Parameter("Tags to point at its revision.", (), cli="--tag")]
+    artifacts: Annotated[
+        Mapping[str, Value] | None,
+        Parameter(
+            "Files by name: a path, which is read and hashed, or {location, sha256, size_bytes}.",
+            None,
+            cli="--artifacts",
+            changed={"cypher": "only {location, sha256, size_bytes}: a query reads no files"},
+        ),
+    ]
+    folder: Annotated[
+        str,
+        Parameter(
+            "The folder that paths are relative to; none leads out of it.",
+            "",
+            absent={"cypher": "a query reads no files"},
+        ),
+    ]
+
+
 _ROWS = "a query asks recall for what is near"
 
 
@@ -171,6 +205,39 @@ _CURSOR = (
     "A name under which the position is kept in the file; where it exists, it is where to begin."
 )
 _NO_CURSOR = "a query ends with its rows; the consumer keeps the last `id`"
+
+
+_APPLY = Parameter("Carry the proposals out, with your rights.", False)
+_SECONDS = Parameter("How long it may work.", None)
+_CALLS = Parameter("How often it may ask the language model.", 0)
+AGE = Parameter("The least age of what it ends.", DREAM_AGE_DAYS_MIN)
+
+
+class DreamingOptions(TypedDict, total=False):
+    """How a dream is done."""
+
+    project: Annotated[str | None, PROJECT]
+    apply: Annotated[bool, _APPLY]
+    dry_run: Annotated[bool, Parameter("Write nothing: only report.", False)]
+    share: Annotated[float, Parameter("The share of items it may change, 0.1 to 0.9.", 0.5)]
+    number: Annotated[int, Parameter("How many elements it may touch.", RUN_TOUCHED_ITEMS_DEFAULT)]
+    age_days: Annotated[float, AGE]
+    seconds: Annotated[float | None, _SECONDS]
+    calls: Annotated[int, _CALLS]
+    tokens: Annotated[int | None, Parameter("How many tokens the model may use.", None)]
+
+
+class NightshiftOptions(TypedDict, total=False):
+    """Which background jobs are done, and when a dream is due."""
+
+    project: Annotated[str | None, PROJECT]
+    jobs: Annotated[Texts, Parameter("Only these jobs.", (), cli="--job")]
+    apply: Annotated[bool, _APPLY]
+    seconds: Annotated[float | None, _SECONDS]
+    calls: Annotated[int, _CALLS]
+    every_s: Annotated[float | None, Parameter("Seconds between two dreams.", None, cli="--every")]
+    idle_s: Annotated[float | None, Parameter("Seconds without a change.", None, cli="--idle")]
+    entries: Annotated[int | None, Parameter("New entries of the log.", None)]
 
 
 class EventOptions(TypedDict, total=False):
@@ -212,6 +279,10 @@ class IngestOptions(TypedDict, total=False):
     session: Annotated[str, Parameter("The session of messages that name none.", "")]
     format: Annotated[str | None, Parameter("The file's format; without one, detected.", None)]
     extract: Annotated[bool, Parameter("Extract candidate beliefs by rules.", True)]
+    trust: Annotated[
+        str,
+        Parameter("stated or untrusted; without it, by the origin of the file and the role.", ""),
+    ]
 
 
 class OpenOptions(TypedDict, total=False):
@@ -234,6 +305,9 @@ class OpenOptions(TypedDict, total=False):
     ]
     access_flush_ms: Annotated[
         int, Parameter("How long an access may wait before it is written.", ACCESS_FLUSH_MS)
+    ]
+    retain_every_s: Annotated[
+        int | None, Parameter("How often retention is applied in the background; 0: never.", None)
     ]
     model: Annotated[Any, Parameter("The language model: a spec, an object, or None.", "auto")]
     reranker: Annotated[Any, Parameter("The reranker: a spec, an object, or None.", "auto")]

@@ -161,8 +161,8 @@ TOOLS = (
             ToolArgument("structure"),
             ToolArgument("digest"),
         ),
-        reason=f"{_PREFIX}; {why.FIXED}; {why.FEW}; the host is the producer, and no client may name"
-        " a program",
+        reason=f"{_PREFIX}; {why.FIXED}; {why.FEW}; the host is the producer, and no client may"
+        " name a program",
         idempotent=True,
         profile="full",
     ),

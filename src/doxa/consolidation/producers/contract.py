@@ -36,6 +36,6 @@ class Producer(Protocol):
         of it is stored.
 
         Raises ModelError if it fails (the session stays queued), LimitError where a cap on spending
-        or size is reached, InputError for an answer that is no structure.
+        or size is reached, InputError for an answer that is not a structure.
         """
         ...

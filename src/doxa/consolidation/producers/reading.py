@@ -1,4 +1,4 @@
-"""Sentences of a transcript as the rules read them, and as they are told in the third person.
+"""Sentences of a transcript as the rules read them, and in the third person.
 
     Ana: "I just moved to Berlin with my sister!"
         ->  "Ana just moved to Berlin with their sister"
@@ -17,20 +17,13 @@ from dataclasses import dataclass
 
 from doxa.base.dates import DateMention, find_dates
 from doxa.base.words import terms
+from doxa.consolidation.evidence import is_past
 from doxa.consolidation.transcript import SourceTurn, Transcript
 from doxa.language.sentences import sentences
 
 _ADVERB = (
     r"(?:just|also|really|always|never|still|finally|already|recently|actually|usually|often|only"
     r"|even|now|currently|definitely|mostly|mainly|then|almost|lately|not)"
-)
-_IRREGULAR = frozenset(
-    "was were had went did got saw met came took made gave told said ran bought found left felt"
-    " spent began became brought built broke caught chose drew drank drove ate fell fought forgot"
-    " forgave grew heard held hit hurt kept knew led learnt lent let lost meant paid put quit read"
-    " rode rose sang sat sent set shot shut slept sold spoke stood stole stuck struck swam swore"
-    " taught thought threw understood woke won wore wrote cut cost beat bet burst fed flew froze"
-    " hid laid lay lit overcame rang shook shrank sank spread tore".split()
 )
 _MODAL = frozenset("will would can could shall should may might must used ought did had".split())
 _STATES = frozenset(
@@ -119,10 +112,6 @@ def _with_s(verb: str) -> str:
     if re.search(r"(?:s|x|z|ch|sh|o)$", verb):
         return verb + "es"
     return verb[:-1] + "ies" if re.search(r"[^aeiou]y$", verb) else verb + "s"
-
-
-def is_past(verb: str) -> bool:
-    return verb in _IRREGULAR or (verb.endswith("ed") and len(verb) > 3 and verb != "need")
 
 
 def happened(said: Utterance) -> bool:

@@ -20,9 +20,9 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
 from doxa.base.words import STOP_WORDS, stem, terms
-from doxa.consolidation.evidence import affirms
+from doxa.consolidation.evidence import affirms, is_past
 from doxa.consolidation.producers.contract import Produced
-from doxa.consolidation.producers.reading import Utterance, happened, is_past, read
+from doxa.consolidation.producers.reading import Utterance, happened, read
 from doxa.consolidation.producers.tasks import actions, commitments
 from doxa.consolidation.structure import (
     DecisionEntry,

@@ -4,6 +4,7 @@ SDK is an extra and takes time to load."""
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping
 from typing import Any
 
 from mcp.server.lowlevel import Server
@@ -21,6 +22,8 @@ from doxa.app import Memory, Session
 from doxa.app.verbs import Profile
 from doxa.servers.mcp.tools import ALL_TOOLS, TOOLS, call
 
+# in the `_meta` of a request: who sends it again is the host, so that no model makes up keys
+IDEMPOTENCY_KEY = "doxa/idempotencyKey"
 INSTRUCTIONS = (
     "Long-term memory. Recall before answering what may be known; remember decisions, preferences"
     " and corrections as single sentences; update what a warning names and is wrong. What memory"
@@ -38,8 +41,14 @@ def build_server(session: Session, *, version: str, profile: Profile = "default"
         return ListToolsResult(tools=[Tool.model_validate(tool) for tool in listed])
 
     async def call_tool(_: Any, params: CallToolRequestParams) -> CallToolResult:
+        meta: Mapping[str, Any] = params.meta or {}
         text, result, failed = await asyncio.to_thread(
-            call, session, params.name, params.arguments or {}, profile=profile
+            call,
+            session,
+            params.name,
+            params.arguments or {},
+            key=meta.get(IDEMPOTENCY_KEY, ""),
+            profile=profile,
         )
         return CallToolResult(
             content=[TextContent(type="text", text=text)],

@@ -144,10 +144,16 @@ def _given(enrichments: Any) -> dict[str, Any]:
 
 
 def call(
-    session: Session, name: str, arguments: Mapping[str, Any], *, profile: Profile = "default"
+    session: Session,
+    name: str,
+    arguments: Mapping[str, Any],
+    *,
+    key: str = "",
+    profile: Profile = "default",
 ) -> tuple[str, dict[str, Any], bool]:
     """Carry out one call: (text for the model, structured result, whether it is an error). Doxa's
-    own errors are never raised."""
+    own errors are never raised. `key` is the idempotency key of the request, for tools that
+    write."""
     try:
         known = names_of(profile)
         shape = ARGUMENTS.get(name) if name in known else None
@@ -165,7 +171,8 @@ def call(
                 next_step="Follow the tool's schema.",
                 tool=name,
             ) from None
-        text, result = _CALLS[name](session, args)
+        writing = _WRITING.get(name)
+        text, result = writing(session, args, key) if writing else _CALLS[name](session, args)
         return text, msgspec.to_builtins(result), False
     except DoxaError as error:
         return (
@@ -265,7 +272,7 @@ def _quoted(hit: Any) -> str:
 _NEAR = 3  # beliefs that an agent is shown, who reads better than rules do
 
 
-def _remember(session: Session, args: Any) -> tuple[str, dict[str, Any]]:
+def _remember(session: Session, args: Any, key: str) -> tuple[str, dict[str, Any]]:
     made = session.remember(
         args.text,
         name=args.name,
@@ -278,6 +285,7 @@ def _remember(session: Session, args: Any) -> tuple[str, dict[str, Any]]:
         valid_until=args.valid_until,
         confidence=args.confidence,
         near=_NEAR,
+        idempotency_key=key,
         **_given(args.enrichments),
     )
     text = f"{made.action}: {made.kref}" + ("" if made.stored else " (known already)")
@@ -303,7 +311,7 @@ def _remember(session: Session, args: Any) -> tuple[str, dict[str, Any]]:
     return " ".join((text + _retracted(made.change), *warnings)), result
 
 
-def _update(session: Session, args: Any) -> tuple[str, dict[str, Any]]:
+def _update(session: Session, args: Any, key: str) -> tuple[str, dict[str, Any]]:
     given = _given(args.enrichments)
     if args.facts is not None:
         given["facts"] = args.facts
@@ -314,7 +322,13 @@ def _update(session: Session, args: Any) -> tuple[str, dict[str, Any]]:
     if args.confidence is not None:
         given["confidence"] = args.confidence
     return _changed(
-        session.revise(_own(session, args.kref), args.text, expect=args.expect, **given)
+        session.revise(
+            _own(session, args.kref),
+            args.text,
+            expect=args.expect,
+            idempotency_key=key,
+            **given,
+        )
     )
 
 
@@ -337,7 +351,7 @@ def _consolidate(session: Session, args: Any) -> tuple[str, dict[str, Any]]:
     return f"input-required. {NOT_INSTRUCTIONS}\n{_sendable(needs)}", result
 
 
-def _forget(session: Session, args: Any) -> tuple[str, dict[str, Any]]:
+def _forget(session: Session, args: Any, key: str) -> tuple[str, dict[str, Any]]:
     kref = _own(session, args.kref)
     preview = session.forget(kref, preview=True)
     if preview.count > 1 and not args.confirm:
@@ -351,7 +365,7 @@ def _forget(session: Session, args: Any) -> tuple[str, dict[str, Any]]:
             "krefs": list(preview.krefs),
             "confirm": preview.token,
         }
-    done = session.forget(kref, confirm=args.confirm)
+    done = session.forget(kref, confirm=args.confirm, idempotency_key=key)
     return f"retired: {done.count}", {
         "done": True,
         "count": done.count,
@@ -479,11 +493,13 @@ def _sendable(value: Any) -> Any:
 _TIMES = frozenset(("time", "created", "since", "until", "valid_from", "valid_until", "recorded"))
 _CALLS: dict[str, Any] = {
     "memory_recall": _recall,
-    "memory_remember": _remember,
-    "memory_update": _update,
-    "memory_forget": _forget,
     "memory_consolidate": _consolidate,
     "memory_get": _get,
     "memory_context": _context,
     "memory_status": _status,
+}
+_WRITING: dict[str, Any] = {
+    "memory_remember": _remember,
+    "memory_update": _update,
+    "memory_forget": _forget,
 }

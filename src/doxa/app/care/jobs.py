@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
-from doxa.app.beliefs import BeliefVerbs
-from doxa.app.checks import ALL_PROJECTS, one_project
+from doxa.app.checks import ALL_PROJECTS, checked, one_project
+from doxa.app.sessions.beliefs import BeliefVerbs
 from doxa.base.errors import BusyError, InputError
-from doxa.base.limits import DREAM_AGE_DAYS_MIN, RUN_TOUCHED_ITEMS_DEFAULT
 from doxa.ingestion import arguments
 
 if TYPE_CHECKING:
+    from doxa.app.verbs.options import DreamingOptions, NightshiftOptions
     from doxa.dream import DreamReport
     from doxa.dream.nightshift import Shift
     from doxa.dream.pipeline import DreamOptions
@@ -23,28 +23,15 @@ NIGHTSHIFT = ("embed", "retain", "dream")
 class JobVerbs(BeliefVerbs):
     """Made by Session, like the verbs that change beliefs."""
 
-    def dream(
-        self,
-        *,
-        project: str | None = None,
-        apply: bool = False,
-        dry_run: bool = False,
-        share: float = 0.5,
-        number: int = 20,
-        age_days: float = 7,
-        seconds: float | None = None,
-        calls: int = 0,
-        tokens: int | None = None,
-    ) -> DreamReport:
+    def dream(self, **options: Unpack[DreamingOptions]) -> DreamReport:
         """Look at what is new in a project, and propose duplicates, contradictions and more.
 
         Nothing but proposals is written unless `apply` is set, and nothing is ever destroyed. At
         most `number` elements and a `share` of the items are touched. The language model is asked
         only with `calls`. The report is kept with the run.
         """
-        arguments.flags(apply=apply, dry_run=dry_run)
-        options = _options(apply, dry_run, share, number, age_days, seconds, calls, tokens)
-        return self._dream(one_project(project, self.project), options)
+        given = checked("dream", options)
+        return self._dream(one_project(given.pop("project"), self.project), _options(given))
 
     def _dream(self, project: str, options: DreamOptions) -> DreamReport:
         from doxa.dream import ModelAssessor, RuleAssessor, dream
@@ -61,18 +48,7 @@ class JobVerbs(BeliefVerbs):
             self._store, self.identity, project=project, assessors=assessors, options=options
         )
 
-    def nightshift(
-        self,
-        *,
-        project: str | None = None,
-        jobs: Iterable[str] = (),
-        apply: bool = False,
-        seconds: float | None = None,
-        calls: int = 0,
-        every_s: float | None = None,
-        idle_s: float | None = None,
-        entries: int | None = None,
-    ) -> list[Shift]:
+    def nightshift(self, **options: Unpack[NightshiftOptions]) -> list[Shift]:
         """Do the background jobs one after another: embed, retain, dream.
 
         A job that fails stops no other. With `every_s`, `idle_s` or `entries` the dream is left
@@ -81,9 +57,9 @@ class JobVerbs(BeliefVerbs):
         """
         from doxa.dream.nightshift import work_through
 
-        arguments.flags(apply=apply)
-        where = one_project(project, self.project)
-        wanted = arguments.texts(jobs, "jobs") or NIGHTSHIFT
+        given = checked("nightshift", options)
+        where = one_project(given["project"], self.project)
+        wanted = given["jobs"] or NIGHTSHIFT
         unknown = sorted(set(wanted) - set(NIGHTSHIFT))
         if unknown:
             raise InputError(
@@ -91,12 +67,9 @@ class JobVerbs(BeliefVerbs):
                 next_step=f"Use {', '.join(NIGHTSHIFT)}.",
                 field="jobs",
             )
-        options = _options(
-            apply, False, 0.5, RUN_TOUCHED_ITEMS_DEFAULT, DREAM_AGE_DAYS_MIN, seconds, calls, None
-        )
         work = {name: getattr(self, f"_{name}_work") for name in wanted if name != "dream"}
-        own = {"dream": lambda: self._dream_shift(where, options, every_s, idle_s, entries)}
-        return work_through(self._store, where, work, own if "dream" in wanted else {})
+        own = {"dream": lambda: self._dream_shift(where, given)} if "dream" in wanted else {}
+        return work_through(self._store, where, work, own)
 
     def _embed_work(self) -> Mapping[str, Any]:
         if self._memory.embedder is None:
@@ -108,22 +81,16 @@ class JobVerbs(BeliefVerbs):
 
         return {"versions": retain_and_scrub(self._store, self.identity).versions}
 
-    def _dream_shift(
-        self,
-        project: str,
-        options: DreamOptions,
-        every_s: float | None,
-        idle_s: float | None,
-        entries: int | None,
-    ) -> Shift:
+    def _dream_shift(self, project: str, given: Mapping[str, Any]) -> Shift:
         from doxa.dream import Triggers, why_due
         from doxa.dream.nightshift import Shift
 
-        asked = (every_s, idle_s, entries) != (None, None, None)
+        when = tuple(given[name] for name in ("every_s", "idle_s", "entries"))
         with self._store.read() as reader:
-            due = why_due(reader, project, Triggers(every_s, idle_s, entries), now=reader.now)
-        if asked and not due:
+            due = why_due(reader, project, Triggers(*when), now=reader.now)
+        if any(one is not None for one in when) and not due:
             return Shift("dream", "skipped", reason="it is not due")
+        options = _options({name: given[name] for name in ("apply", "seconds", "calls")})
         try:
             report = self._dream(project, options)
         except BusyError as error:
@@ -192,32 +159,13 @@ class JobVerbs(BeliefVerbs):
         return undo_run(self._store, self.identity, run)
 
 
-def _options(
-    apply: bool,
-    dry_run: bool,
-    share: float,
-    number: int,
-    age_days: float,
-    seconds: float | None,
-    calls: int,
-    tokens: int | None,
-) -> DreamOptions:
+def _options(given: Mapping[str, Any]) -> DreamOptions:
     from doxa.dream import DreamOptions
     from doxa.jobs import Budget, Caps
 
-    for name, value in (("calls", calls), ("tokens", tokens)):
-        arguments.whole(value, name, optional=True)
-    for name, given in (("age_days", age_days), ("seconds", seconds)):
-        if given is not None and (isinstance(given, bool) or not isinstance(given, (int, float))):
-            raise InputError(
-                f"{name} is a number; this is {given!r:.40}.",
-                next_step="Give a number.",
-                field=name,
-            )
+    names = ("apply", "dry_run", "age_days")
     return DreamOptions(
-        apply,
-        dry_run,
-        Caps(number, share),
-        Budget(seconds, calls, tokens),
-        age_days,
+        caps=Caps(**{name: given[name] for name in ("number", "share") if name in given}),
+        budget=Budget(given["seconds"], given["calls"], given.get("tokens")),
+        **{name: given[name] for name in names if name in given},
     )

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from doxa.app.chat import ChatVerbs
 from doxa.app.checks import resolved_time
+from doxa.app.sessions.entities import EntityVerbs
 from doxa.base.clock import parse_time
 from doxa.base.errors import ConflictError, InputError, ModelError, NotFoundError
 from doxa.ingestion import arguments
@@ -15,18 +15,19 @@ from doxa.language.turns import Turn
 
 if TYPE_CHECKING:
     from doxa.app.verbs.options import Time
-    from doxa.consolidation.consolidate import Consolidated, Consolidation
+    from doxa.consolidation.consolidate import Consolidated, Consolidation, SessionResult
     from doxa.consolidation.producers.contract import Producer
     from doxa.consolidation.queue import Pending
     from doxa.consolidation.tasks import Task
     from doxa.consolidation.units import Unit
+    from doxa.store import Reader
     from doxa.working import Chat
 
 _COMMAND = "command:"
 _PRODUCERS = ("rules", "model", "host")
 
 
-class ConsolidationVerbs(ChatVerbs):
+class ConsolidationVerbs(EntityVerbs):
     """Made by Session, like the verbs of working memory."""
 
     def consolidate(
@@ -52,6 +53,7 @@ class ConsolidationVerbs(ChatVerbs):
         entry is checked against its turns. What fails stays in the queue.
         """
         from doxa.consolidation.consolidate import Consolidation
+        from doxa.entities import mention
 
         for name, value in (
             ("target", target),
@@ -69,11 +71,13 @@ class ConsolidationVerbs(ChatVerbs):
             units = self._units(target, session, user, context, place, limit, None, dry_run)
             return self._needed(units, place)
         made = self._producer(asked, structure, model)
-        job = Consolidation(self._store, made)
+        job = Consolidation(self._store, made, mention=mention)
         units = self._units(target, session, user, context, place, limit, job, dry_run)
         if structure is not None:
             units = self._answered(units, digest, made)
         found = job.run(units[: max(0, limit)], dry_run=dry_run)
+        if not (target or user or context or producer or structure):
+            found += self._retried(place, limit - len(found), dry_run=dry_run)
         self._memory.wake()
         return self._consolidated(found, place)
 
@@ -115,6 +119,25 @@ class ConsolidationVerbs(ChatVerbs):
                 reader, place, kind=kind, who=who, state=state, before=until, limit=limit
             )
 
+    def _retried(self, project: str, limit: int, *, dry_run: bool) -> list[SessionResult]:
+        """Try again with the language model what it failed to do before, where it is due."""
+        from doxa.consolidation.consolidate import Consolidation, due_units
+        from doxa.entities import mention
+
+        if limit <= 0 or not self._has_model():
+            return []
+        with self._store.read() as reader:
+            now = self._store.clock.now_ns()
+            units = due_units(reader, project, now=now, of="model")
+            units += due_units(reader, project, now=now, of="command")
+        if not units:
+            return []
+        job = Consolidation(self._store, self._producer("model", None, ""), mention=mention)
+        return job.run(units[:limit], dry_run=dry_run)
+
+    def _has_model(self) -> bool:
+        return self._memory.model is not None
+
     # Which units
 
     def _units(
@@ -129,7 +152,7 @@ class ConsolidationVerbs(ChatVerbs):
         dry_run: bool,
     ) -> list[Unit]:
         """Return the units that a call means, after what working memory holds of them is stored."""
-        from doxa.consolidation.consolidate import due_units, waiting_units
+        from doxa.consolidation.consolidate import waiting_units
         from doxa.consolidation.units import find_thread, units_of
 
         thread = None
@@ -140,7 +163,7 @@ class ConsolidationVerbs(ChatVerbs):
                 return list(
                     dict.fromkeys(
                         (
-                            *due_units(reader, project, now=self._store.clock.now_ns()),
+                            *self._due(reader, project, job),
                             *waiting_units(reader, project, limit=limit),
                         )
                     )
@@ -153,6 +176,16 @@ class ConsolidationVerbs(ChatVerbs):
                     field="target",
                 )
             return list(units_of(reader, thread, session=session))
+
+    def _due(self, reader: Reader, project: str, job: Consolidation | None) -> list[Unit]:
+        """Return what is due in the queue; with rules, nothing that the model is to try again."""
+        from doxa.consolidation.consolidate import due_units
+
+        now = self._store.clock.now_ns()
+        kept = job is not None and job.producer == "rules" and self._has_model()
+        found = due_units(reader, project, now=now, but="model" if kept else "")
+        left = set(due_units(reader, project, now=now, of="command")) if kept else set()
+        return [unit for unit in found if unit not in left]
 
     def _stored_chat(
         self,
@@ -173,7 +206,7 @@ class ConsolidationVerbs(ChatVerbs):
         except InputError:
             if user or context:
                 raise
-            return None  # what is no name of a session may be that of a thread
+            return None  # it may be the name of a thread
         if not held.messages:
             return self._thread_of(held.session, project) if held.session else None
         if dry_run:
