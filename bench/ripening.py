@@ -190,7 +190,7 @@ class Places:
 
 
 def ask(memory: doxa.Memory, group: Group, project: str) -> list[Places]:
-    """Ask every question of a group, and return what stood in its places."""
+    """Ask every question of a group, and return what its first hits were."""
     session_of = {turn.source_id: turn.session for turn in group.turns}
     sources = _sources(memory)
     return [_places(memory, project, one, session_of, sources) for one in group.asked]

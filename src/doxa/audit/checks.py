@@ -1,6 +1,6 @@
 """The five tests of an audit. Each yields the beliefs that fail it, with the reason.
 
-junk        its form is that of no statement (language/lint.py)
+junk        its form is that of no statement (language/lint/complete.py)
 duplicate   an older current belief of the project says the same: by the words, as `remember`
             compares them, or by the facts, in the same stretch of time
 stale       current, though its time has ended, its support is lost, an open conflict challenges
