@@ -31,7 +31,11 @@ from bench import (
     questions,
     realmem,
     results,
+    ripening,
+    ripening_costs,
+    ripening_state,
     sensitivity,
+    simulation,
     speed,
     statebench,
     talk,
@@ -42,6 +46,7 @@ from bench import (
 from bench.embedders import local_embedder
 from bench.persistence_parts import FULL, QUICK
 from bench.report import Report, write_json
+from bench.ripening_sets import STRUCTURES
 from doxa.base.errors import DoxaError
 from doxa.models import Embedder
 from doxa.models.cache import CachedEmbedder
@@ -64,6 +69,10 @@ _RECORDED = (
     "ablation",
     "sensitivity",
     "talk",
+    "ripening",
+    "ripening-state",
+    "ripening-costs",
+    "simulation",
 )
 _PARTS: dict[str, Sequence[str]] = {"persistence": tuple(persistence.PARTS), "agm": agm.PARTS}
 
@@ -227,6 +236,23 @@ def _run(options: argparse.Namespace, embedder: Embedder | None) -> Report:
         )
     if options.command == "talk":
         return talk.run(embedder, seed=options.seed)
+    if options.command == "ripening":
+        return ripening.run(
+            options.data,
+            embedder,
+            seed=options.seed,
+            sets=options.sets,
+            producers=options.producers,
+            structures=options.structures or (STRUCTURES,),
+        )
+    if options.command == "ripening-state":
+        return ripening_state.run(options.data, embedder, seed=options.seed, limit=options.limit)
+    if options.command == "ripening-costs":
+        return ripening_costs.run(options.data, embedder, seed=options.seed)
+    if options.command == "simulation":
+        return simulation.run(
+            options.data, seed=options.seed, days=options.days, folder=options.folder
+        )
     if options.command == "embedding":
         return embedding.run(options.data, embedder, seed=options.seed, quick=options.quick)
     return speed.run(
@@ -272,6 +298,10 @@ def _parser() -> argparse.ArgumentParser:
         "ablation",
         "sensitivity",
         "talk",
+        "ripening",
+        "ripening-state",
+        "ripening-costs",
+        "simulation",
         "all",
     ):
         command = commands.add_parser(name)
@@ -302,7 +332,11 @@ def _parser() -> argparse.ArgumentParser:
             )
         if name in _RECORDED:
             _record_options(command)
-        if name in ("longmemeval", "statebench"):
+        if name == "ripening":
+            ripening.options(command)
+        if name == "simulation":
+            simulation.options(command)
+        if name in ("longmemeval", "statebench", "ripening-state"):
             command.add_argument("--limit", type=int, help="the first so many only")
         if name == "sensitivity":
             command.add_argument(

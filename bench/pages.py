@@ -37,6 +37,7 @@ PAGES: dict[str, tuple[str, ...]] = {
     "persistence.md": ("persistence",),
     "revision.md": ("agm",),
     "sweeps.md": ("ablation", "sensitivity"),
+    "ripening.md": ("ripening", "ripening-state", "ripening-costs", "simulation"),
 }
 BEGIN = "<!-- figures: begin, written by `python -m bench table` -->"
 END = "<!-- figures: end -->"

@@ -51,6 +51,10 @@ COMMANDS = (
     "qa",
     "ablation",
     "sensitivity",
+    "ripening",
+    "ripening-state",
+    "ripening-costs",
+    "simulation",
 )
 _ORDER = {name: number for number, name in enumerate(COMMANDS)}
 

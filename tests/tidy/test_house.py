@@ -48,8 +48,12 @@ MAY_IMPORT: dict[str, frozenset[str]] = {
     "consolidation": frozenset(
         ("base", "belief", "jobs", "language", "logic", "models", "redaction", "store")
     ),
+    "audit": frozenset(
+        ("base", "belief", "consolidation", "ingestion", "language", "recall", "store")
+    ),
     "app": frozenset(
         (
+            "audit",
             "base",
             "belief",
             "consolidation",

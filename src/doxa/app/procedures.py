@@ -482,7 +482,17 @@ def _tasks(found: Any) -> Rows:
         yield one.kref, one.kind, one.text, one.who, one.due, one.state, list(one.sources)
 
 
+def _audit(found: Any) -> Rows:
+    for one in found.shares:
+        findings = [
+            {"kref": belief.kref, "text": belief.text, "reason": belief.reason}
+            for belief in one.findings
+        ]
+        yield one.kind, one.count, one.of, one.share, found.examined, findings
+
+
 _ROWS: dict[str, Callable[[Any], Rows]] = {
+    "MemoryAudit": _audit,
     "Chat": _chat,
     "list[ChatSummary]": _chats,
     "EventStream": _events,

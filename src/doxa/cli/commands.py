@@ -28,6 +28,7 @@ from doxa.cli.context import (
 from doxa.cli.entities import entities_text, entity_text, patterns_text, pending_text
 from doxa.cli.output import (
     applied_text,
+    audit_text,
     chat_text,
     chats_text,
     conflicts_text,
@@ -515,6 +516,7 @@ _TEXTS: dict[str, Callable[[Any], str]] = {
     "Walk": walk_text,
     "MatchResult": match_text,
     "list[Conflict]": conflicts_text,
+    "MemoryAudit": audit_text,
     "DreamReport": lambda found: str(found.markdown),
     "list[Shift]": shifts_text,
     "list[RunInfo]": runs_text,

@@ -229,6 +229,22 @@ def conflicts_text(found: list[Any]) -> str:
     return "\n".join(lines) or "Nothing waits for a decision."
 
 
+def audit_text(found: Any) -> str:
+    where = found.project or "all projects"
+    lines = [
+        f"{where}: {found.beliefs:,} beliefs, {found.derived:,} of them derived;"
+        f" {found.exchanges:,} exchanges"
+        + ("" if found.seed is None else f"; a sample of {found.examined:,}, seed {found.seed}")
+    ]
+    for one in found.shares:
+        lines.append(f"{one.kind:10} {one.count:>7,} of {one.of:,}  ({100 * one.share:.2f} %)")
+        lines += [f"  {belief.kref}  {belief.reason}" for belief in one.findings]
+        lines += [f"  … and {one.count - len(one.findings):,} more"] * (
+            bool(one.findings) and one.count > len(one.findings)
+        )
+    return "\n".join(lines)
+
+
 def erasure_text(proof: Any) -> str:
     lines = [
         f"  {trace.state:8} {trace.place}" + (f": {trace.detail}" if trace.detail else "")

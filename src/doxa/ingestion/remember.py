@@ -356,7 +356,7 @@ def clean_value(value: Value, kinds: list[str]) -> Value:
 def near_duplicate(reader: Reader, draft: Draft) -> str:
     """The address of a current belief of the same project, space and kind that says the same, or
     nothing."""
-    wanted = _gist(draft.summary)
+    wanted = gist(draft.summary)
     words = list(dict.fromkeys(terms(draft.summary[:_GIST_CHARS_READ])))
     words = [word for word in words if word in wanted][:_GIST_WORDS_READ]
     if not words:
@@ -369,7 +369,7 @@ def near_duplicate(reader: Reader, draft: Draft) -> str:
         limit=DUPLICATE_HITS_READ,
     )
     for node in alike:
-        if "Revision" in node.labels and _gist(str(node.props["summary"])) == wanted:
+        if "Revision" in node.labels and gist(str(node.props["summary"])) == wanted:
             return str(node.props["kref"])
     return ""
 
@@ -405,7 +405,7 @@ def _left_out(
     )
 
 
-def _gist(text: str) -> list[str]:
+def gist(text: str) -> list[str]:
     """Return the index terms in order, including short words that change the meaning: a suffix
     keeps them from being dropped as stop words."""
     plain = text.casefold()

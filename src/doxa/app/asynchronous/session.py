@@ -27,6 +27,7 @@ if TYPE_CHECKING:
         Time,
         UnitOptions,
     )
+    from doxa.audit import MemoryAudit
     from doxa.belief import (
         Bundle,
         Change,
@@ -610,6 +611,19 @@ class AsyncSession:
         """List statements that contradict what is trusted more and wait for a decision."""
         return await on_thread(
             self._session.conflicts, project=project, decided=decided, limit=limit
+        )
+
+    async def audit(
+        self,
+        *,
+        project: str | None = None,
+        sample: int | None = None,
+        seed: int = 0,
+        limit: int = 5,
+    ) -> MemoryAudit:
+        """Count what is wrong with what is believed: junk, duplicate, stale, echo, uncovered."""
+        return await on_thread(
+            self._session.audit, project=project, sample=sample, seed=seed, limit=limit
         )
 
     async def rules(self, project: str | None = None) -> dict[str, object]:

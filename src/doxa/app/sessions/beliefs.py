@@ -11,7 +11,7 @@ from doxa.app.file import MemoryFile
 from doxa.app.retries import retryable
 from doxa.base.errors import InputError, LimitError, RoleError
 from doxa.base.ids import is_below_operator
-from doxa.base.limits import CONFLICTS_ITEMS_MAX, NEAR_ITEMS_MAX
+from doxa.base.limits import AUDIT_FINDINGS_ITEMS_MAX, CONFLICTS_ITEMS_MAX, NEAR_ITEMS_MAX
 from doxa.belief import (
     Change,
     Conflict,
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
         StatementOptions,
         Time,
     )
+    from doxa.audit import MemoryAudit
     from doxa.belief import Explanation
     from doxa.ingestion.match import MatchResult
     from doxa.ingestion.remember import Remembered
@@ -417,6 +418,38 @@ class BeliefVerbs:
             )
 
     @retryable
+    def audit(
+        self,
+        *,
+        project: str | None = None,
+        sample: int | None = None,
+        seed: int = 0,
+        limit: int = 5,
+    ) -> MemoryAudit:
+        """Count what is wrong with what is believed: junk, duplicate, stale, echo, uncovered.
+
+        Junk is not a complete statement; a duplicate says what an older belief says; what is stale
+        was superseded by what was said later, lost its support, is contested or its time ended; an
+        echo was concluded from memory's own output; what is uncovered was concluded, and its
+        sources do not support it. Each kind has its count, its share, and the first of them with
+        reasons. Writes nothing.
+        """
+        from doxa.audit import audit
+
+        arguments.whole(sample, "sample", optional=True)
+        arguments.whole(seed, "seed")
+        arguments.whole(limit, "limit")
+        found = searched_project(project, self.project)
+        arguments.project(found)
+        with self._store.read() as snapshot:
+            return audit(
+                snapshot,
+                found,
+                sample=sample,
+                seed=seed,
+                limit=min(limit, AUDIT_FINDINGS_ITEMS_MAX),
+            )
+
     def resolve(
         self,
         conflict: str | Kref,

@@ -45,6 +45,14 @@ CONFLICT = (
     ("held", _MAPS),
     ("decision", _TEXT),
 )
+AUDIT = (
+    ("kind", _TEXT),
+    ("count", _NUMBER),
+    ("of", _NUMBER),
+    ("share", "FLOAT"),
+    ("examined", _NUMBER),
+    ("findings", _MAPS),
+)
 LISTING = (("kref", _TEXT), ("type", _TEXT), ("text", _TEXT), ("status", _TEXT))
 REVISION = (
     ("kref", _TEXT),

@@ -223,6 +223,33 @@ LOOK = (
         absent=why.NO_TOOL,
     ),
     Verb(
+        "audit",
+        "look",
+        "Count what is wrong with what is believed: junk, duplicate, stale, echo, uncovered.",
+        "Junk is not a complete statement; a duplicate says what an older belief says; what is"
+        " stale was superseded by what was said later, lost its support, is contested or its time"
+        " ended; an echo was concluded from memory's own output; what is uncovered was concluded,"
+        " and its sources do not support it. Each kind has its count, its share, and the first of"
+        " them with reasons. Writes nothing.",
+        parameters(
+            project=SCOPE,
+            sample=Parameter(
+                "Examine only so many beliefs, drawn at random; each is compared with all.",
+                None,
+                kind="integer",
+            ),
+            seed=Parameter("The seed of the sample.", 0, kind="integer"),
+            limit=Parameter(
+                "The number of beliefs listed of each kind.", 5, kind="integer", short="-n"
+            ),
+        ),
+        "MemoryAudit",
+        errors=("InputError", "LimitError"),
+        cli=Command(),
+        cypher=Procedure((), rows.AUDIT),
+        absent=why.NO_TOOL,
+    ),
+    Verb(
         "rules",
         "look",
         "Return the constraints and the order of entrenchment of a project.",
