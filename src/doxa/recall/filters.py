@@ -18,7 +18,7 @@ from doxa.base.clock import TIME_MAX
 from doxa.base.errors import KrefError, NotFoundError
 from doxa.recall.project_index import Believed, ProjectIndex, believed
 from doxa.recall.types import Ask
-from doxa.store import DYNAMIC, TRUSTS, Node, Reader
+from doxa.store import DYNAMIC, TRUSTS, Node, Reader, int64_array
 
 Mask = NDArray[np.bool_]
 _PLACES = frozenset(("Project", "Space", "Thread"))
@@ -54,6 +54,13 @@ WHERE l.label = 'Exchange' AND n.born <= ?1
 _TAGS = (
     "SELECT props ->> '$.name' FROM edge WHERE type = 'TAG' UNION SELECT props ->> '$.name' FROM"
     " edge_past WHERE type = 'TAG'"
+)
+
+
+_INFERRED = TRUSTS.index("inferred")
+_GROUNDS = (
+    "SELECT e.src, e.dst FROM carray(?) f CROSS JOIN edge e ON e.src = f.value AND e.type ="
+    " 'DERIVED_FROM'"
 )
 
 
@@ -115,6 +122,8 @@ def _filtered(reader: Reader, project: ProjectIndex, ask: Ask, rows: Mask) -> Ma
             allowed &= _is_one_of(project, column, _tokens(reader, f"{column}:{value}"))
     if ask.trust:
         allowed &= project["trust"] >= TRUSTS.index(ask.trust)
+    elif not ask.kinds:
+        allowed = allowed & ~_repeating(reader, project, rows)
     if ask.since is not None:
         allowed &= project["time"] >= ask.since
     if ask.until is not None:
@@ -122,6 +131,22 @@ def _filtered(reader: Reader, project: ProjectIndex, ask: Ask, rows: Mask) -> Ma
     if ask.valid_at is not None:
         allowed &= _valid_at(project, ask.valid_at)
     return allowed
+
+
+def _repeating(reader: Reader, project: ProjectIndex, rows: Mask) -> Mask:
+    """The conclusions of background jobs that some eligible turn or belief still grounds. Next to
+    their grounds they only take places: see docs/guides/ripening.md for what they cost."""
+    inferred: Mask = rows & (project["trust"] == _INFERRED)
+    found = np.flatnonzero(inferred)
+    if not len(found):
+        return inferred
+    nodes = project["node"]
+    edges = list(reader.rows(_GROUNDS, (int64_array(nodes[found].tolist()),)))
+    grounds = np.array([dst for _, dst in edges], dtype=np.int64)
+    eligible = nodes[rows & ~inferred]
+    standing = {edges[place][0] for place in np.flatnonzero(np.isin(grounds, eligible))}
+    inferred[found] = [int(node) in standing for node in nodes[found]]
+    return inferred
 
 
 def _visible(reader: Reader, project: ProjectIndex, rows: Any = slice(None)) -> Mask:

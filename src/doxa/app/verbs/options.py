@@ -41,6 +41,7 @@ _KINDS: dict[object, Kind] = {
     Iterable[object]: "sentences",
     Mapping[str, Value] | None: "mapping",
 }
+_CONCLUDED = "Without it, conclusions of jobs are left out where their turns are eligible."
 TRUST = "untrusted, inferred, candidate, stated or verified"
 PROJECT = Parameter("The project; without one, the session's.", None, short="-p")
 SCOPE = Parameter("The project; without one, the session's; '*': all projects.", None, short="-p")
@@ -53,7 +54,7 @@ class RecallOptions(TypedDict, total=False):
     space: Annotated[str, Parameter("Only this space and those below it.", "")]
     kinds: Annotated[Texts, Parameter("Only these kinds.", (), cli="--kind")]
     tag: Annotated[str, Parameter("Search what carries this tag.", "current")]
-    trust: Annotated[str, Parameter(f"At least this trust: {TRUST}.", "")]
+    trust: Annotated[str, Parameter(f"At least this trust: {TRUST}. {_CONCLUDED}", "")]
     speaker: Annotated[str, Parameter("Only what this speaker said.", "")]
     thread: Annotated[str, Parameter("Only turns of this thread, given by its kref.", "")]
     since: Annotated[Time | None, Parameter("Said or stated at this time or later.", None)]
