@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from doxa.app.verbs.chat import CHAT
 from doxa.app.verbs.commands import GROUP_HELP, SHELL
+from doxa.app.verbs.full import LOCAL, NO_TOOL, full_tools
 from doxa.app.verbs.maintenance import CARE, EVENTS, OPEN
 from doxa.app.verbs.model import (
     GROUPS,
@@ -22,7 +23,8 @@ from doxa.app.verbs.model import (
     Verb,
 )
 from doxa.app.verbs.reading import ASK, GRAPH, LOOK
-from doxa.app.verbs.tools import TOOLS
+from doxa.app.verbs.taxonomy import CATEGORIES, TAXONOMY, Named
+from doxa.app.verbs.tools import MINIMAL, TOOLS
 from doxa.app.verbs.writing import DRY_RUN_PROCEDURE, EXTRACT, INGEST, STATE
 
 ALL: tuple[Verb, ...] = (
@@ -38,16 +40,23 @@ ALL: tuple[Verb, ...] = (
     *CARE,
 )
 VERBS: dict[str, Verb] = {verb.name: verb for verb in ALL}
+FULL: tuple[Tool, ...] = full_tools(TOOLS, ALL)
 
 __all__ = [
     "ALL",
+    "CATEGORIES",
     "DRY_RUN_PROCEDURE",
+    "FULL",
     "GROUPS",
     "GROUP_HELP",
     "INTERFACES",
+    "LOCAL",
+    "MINIMAL",
+    "NO_TOOL",
     "REPEATED",
     "REQUIRED",
     "SHELL",
+    "TAXONOMY",
     "TOOLS",
     "UNSET",
     "VERBS",
@@ -55,6 +64,7 @@ __all__ = [
     "CommandOnly",
     "Interface",
     "Kind",
+    "Named",
     "Parameter",
     "Procedure",
     "Tool",

@@ -200,7 +200,8 @@ class ToolArgument:
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """An MCP tool of the default profile, and the verbs that it calls."""
+    """An MCP tool and the verbs that it calls. `fixed` are values of parameters that it sets
+    itself; `aliases` are other names under which it can be called, but is not listed."""
 
     name: str
     verbs: tuple[str, ...]
@@ -209,6 +210,9 @@ class Tool:
     reason: str = ""  # for its name, and for what it leaves out
     destructive: bool = False
     idempotent: bool = False
+    open_world: bool = False
+    fixed: Mapping[str, object] = field(default_factory=dict)
+    aliases: tuple[str, ...] = ()
 
 
 def argument(doc: str, kind: Kind = "text", **rest: object) -> Parameter:

@@ -1,7 +1,7 @@
 """The MCP tools of the default profile: seven, short, each made of verbs.
 
-A full profile can be made from the verbs themselves; this one is what an agent needs in a
-conversation, in less than 1,500 tokens.
+They are what an agent needs in a conversation, in less than 1,500 tokens. `MINIMAL` is for hosts
+with little room, `full.py` makes a profile of all verbs.
 """
 
 from __future__ import annotations
@@ -157,3 +157,5 @@ TOOLS = (
         reason=f"{_PREFIX}; one tool for both verbs",
     ),
 )
+
+MINIMAL = ("memory_recall", "memory_remember")  # the names of the smallest profile
