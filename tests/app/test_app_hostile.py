@@ -58,6 +58,7 @@ HOSTILE: tuple[Any, ...] = (
 )
 GIVEN = {
     "text": "some text",
+    "task": "some task",
     "source": [{"text": "hello"}],
     "kref": DB,
     "what": DB,

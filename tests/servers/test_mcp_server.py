@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import re
 import sys
 from collections.abc import Awaitable, Callable
@@ -31,6 +32,8 @@ NAMES = {
     "memory_context",
     "memory_status",
 }
+# a client gives its server a clean environment; this server is to be the code that is tested
+OWN_CODE = {name: value for name, value in os.environ.items() if name == "PYTHONPATH"}
 Call = Callable[..., Awaitable[tuple[bool, str, dict[str, Any]]]]
 
 
@@ -51,7 +54,7 @@ def served(path: Path, work: Callable[[ClientSession, Call], Awaitable[None]]) -
             "--actor",
             "bot",
         ],
-        env={"DOXA_MODELS": str(path.parent / "models")},
+        env={"DOXA_MODELS": str(path.parent / "models"), **OWN_CODE},
     )
 
     async def run() -> None:

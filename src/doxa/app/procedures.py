@@ -16,6 +16,8 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
+import msgspec
+
 from doxa.app.checks import ALL_PROJECTS
 from doxa.app.session import History, Session, without_access_notes
 from doxa.app.verbs import ALL, DRY_RUN_PROCEDURE, VERBS, Kind, Parameter, Verb
@@ -123,6 +125,7 @@ def _call(verb: Verb, session: Session, run: Any, *args: Any) -> Rows:
     given |= _named(verb, options)
     _check_project(given)
     _check_messages(verb, given)
+    _check_files(given)
     owner = session if verb.owner == "Session" else session.memory
     method = getattr(owner, verb.name)
     placed = [one.name for one in verb.parameters if one.positional and one.name in given]
@@ -146,6 +149,19 @@ def _check_messages(verb: Verb, given: Mapping[str, Any]) -> None:
             "A query ingests a list of messages, not a file.",
             next_step="Give maps with text, or use `doxa import`.",
             field="source",
+        )
+
+
+def _check_files(given: Mapping[str, Any]) -> None:
+    """Refuse artifacts that are named by a path: who runs a query may be on another machine."""
+    artifacts = given.get("artifacts") or {}
+    if not isinstance(artifacts, Mapping) or not all(
+        isinstance(one, Mapping) for one in artifacts.values()
+    ):
+        raise InputError(
+            "A query reads no files.",
+            next_step="Give {name: {location: ..., sha256: ..., size_bytes: ...}}.",
+            field="artifacts",
         )
 
 
@@ -342,6 +358,7 @@ def _ingested(found: Any) -> Rows:
         found.redacted,
         list(found.threads),
         list(found.changes),
+        found.untrusted,
     )
 
 
@@ -379,10 +396,53 @@ def _events(found: Any) -> Rows:
         )
 
 
+def _stored_unit(found: Any) -> Rows:
+    change = found.change
+    yield (
+        *(found.action, found.kref, found.stored),
+        *map(list, (found.artifacts, found.edges, found.bundles, found.tags)),
+        [
+            {"kref": one.kref, "text": one.text, "relation": one.relation, "score": one.score}
+            for one in found.known
+        ],
+        list(found.warnings),
+        [{"kref": loss.kref, "says": loss.says, "why": loss.why} for loss in change.losses],
+        *(change.conflict, change.change, change.receipt or None),
+    )
+
+
+def _executions(found: Any) -> Rows:
+    for one in found:
+        yield (
+            *(one.kref, one.task, one.outcome, list(one.steps), list(one.tools)),
+            *(one.exit_code, one.duration_ms, one.cost, format_time(one.time), one.likeness),
+        )
+
+
+def _response(found: Any) -> Rows:
+    yield (
+        *(found.kref, found.thread, found.stored, list(found.sources)),
+        *(found.change.change, found.change.receipt or None),
+    )
+
+
+def _edges(found: Any) -> Rows:
+    for one in found.edges:
+        yield (
+            *(one.source, one.target, one.type, one.score, one.why, one.by),
+            *(found.applied, found.change.change),
+        )
+
+
 _ROWS: dict[str, Callable[[Any], Rows]] = {
     "Chat": _chat,
     "list[ChatSummary]": _chats,
     "EventStream": _events,
+    "StoredUnit": _stored_unit,
+    "list[Execution]": _executions,
+    "StoredResponse": _response,
+    "DiscoveredEdges": _edges,
+    "Survey": lambda found: [(msgspec.json.decode(msgspec.json.encode(found)),)],
     "Change": _change,
     "Remembered": _remembered,
     "Walk": _walk,

@@ -14,8 +14,10 @@ _WHERE = {
     ),
     **dict.fromkeys(("Revision", "Walk"), _BELIEF),
     **dict.fromkeys(("Chat", "ChatAdded", "ChatSummary"), "doxa.working"),
+    "DiscoveredEdges": "doxa.ingestion.units.edges",
     "Dropped": "doxa.store.retention.dropping",
     "ErasureProof": "doxa.maintenance.erasure_proof",
+    "Execution": "doxa.ingestion.units.executions",
     "EventCursor": "doxa.store.stream.cursors",
     "Extracted": "doxa.ingestion.extraction",
     "Forgotten": "doxa.maintenance.forget",
@@ -31,6 +33,9 @@ _WHERE = {
     "Recall": "doxa.recall",
     "Receipt": "doxa.store",
     "Reembedding": "doxa.maintenance.embedding",
+    "StoredResponse": "doxa.ingestion.units.responses",
+    "StoredUnit": "doxa.ingestion.units.unit",
+    "Survey": "doxa.maintenance.survey",
     "Remembered": "doxa.ingestion.remember",
 }
 _BUILT_IN: dict[str, Any] = {

@@ -12,7 +12,6 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, Unpack
 
-from doxa.app.chat import ChatVerbs
 from doxa.app.checks import (
     ALL_PROJECTS,
     checked,
@@ -21,6 +20,8 @@ from doxa.app.checks import (
     searched_project,
 )
 from doxa.app.file import MemoryFile
+from doxa.app.retries import retryable
+from doxa.app.units import UnitVerbs
 from doxa.base.clock import parse_time
 from doxa.base.errors import DoxaError, InputError, NotFoundError
 from doxa.belief import (
@@ -46,7 +47,7 @@ from doxa.belief import (
 )
 from doxa.belief.reading.views import all_shown, read_as_of, read_at
 from doxa.ingestion import arguments
-from doxa.store import Identity
+from doxa.store import TRUST_DEFAULT, Identity
 
 if TYPE_CHECKING:
     from doxa.app.verbs.options import EventOptions, IngestOptions, RecallOptions, Time
@@ -75,7 +76,7 @@ class History:
     members: tuple[Member, ...] = ()
 
 
-class Session(ChatVerbs):
+class Session(UnitVerbs):
     """The verbs in the name of one identity, by default in one project. A Memory makes it."""
 
     databases: tuple[str, ...] = ()  # those that SHOW DATABASES lists, where a server has several
@@ -101,11 +102,13 @@ class Session(ChatVerbs):
 
     # Ingestion
 
+    @retryable
     def ingest(
         self,
         source: str | Path | Iterable[Turn | Mapping[str, object]],
         *,
         progress: Callable[[int], None] | None = None,
+        idempotency_key: str = "",
         **options: Unpack[IngestOptions],
     ) -> Ingested:
         """Ingest a conversation: a file or folder, or messages.
@@ -116,6 +119,7 @@ class Session(ChatVerbs):
         """
         from doxa.ingestion.ingest import Ingest
         from doxa.ingestion.readers import ReadReport
+        from doxa.ingestion.readers.origin import doubt
 
         given = checked("ingest", options)
         _check_progress(progress)
@@ -134,6 +138,8 @@ class Session(ChatVerbs):
             space=given["space"],
             extracting=given["extract"],
             imported=isinstance(source, (str, Path)),
+            doubted=doubt(given["trust"], report, isinstance(source, (str, Path)), self.identity),
+            vouching=given["trust"] == TRUST_DEFAULT,
         )
         result = job.run(turns, progress=progress)
         self._memory.wake()
@@ -331,8 +337,15 @@ class Session(ChatVerbs):
                 snapshot, start, end, depth=depth, types=arguments.texts(types, "types")
             )
 
+    @retryable
     def forget(
-        self, kref: str | Kref, *, erase: bool = False, confirm: str = "", preview: bool = False
+        self,
+        kref: str | Kref,
+        *,
+        erase: bool = False,
+        confirm: str = "",
+        preview: bool = False,
+        idempotency_key: str = "",
     ) -> Forgotten:
         """Retire an item, turn, thread, space or project, or erase it for good.
 

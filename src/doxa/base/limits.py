@@ -181,6 +181,23 @@ BOLT_DEPTH_MAX = 100
 BOLT_QUEUE_BYTES_MAX = 1_048_576
 BOLT_OUTPUT_BYTES_MAX = 1_048_576
 
+# Units
+ARTIFACTS_PER_UNIT_ITEMS_MAX = 100
+ARTIFACT_CHUNK_BYTES_READ = 1_048_576
+KNOWN_ITEMS_MAX = 10  # beliefs that the answer of a stored unit names
+EXECUTION_OUTPUT_CHARS_MAX = 4_000
+DISCOVERED_EDGES_ITEMS_MAX = 20
+DISCOVERY_QUERIES_ITEMS_MAX = 8
+SURVEY_ITEMS_MAX = 100  # of each list of a survey
+STALE_DAYS_MAX = 36_500
+
+# Idempotency keys
+IDEMPOTENCY_KEY_CHARS_MAX = 200
+IDEMPOTENCY_KEY_TTL_S = 86_400
+IDEMPOTENCY_KEYS_ITEMS_MAX = 100_000
+IDEMPOTENCY_ANSWER_BYTES_MAX = 1_048_576
+IDEMPOTENCY_EXPIRED_ITEMS_READ = 100  # keys that one call removes
+
 # Events
 EVENT_BATCH_ITEMS_MAX = 1_000  # log entries that a consumer reads at a time
 EVENT_POLL_MS = 100  # how often one that follows looks for commits of other processes
@@ -224,6 +241,7 @@ MCP_LIST_TTL_MS = 300_000  # how long a client may keep the lists that never cha
 MCP_PROGRESS_MS = 100  # between two notes of progress
 
 # Working memory
+RETAIN_EVERY_S = 86_400  # retention policies are applied in the background
 WORKING_TTL_S = 3_600
 WORKING_TTL_S_MAX = 604_800
 WORKING_MESSAGES_ITEMS_MAX = 50

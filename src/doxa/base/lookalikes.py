@@ -49,7 +49,17 @@ _LOOK: dict[str, str] = {
     "y": "уγүʏყ",
     "z": "ᴢʐ",
 }
-_TABLE = {ord(char): letter for letter, chars in _LOOK.items() for char in chars if char != letter}
+_AS_WRITTEN = {
+    ord(char): letter for letter, chars in _LOOK.items() for char in chars if char != letter
+}
+# The other case of an entry looks alike too. Folding gives it, to capitals where the script has it
+# so, and sometimes another letter, which may be an entry of its own.
+_FOLDED = {
+    ord(folded): letter
+    for letter, chars in _LOOK.items()
+    for char in chars
+    if len(folded := unicodedata.normalize("NFKC", char).casefold()) == 1 and not folded.isascii()
+} | _AS_WRITTEN
 
 # Exactly alike, in this case: what a name may hide without looking odd.
 _CYRILLIC = dict(
@@ -65,8 +75,8 @@ _LATIN = re.compile(r"[A-Za-z]")
 @lru_cache(maxsize=4_096)
 def skeleton(text: str) -> str:
     """Return what `text` looks like, in small Latin letters where it can be read so."""
-    folded = unicodedata.normalize("NFKC", text).casefold()
-    plain = unicodedata.normalize("NFKD", folded).translate(_TABLE)
+    folded = unicodedata.normalize("NFKC", text.translate(_AS_WRITTEN)).casefold()
+    plain = unicodedata.normalize("NFKD", folded).translate(_FOLDED)
     return "".join(char for char in plain if char.isalnum() and not unicodedata.combining(char))
 
 

@@ -200,8 +200,12 @@ DECLARATIONS: dict[str, Any] = {
     },
     "guard:label:Exchange": {
         "immutable": True,
-        "mutable": ["deprecated", "entities", "dates"],  # the last two: what rules read in it
-        "by_hand": {"entities": "operator", "dates": "operator"},
+        # entities and dates: what rules read in it; trust: an operator vouches for its source
+        "mutable": ["deprecated", "entities", "dates", "trust"],
+        "by_hand": {"entities": "operator", "dates": "operator", "trust": "operator"},
+        "reserved": {
+            "trust": {"role": "operator", "names": ["candidate", "stated", "verified"]},
+        },
         "within": "HAS_EXCHANGE",
         "holds": dict.fromkeys(
             ("kref", "project", "space", "kind", "thread", "session", "speaker", "role", "text"),

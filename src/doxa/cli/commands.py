@@ -200,7 +200,14 @@ def _ingest(memory: Memory, verb: Verb, values: Given, as_json: bool) -> None:
             "skipped": done.skipped,
             "cut": done.cut,
             "places": done.places,
+            "untrusted": done.untrusted,
+            "vouched": done.vouched,
         }
+        if done.untrusted:
+            summary["note"] = (
+                "The origin of these turns is not known: recall lists them last. If you vouch for"
+                " it, import again with --trust stated."
+            )
     if values["embed"]:
         # what was read is stored; if a cap on spending ends this, `unembedded` counts what is left
         with suppress(LimitError), progress("vectors", as_json) as advance:

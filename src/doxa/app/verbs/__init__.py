@@ -25,6 +25,7 @@ from doxa.app.verbs.model import (
 from doxa.app.verbs.reading import ASK, GRAPH, LOOK
 from doxa.app.verbs.taxonomy import CATEGORIES, TAXONOMY, Named
 from doxa.app.verbs.tools import MINIMAL, TOOLS
+from doxa.app.verbs.units import UNITS
 from doxa.app.verbs.writing import DRY_RUN_PROCEDURE, EXTRACT, INGEST, STATE
 
 ALL: tuple[Verb, ...] = (
@@ -32,6 +33,7 @@ ALL: tuple[Verb, ...] = (
     INGEST,
     *ASK,
     *STATE,
+    *UNITS,
     *LOOK,
     *GRAPH,
     EXTRACT,

@@ -70,6 +70,53 @@ INGESTED = (
     ("redacted", _NUMBER),
     ("threads", "LIST OF STRING"),
     ("changes", "LIST OF INTEGER"),
+    ("untrusted", _NUMBER),
+)
+STORED_UNIT = (
+    ("action", _TEXT),
+    ("kref", _TEXT),
+    ("stored", _FLAG),
+    ("artifacts", "LIST OF STRING"),
+    ("edges", "LIST OF STRING"),
+    ("bundles", "LIST OF STRING"),
+    ("tags", "LIST OF STRING"),
+    ("known", _MAPS),
+    ("warnings", "LIST OF STRING"),
+    ("losses", _MAPS),
+    ("conflict", _TEXT),
+    ("change", _NUMBER),
+    ("receipt", _TEXT),
+)
+EXECUTION = (
+    ("kref", _TEXT),
+    ("task", _TEXT),
+    ("outcome", _TEXT),
+    ("steps", "LIST OF STRING"),
+    ("tools", "LIST OF STRING"),
+    ("exit_code", _NUMBER),
+    ("duration_ms", _NUMBER),
+    ("cost", "FLOAT"),
+    ("time", _TEXT),
+    ("likeness", "FLOAT"),
+)
+RESPONSE = (
+    ("kref", _TEXT),
+    ("thread", _TEXT),
+    ("stored", _FLAG),
+    ("sources", "LIST OF STRING"),
+    ("change", _NUMBER),
+    ("receipt", _TEXT),
+)
+SURVEY = (("survey", "MAP"),)
+EDGES = (
+    ("source", _TEXT),
+    ("target", _TEXT),
+    ("type", _TEXT),
+    ("score", "FLOAT"),
+    ("why", _TEXT),
+    ("by", _TEXT),
+    ("applied", _FLAG),
+    ("change", _NUMBER),
 )
 CHAT = (
     ("session", _TEXT),

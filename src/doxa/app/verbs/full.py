@@ -27,6 +27,7 @@ NO_TOOL: Mapping[str, str] = {
     "export": "`memory_export_to` writes it to a file",
     "set_cursor": "a cursor is a program's, not an agent's",
     "cursors": "a cursor is a program's, not an agent's",
+    "artifact_file": "it opens a file of the machine that serves",
     "chat_snapshot": "`memory_consolidate` calls it",
     "chat_consolidated": "`memory_consolidate` calls it",
 }
@@ -34,7 +35,10 @@ _NAMES: Mapping[str, str] = {  # the taxonomy gives memory_ingest another meanin
     "ingest": "memory_ingest_messages",
     "export_to": "memory_export",
 }
+_FILES = ("artifacts", "folder")  # of the server's machine; create_artifact takes a location
 _LEFT_OUT: Mapping[str, tuple[str, ...]] = {
+    "store_unit": _FILES,
+    "store_execution": _FILES,
     "events": ("cursor", "follow", "ack"),  # the position is the caller's: `after`
     "ingest": ("format",),  # no file is read
     "purge": ("preview",),  # the first call is the preview, or a person is asked
@@ -43,7 +47,8 @@ _LEFT_OUT: Mapping[str, tuple[str, ...]] = {
 # Writing verbs that take nothing away. Every other one that writes is called destructive.
 _ADDITIVE = frozenset(
     "remember tell revise expand supersede restore rollback tag link attach bundle chat_add"
-    " chat_consolidated ingest extract embed resolve constrain hold quota import_".split()
+    " chat_consolidated ingest extract embed resolve constrain hold quota import_"
+    " store_unit store_execution add_response discover_edges".split()
 )
 _OPEN_WORLD = frozenset(("import_",))  # what it reads comes from elsewhere
 # Verbs whose path arguments are files of the machine that serves.

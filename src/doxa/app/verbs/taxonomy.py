@@ -99,32 +99,6 @@ _CONSOLIDATE = _tool(
     ),
     reason="the agent's own model summarises",
 )
-_DISCOVER = _tool(
-    "memory_discover_edges",
-    "get",
-    "recall",
-    "link",
-    text="Link a belief with those that bear on it, found by its text and your queries.",
-    arguments=(
-        _KREF,
-        _argument("queries", schema=_TEXTS),
-        ToolArgument("limit", default=3, reason="a few good ones"),
-        ToolArgument("kind", default="REFERENCED", reason="what the taxonomy's tool makes"),
-    ),
-    reason="the agent's own model words the queries",
-)
-_EXECUTION = _tool(
-    "memory_store_execution",
-    "remember",
-    text="Remember what was executed and how it ended; details go into metadata.",
-    arguments=(
-        ToolArgument("text"),
-        ToolArgument("topics"),
-        ToolArgument("metadata", schema={"description": "exit_code, duration_ms, tools, ..."}),
-        ToolArgument("space"),
-    ),
-    fixed={"kind": "execution"},
-)
 _SEARCH = _tool(
     "search_items",
     "recall",
@@ -189,19 +163,14 @@ TAXONOMY: tuple[Named, ...] = (
     Named("memory_ingest", _LIFE, _INGEST, "beliefs are stated by memory_remember"),
     Named("memory_recall", _LIFE, None, "the tool of the default profile"),
     Named("memory_consolidate", _LIFE, _CONSOLIDATE),
-    Named("memory_discover_edges", _LIFE, _DISCOVER),
-    Named("memory_store_execution", _LIFE, _EXECUTION),
+    Named("memory_discover_edges", _LIFE, _tool("memory_discover_edges", "discover_edges")),
+    Named("memory_store_execution", _LIFE, _tool("memory_store_execution", "store_execution")),
     Named("memory_dream_state", _LIFE, _tool("memory_dream_state", "extract")),
     Named(
         "memory_add_response",
         _LIFE,
-        _tool(
-            "memory_add_response",
-            "chat_add",
-            text="Add the assistant's answer to working memory.",
-            arguments=tuple(map(ToolArgument, ("text", "session", "user", "context"))),
-            fixed={"role": "assistant"},
-        ),
+        _tool("memory_add_response", "add_response"),
+        "a turn with edges to its sources; for working memory alone, chat_add",
     ),
     Named("chat_add", _CHAT, _tool("chat_add", "chat_add")),
     Named("chat_get", _CHAT, _tool("chat_get", "chat_get")),
@@ -321,7 +290,7 @@ TAXONOMY: tuple[Named, ...] = (
         _delete("delete_project", "all that is in the project"),
         published=False,
     ),
-    Named("memory_store", _LIFE, None, "memory_remember", published=False),
+    Named("memory_store", _LIFE, _tool("memory_store", "store_unit"), published=False),
     Named("memory_retrieve", _LIFE, _RETRIEVE, published=False),
 )
 

@@ -83,7 +83,7 @@ class CallContext:
 
     def keyed(self, verb: str) -> dict[str, Any]:
         """Return the idempotency key as an option of a verb, if it takes one."""
-        if not self.key or all(one.name != "idempotency_key" for one in VERBS[verb].parameters):
+        if self.key == "" or all(one.name != "idempotency_key" for one in VERBS[verb].parameters):
             return {}
         return {"idempotency_key": self.key}
 

@@ -127,6 +127,10 @@ def _check_project(verb: Verb, session: Session, given: Mapping[str, Any]) -> No
         addressed = one.kind in _ADDRESSED and (verb.name, one.name) not in _ELSEWHERE
         if addressed and isinstance(value, str) and value:
             own(session, value)
+        if one.name == "bundles" and isinstance(value, (list, tuple)):
+            for bundle in value:
+                if bundle.startswith("kref:"):
+                    own(session, bundle)
 
 
 # Results
@@ -245,29 +249,6 @@ def _consolidate(session: Session, args: Any, context: CallContext) -> Answer:
         "done": True,
         "kref": made.kref,
         "consolidated": count,
-    }
-
-
-def _discover(session: Session, args: Any, context: CallContext) -> Answer:
-    """Edges from a belief to those that its text, or the queries, find."""
-    kref = own(session, args.kref)
-    found = session.get(str(kref))
-    text = getattr(found, "summary", None)
-    if text is None:
-        raise InputError(
-            f"{args.kref} is not a belief.", next_step="Give the address of one.", kref=args.kref
-        )
-    made: dict[str, float] = {}
-    for query in (text, *(args.queries or ())):
-        for hit in session.recall(query, limit=args.limit + 1, strict=True).hits:
-            if hit.type == "revision" and not hit.kref.startswith(f"{kref.item()}?"):
-                made[hit.kref] = max(hit.score, made.get(hit.kref, 0.0))
-    best = sorted(made, key=lambda one: (-made[one], one))[: args.limit]
-    for target in best:
-        session.link(str(kref), target, kind=args.kind)
-    return f"linked: {len(best)} {' '.join(map(bare, best))}".strip(), {
-        "kref": str(kref),
-        "edges": [{"target": one, "kind": args.kind, "score": made[one]} for one in best],
     }
 
 
@@ -396,7 +377,6 @@ def _bundle(which: str) -> Call:
 _COMBINED: Mapping[str, Call] = {
     "memory_ingest": _ingest,
     "memory_consolidate": _consolidate,
-    "memory_discover_edges": _discover,
     "get_revision_by_tag": _by_tag,
     "get_artifacts_by_location": _by_location,
     "memory_read": _read,
@@ -419,7 +399,6 @@ _OUTPUTS: Mapping[str, dict[str, Any]] = {
     "memory_consolidate": answer_schema(
         {"session": _TEXT, "messages": _LIST, "done": {"type": "boolean"}}, ("done",)
     ),
-    "memory_discover_edges": answer_schema({"kref": _TEXT, "edges": _LIST}, ("edges",)),
     "get_artifacts_by_location": _ROWS,
     "memory_read": _ROWS,
     "memory_events": answer_schema({"items": _LIST, "next": _TEXT}, ("items",)),

@@ -1,33 +1,30 @@
-"""The same verbs, awaited. Generated from the verb table by `python -m doxa.app.twin`.
+"""The verbs of a session, awaited. Generated from the verb table by doxa.app.twin.
 
 Each call runs on a thread, so that there is one implementation.
 """
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
-from itertools import islice
-from typing import TYPE_CHECKING, Any, Literal, ParamSpec, TypeVar, Unpack
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal, Unpack
 
-from doxa.app.memory import Memory, open_memory
+from doxa.app.asynchronous.threads import on_thread
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from doxa.app.config import Config
     from doxa.app.session import History, Session
     from doxa.app.verbs.options import (
         EventOptions,
         Facts,
         IngestOptions,
-        OpenOptions,
         PlacedOptions,
         RecallOptions,
         RememberOptions,
         StatementOptions,
         Time,
+        UnitOptions,
     )
-    from doxa.base.ids import Role
     from doxa.belief import (
         Bundle,
         Change,
@@ -45,32 +42,20 @@ if TYPE_CHECKING:
     from doxa.ingestion.ingest import Ingested
     from doxa.ingestion.match import MatchResult
     from doxa.ingestion.remember import Remembered
+    from doxa.ingestion.units.edges import DiscoveredEdges
+    from doxa.ingestion.units.executions import Execution
+    from doxa.ingestion.units.files import ArtifactFile
+    from doxa.ingestion.units.responses import StoredResponse
+    from doxa.ingestion.units.unit import StoredUnit
     from doxa.language.turns import Turn
-    from doxa.maintenance.doctor import HealthCheck
-    from doxa.maintenance.embedding import Reembedding
-    from doxa.maintenance.erasure_proof import ErasureProof
     from doxa.maintenance.forget import Forgotten
-    from doxa.maintenance.holds import LegalHold
-    from doxa.models.meter import Spend
+    from doxa.maintenance.survey import Survey
     from doxa.query.result import GraphResult
     from doxa.query.session import GraphSession
     from doxa.recall import Hit, Recall
-    from doxa.store import Identity, LogProof, Receipt
-    from doxa.store.retention.dropping import Dropped
-    from doxa.store.scope.quota import Quota
+    from doxa.store import Identity
     from doxa.store.stream.cursors import EventCursor
-    from doxa.transfer.types import Imported
     from doxa.working import Chat, ChatAdded, ChatSummary
-
-_P = ParamSpec("_P")
-_T = TypeVar("_T")
-_LINES = 500  # of an export that one thread reads at a time
-
-
-async def _on_thread(call: Callable[_P, _T], *args: _P.args, **options: _P.kwargs) -> _T:
-    import asyncio  # a synchronous user does not pay for it
-
-    return await asyncio.to_thread(call, *args, **options)
 
 
 class AsyncSession:
@@ -93,7 +78,7 @@ class AsyncSession:
 
     async def graph(self, context: Mapping[str, Any] | None = None) -> GraphSession:
         """Open a Cypher session: results that stream, and transactions of several statements."""
-        return await _on_thread(self._session.graph, context)
+        return await on_thread(self._session.graph, context)
 
     def events(self, **options: Unpack[EventOptions]) -> AsyncEventStream:
         """Iterate over what was committed, in order, as events derived from the log."""
@@ -106,32 +91,39 @@ class AsyncSession:
         source: str | Path | Iterable[Turn | Mapping[str, object]],
         *,
         progress: Callable[[int], None] | None = None,
+        idempotency_key: str = "",
         **options: Unpack[IngestOptions],
     ) -> Ingested:
         """Ingest a conversation: a file or folder, or messages."""
-        return await _on_thread(self._session.ingest, source, progress=progress, **options)
+        return await on_thread(
+            self._session.ingest,
+            source,
+            progress=progress,
+            idempotency_key=idempotency_key,
+            **options,
+        )
 
     async def recall(self, text: str, **options: Unpack[RecallOptions]) -> Recall:
         """Find the best answers among what memory believes and what was said."""
-        return await _on_thread(self._session.recall, text, **options)
+        return await on_thread(self._session.recall, text, **options)
 
     async def get(
         self, kref: str | Kref, *, reveal: bool = False
     ) -> Revision | Exchange | Place | Bundle | Conflict:
         """Return what an address means now, or at its pin."""
-        return await _on_thread(self._session.get, kref, reveal=reveal)
+        return await on_thread(self._session.get, kref, reveal=reveal)
 
     async def contents(
         self, kref: str | Kref = "", *, limit: int = 100, after: str = ""
     ) -> Listing:
         """List what is directly in a project, space or thread; without an address, the projects."""
-        return await _on_thread(self._session.contents, kref, limit=limit, after=after)
+        return await on_thread(self._session.contents, kref, limit=limit, after=after)
 
     async def recent(
         self, *, project: str | None = None, kinds: Iterable[str] = (), limit: int = 10
     ) -> list[Hit]:
         """List what was last said or stated and is still believed, newest first."""
-        return await _on_thread(self._session.recent, project=project, kinds=kinds, limit=limit)
+        return await on_thread(self._session.recent, project=project, kinds=kinds, limit=limit)
 
     async def match(
         self,
@@ -144,7 +136,7 @@ class AsyncSession:
         limit: int = 10,
     ) -> MatchResult:
         """Find which beliefs a plain sentence is about, and what it asks for."""
-        return await _on_thread(
+        return await on_thread(
             self._session.match,
             text,
             project=project,
@@ -154,9 +146,13 @@ class AsyncSession:
             limit=limit,
         )
 
-    async def remember(self, text: str, **options: Unpack[StatementOptions]) -> Remembered:
+    async def remember(
+        self, text: str, *, idempotency_key: str = "", **options: Unpack[StatementOptions]
+    ) -> Remembered:
         """State one belief; one that says the same is not stored twice."""
-        return await _on_thread(self._session.remember, text, **options)
+        return await on_thread(
+            self._session.remember, text, idempotency_key=idempotency_key, **options
+        )
 
     async def tell(
         self,
@@ -168,9 +164,10 @@ class AsyncSession:
         trust: str = "stated",
         facts: Facts = (),
         dry_run: bool = False,
+        idempotency_key: str = "",
     ) -> Change:
         """State something in plain words: revise, challenge or remember."""
-        return await _on_thread(
+        return await on_thread(
             self._session.tell,
             text,
             project=project,
@@ -179,6 +176,7 @@ class AsyncSession:
             trust=trust,
             facts=facts,
             dry_run=dry_run,
+            idempotency_key=idempotency_key,
         )
 
     async def revise(
@@ -190,10 +188,11 @@ class AsyncSession:
         expect: int | None = None,
         again: bool = False,
         dry_run: bool = False,
+        idempotency_key: str = "",
         **options: Unpack[PlacedOptions],
     ) -> Change:
         """Believe something, and retract what contradicts it anywhere in the project."""
-        return await _on_thread(
+        return await on_thread(
             self._session.revise,
             what,
             text,
@@ -201,18 +200,30 @@ class AsyncSession:
             expect=expect,
             again=again,
             dry_run=dry_run,
+            idempotency_key=idempotency_key,
             **options,
         )
 
-    async def expand(self, text: str, **options: Unpack[RememberOptions]) -> Change:
+    async def expand(
+        self, text: str, *, idempotency_key: str = "", **options: Unpack[RememberOptions]
+    ) -> Change:
         """Add one belief, and refuse it if it contradicts anything or exists already."""
-        return await _on_thread(self._session.expand, text, **options)
+        return await on_thread(
+            self._session.expand, text, idempotency_key=idempotency_key, **options
+        )
 
     async def supersede(
-        self, kref: str | Kref, text: str, **options: Unpack[PlacedOptions]
+        self,
+        kref: str | Kref,
+        text: str,
+        *,
+        idempotency_key: str = "",
+        **options: Unpack[PlacedOptions],
     ) -> Change:
         """Replace a belief, under its own address or a new one."""
-        return await _on_thread(self._session.supersede, kref, text, **options)
+        return await on_thread(
+            self._session.supersede, kref, text, idempotency_key=idempotency_key, **options
+        )
 
     async def contract(
         self,
@@ -221,36 +232,76 @@ class AsyncSession:
         fact: Sequence[object] | None = None,
         project: str | None = None,
         dry_run: bool = False,
+        idempotency_key: str = "",
     ) -> Change:
         """Stop believing an item, a pinned revision, one fact, or a statement."""
-        return await _on_thread(
-            self._session.contract, what, fact=fact, project=project, dry_run=dry_run
+        return await on_thread(
+            self._session.contract,
+            what,
+            fact=fact,
+            project=project,
+            dry_run=dry_run,
+            idempotency_key=idempotency_key,
         )
 
-    async def deprecate(self, kref: str | Kref, *, dry_run: bool = False) -> Change:
+    async def deprecate(
+        self, kref: str | Kref, *, dry_run: bool = False, idempotency_key: str = ""
+    ) -> Change:
         """Take an item or a turn out of recall; `restore` brings it back."""
-        return await _on_thread(self._session.deprecate, kref, dry_run=dry_run)
+        return await on_thread(
+            self._session.deprecate, kref, dry_run=dry_run, idempotency_key=idempotency_key
+        )
 
-    async def restore(self, kref: str | Kref, *, dry_run: bool = False) -> Change:
+    async def restore(
+        self, kref: str | Kref, *, dry_run: bool = False, idempotency_key: str = ""
+    ) -> Change:
         """Bring a deprecated item or turn back, and retract what contradicts it."""
-        return await _on_thread(self._session.restore, kref, dry_run=dry_run)
+        return await on_thread(
+            self._session.restore, kref, dry_run=dry_run, idempotency_key=idempotency_key
+        )
 
     async def rollback(
-        self, kref: str | Kref, *, expect: int | None = None, dry_run: bool = False
+        self,
+        kref: str | Kref,
+        *,
+        expect: int | None = None,
+        dry_run: bool = False,
+        idempotency_key: str = "",
     ) -> Change:
         """Make the pinned revision current again, and retract what contradicts it."""
-        return await _on_thread(self._session.rollback, kref, expect=expect, dry_run=dry_run)
+        return await on_thread(
+            self._session.rollback,
+            kref,
+            expect=expect,
+            dry_run=dry_run,
+            idempotency_key=idempotency_key,
+        )
 
-    async def undo(self, change: int | Change, *, dry_run: bool = False) -> Change:
+    async def undo(
+        self, change: int | Change, *, dry_run: bool = False, idempotency_key: str = ""
+    ) -> Change:
         """Reverse one change. Undoing an undo redoes it."""
-        return await _on_thread(self._session.undo, change, dry_run=dry_run)
+        return await on_thread(
+            self._session.undo, change, dry_run=dry_run, idempotency_key=idempotency_key
+        )
 
     async def forget(
-        self, kref: str | Kref, *, erase: bool = False, confirm: str = "", preview: bool = False
+        self,
+        kref: str | Kref,
+        *,
+        erase: bool = False,
+        confirm: str = "",
+        preview: bool = False,
+        idempotency_key: str = "",
     ) -> Forgotten:
         """Retire an item, turn, thread, space or project, or erase it for good."""
-        return await _on_thread(
-            self._session.forget, kref, erase=erase, confirm=confirm, preview=preview
+        return await on_thread(
+            self._session.forget,
+            kref,
+            erase=erase,
+            confirm=confirm,
+            preview=preview,
+            idempotency_key=idempotency_key,
         )
 
     async def resolve(
@@ -260,10 +311,16 @@ class AsyncSession:
         *,
         valid_from: Time | None = None,
         dry_run: bool = False,
+        idempotency_key: str = "",
     ) -> Change:
         """Decide an open conflict: accept the challenger, reject it, or keep both."""
-        return await _on_thread(
-            self._session.resolve, conflict, decision, valid_from=valid_from, dry_run=dry_run
+        return await on_thread(
+            self._session.resolve,
+            conflict,
+            decision,
+            valid_from=valid_from,
+            dry_run=dry_run,
+            idempotency_key=idempotency_key,
         )
 
     async def constrain(
@@ -273,23 +330,33 @@ class AsyncSession:
         entrenchment: Mapping[str, object] | None = None,
         project: str | None = None,
         dry_run: bool = False,
+        idempotency_key: str = "",
     ) -> Change:
         """Declare what cannot be true together in a project, and what is retracted first."""
-        return await _on_thread(
+        return await on_thread(
             self._session.constrain,
             constraints,
             entrenchment=entrenchment,
             project=project,
             dry_run=dry_run,
+            idempotency_key=idempotency_key,
         )
 
-    async def tag(self, kref: str | Kref, tag: str, *, expect: int | None = None) -> Change:
+    async def tag(
+        self, kref: str | Kref, tag: str, *, expect: int | None = None, idempotency_key: str = ""
+    ) -> Change:
         """Point a tag at a revision."""
-        return await _on_thread(self._session.tag, kref, tag, expect=expect)
+        return await on_thread(
+            self._session.tag, kref, tag, expect=expect, idempotency_key=idempotency_key
+        )
 
-    async def untag(self, kref: str | Kref, tag: str, *, expect: int | None = None) -> Change:
+    async def untag(
+        self, kref: str | Kref, tag: str, *, expect: int | None = None, idempotency_key: str = ""
+    ) -> Change:
         """Remove a tag from an item."""
-        return await _on_thread(self._session.untag, kref, tag, expect=expect)
+        return await on_thread(
+            self._session.untag, kref, tag, expect=expect, idempotency_key=idempotency_key
+        )
 
     async def link(
         self,
@@ -298,54 +365,209 @@ class AsyncSession:
         *,
         kind: str,
         metadata: Mapping[str, object] | None = None,
+        idempotency_key: str = "",
     ) -> Change:
         """Add a typed edge, such as DEPENDS_ON, between two beliefs."""
-        return await _on_thread(self._session.link, source, target, kind=kind, metadata=metadata)
+        return await on_thread(
+            self._session.link,
+            source,
+            target,
+            kind=kind,
+            metadata=metadata,
+            idempotency_key=idempotency_key,
+        )
 
-    async def unlink(self, source: str | Kref, target: str | Kref, *, kind: str) -> Change:
+    async def unlink(
+        self, source: str | Kref, target: str | Kref, *, kind: str, idempotency_key: str = ""
+    ) -> Change:
         """Remove a typed edge between two beliefs."""
-        return await _on_thread(self._session.unlink, source, target, kind=kind)
+        return await on_thread(
+            self._session.unlink, source, target, kind=kind, idempotency_key=idempotency_key
+        )
 
     async def attach(
-        self, kref: str | Kref, name: str, *, location: str, sha256: str = "", size_bytes: int = 0
+        self,
+        kref: str | Kref,
+        name: str,
+        *,
+        location: str,
+        sha256: str = "",
+        size_bytes: int = 0,
+        idempotency_key: str = "",
     ) -> Change:
         """Attach a file to a revision by name and location; the file is not read."""
-        return await _on_thread(
+        return await on_thread(
             self._session.attach,
             kref,
             name,
             location=location,
             sha256=sha256,
             size_bytes=size_bytes,
+            idempotency_key=idempotency_key,
         )
 
     async def bundle(
-        self, kref: str | Kref, *, add: Iterable[str] = (), remove: Iterable[str] = ()
+        self,
+        kref: str | Kref,
+        *,
+        add: Iterable[str] = (),
+        remove: Iterable[str] = (),
+        idempotency_key: str = "",
     ) -> Change:
         """Group items under an address of kind bundle."""
-        return await _on_thread(self._session.bundle, kref, add=add, remove=remove)
+        return await on_thread(
+            self._session.bundle, kref, add=add, remove=remove, idempotency_key=idempotency_key
+        )
+
+    async def survey(
+        self, *, project: str | None = None, stale_days: int = 180, limit: int = 10
+    ) -> Survey:
+        """Report what memory knows about itself: coverage, age, and what is open."""
+        return await on_thread(
+            self._session.survey, project=project, stale_days=stale_days, limit=limit
+        )
+
+    async def store_unit(
+        self,
+        text: str,
+        *,
+        dry_run: bool = False,
+        idempotency_key: str = "",
+        **options: Unpack[UnitOptions],
+    ) -> StoredUnit:
+        """Store one belief with its files, edges, bundles and tags, in one transaction."""
+        return await on_thread(
+            self._session.store_unit,
+            text,
+            dry_run=dry_run,
+            idempotency_key=idempotency_key,
+            **options,
+        )
+
+    async def store_execution(
+        self,
+        task: str,
+        *,
+        outcome: str = "done",
+        steps: Iterable[str] = (),
+        tools: Iterable[str] = (),
+        exit_code: int | None = None,
+        duration_ms: int | None = None,
+        cost: float | None = None,
+        output: str = "",
+        derived_from: Iterable[str] = (),
+        created_from: Iterable[str] = (),
+        topics: Iterable[str] = (),
+        tags: Iterable[str] = (),
+        project: str | None = None,
+        space: str = "executions",
+        artifacts: Mapping[str, Any] | None = None,
+        folder: str = "",
+        idempotency_key: str = "",
+    ) -> StoredUnit:
+        """Store what was done for a task: outcome, steps, tools, cost and files."""
+        return await on_thread(
+            self._session.store_execution,
+            task,
+            outcome=outcome,
+            steps=steps,
+            tools=tools,
+            exit_code=exit_code,
+            duration_ms=duration_ms,
+            cost=cost,
+            output=output,
+            derived_from=derived_from,
+            created_from=created_from,
+            topics=topics,
+            tags=tags,
+            project=project,
+            space=space,
+            artifacts=artifacts,
+            folder=folder,
+            idempotency_key=idempotency_key,
+        )
+
+    async def executions(
+        self, task: str, *, outcome: str = "", project: str | None = None, limit: int = 5
+    ) -> list[Execution]:
+        """Find how a task was done before: those that succeeded first, the newest first."""
+        return await on_thread(
+            self._session.executions, task, outcome=outcome, project=project, limit=limit
+        )
+
+    async def add_response(
+        self,
+        text: str,
+        *,
+        sources: Iterable[str] = (),
+        thread: str = "default",
+        session: str = "",
+        speaker: str = "assistant",
+        time: Time | None = None,
+        project: str | None = None,
+        space: str = "conversations",
+        idempotency_key: str = "",
+    ) -> StoredResponse:
+        """Store what an assistant answered, with edges to what the answer is based on."""
+        return await on_thread(
+            self._session.add_response,
+            text,
+            sources=sources,
+            thread=thread,
+            session=session,
+            speaker=speaker,
+            time=time,
+            project=project,
+            space=space,
+            idempotency_key=idempotency_key,
+        )
+
+    async def discover_edges(
+        self,
+        kref: str | Kref,
+        *,
+        types: Iterable[str] = ("DERIVED_FROM", "CREATED_FROM", "REFERENCED"),
+        limit: int = 3,
+        score_min: float = 0.3,
+        model: bool = False,
+        dry_run: bool = True,
+    ) -> DiscoveredEdges:
+        """Propose the edges that a belief lacks, each with the reason why it exists."""
+        return await on_thread(
+            self._session.discover_edges,
+            kref,
+            types=types,
+            limit=limit,
+            score_min=score_min,
+            model=model,
+            dry_run=dry_run,
+        )
+
+    async def artifact_file(self, kref: str | Kref, *, folder: str = "") -> ArtifactFile:
+        """Return the file of an artifact, after comparing it with its digest."""
+        return await on_thread(self._session.artifact_file, kref, folder=folder)
 
     async def explain(self, kref: str | Kref) -> Explanation:
         """Explain one belief: its grounds, what it replaced and why, what depends on it."""
-        return await _on_thread(self._session.explain, kref)
+        return await on_thread(self._session.explain, kref)
 
     async def history(self, kref: str | Kref, *, reveal: bool = False) -> History:
         """List every revision of an item, oldest first, and every move of its tags."""
-        return await _on_thread(self._session.history, kref, reveal=reveal)
+        return await on_thread(self._session.history, kref, reveal=reveal)
 
     async def as_of(
         self, kref: str | Kref, time: Time, *, tag: str = "current"
     ) -> Revision | Exchange | Place | Bundle | Conflict:
         """Return what a tag of an item pointed to at a time."""
-        return await _on_thread(self._session.as_of, kref, time, tag=tag)
+        return await on_thread(self._session.as_of, kref, time, tag=tag)
 
     async def impact(self, kref: str | Kref, *, depth: int | None = None) -> Walk:
         """Find what depends on a belief, and what would lose its support without it."""
-        return await _on_thread(self._session.impact, kref, depth=depth)
+        return await on_thread(self._session.impact, kref, depth=depth)
 
     async def provenance(self, kref: str | Kref, *, depth: int = 10) -> Walk:
         """Find what a belief depends on, down to the conversation it came from."""
-        return await _on_thread(self._session.provenance, kref, depth=depth)
+        return await on_thread(self._session.provenance, kref, depth=depth)
 
     async def traverse(
         self,
@@ -356,7 +578,7 @@ class AsyncSession:
         types: Sequence[str] = (),
     ) -> Walk:
         """Follow typed edges from an element, nearest first."""
-        return await _on_thread(
+        return await on_thread(
             self._session.traverse, kref, direction=direction, depth=depth, types=types
         )
 
@@ -364,37 +586,37 @@ class AsyncSession:
         self, start: str | Kref, end: str | Kref, *, depth: int = 10, types: Sequence[str] = ()
     ) -> Walk:
         """Find the fewest typed edges between two elements, in either direction."""
-        return await _on_thread(self._session.shortest_path, start, end, depth=depth, types=types)
+        return await on_thread(self._session.shortest_path, start, end, depth=depth, types=types)
 
     async def conflicts(
         self, *, project: str | None = None, decided: bool = False, limit: int = 50
     ) -> list[Conflict]:
         """List statements that contradict what is trusted more and wait for a decision."""
-        return await _on_thread(
+        return await on_thread(
             self._session.conflicts, project=project, decided=decided, limit=limit
         )
 
     async def rules(self, project: str | None = None) -> dict[str, object]:
         """Return the constraints and the order of entrenchment of a project."""
-        return await _on_thread(self._session.rules, project)
+        return await on_thread(self._session.rules, project)
 
     async def run(
         self, text: str, params: Mapping[str, Any] | None = None, *, timeout_ms: int | None = None
     ) -> GraphResult:
         """Run one Cypher statement in a transaction of its own."""
-        return await _on_thread(self._session.run, text, params, timeout_ms=timeout_ms)
+        return await on_thread(self._session.run, text, params, timeout_ms=timeout_ms)
 
     async def read(
         self, text: str, params: Mapping[str, Any] | None = None, *, timeout_ms: int | None = None
     ) -> GraphResult:
         """Run one Cypher statement that only reads."""
-        return await _on_thread(self._session.read, text, params, timeout_ms=timeout_ms)
+        return await on_thread(self._session.read, text, params, timeout_ms=timeout_ms)
 
     async def write(
         self, text: str, params: Mapping[str, Any] | None = None, *, timeout_ms: int | None = None
     ) -> GraphResult:
         """Run one Cypher statement that may write; the same as `run`."""
-        return await _on_thread(self._session.write, text, params, timeout_ms=timeout_ms)
+        return await on_thread(self._session.write, text, params, timeout_ms=timeout_ms)
 
     async def extract(
         self,
@@ -404,7 +626,7 @@ class AsyncSession:
         progress: Callable[[int], None] | None = None,
     ) -> Extracted:
         """Read stored turns and state the candidate beliefs that rules find in them."""
-        return await _on_thread(
+        return await on_thread(
             self._session.extract, project=project, again=again, progress=progress
         )
 
@@ -421,7 +643,7 @@ class AsyncSession:
         idempotency_key: str = "",
     ) -> ChatAdded:
         """Add a message to a session of working memory."""
-        return await _on_thread(
+        return await on_thread(
             self._session.chat_add,
             text,
             role=role,
@@ -443,7 +665,7 @@ class AsyncSession:
         limit: int = 50,
     ) -> Chat:
         """Return the messages of a session, oldest first, and let it live an hour longer."""
-        return await _on_thread(
+        return await on_thread(
             self._session.chat_get,
             session,
             user=user,
@@ -456,7 +678,7 @@ class AsyncSession:
         self, *, user: str = "", context: str = "", project: str | None = None, limit: int = 100
     ) -> list[ChatSummary]:
         """List the sessions of a project, the one used last first."""
-        return await _on_thread(
+        return await on_thread(
             self._session.chat_list, user=user, context=context, project=project, limit=limit
         )
 
@@ -470,7 +692,7 @@ class AsyncSession:
         every: bool = False,
     ) -> int:
         """Destroy the messages of a session, and return how many there were."""
-        return await _on_thread(
+        return await on_thread(
             self._session.chat_clear,
             session,
             user=user,
@@ -483,7 +705,7 @@ class AsyncSession:
         self, session: str = "", *, user: str = "", context: str = "", project: str | None = None
     ) -> Chat:
         """Return the messages of a session that are not marked as consolidated."""
-        return await _on_thread(
+        return await on_thread(
             self._session.chat_snapshot, session, user=user, context=context, project=project
         )
 
@@ -497,7 +719,7 @@ class AsyncSession:
         project: str | None = None,
     ) -> int:
         """Mark messages of a session as consolidated, and return how many were not before."""
-        return await _on_thread(
+        return await on_thread(
             self._session.chat_consolidated,
             through,
             session,
@@ -508,7 +730,7 @@ class AsyncSession:
 
     async def cursors(self) -> list[EventCursor]:
         """List the cursors of consumers of this session's role and projects."""
-        return await _on_thread(self._session.cursors)
+        return await on_thread(self._session.cursors)
 
     async def set_cursor(
         self,
@@ -519,205 +741,6 @@ class AsyncSession:
         remove: bool = False,
     ) -> None:
         """Move a cursor, also back, or make it: what follows the position is delivered next."""
-        return await _on_thread(
+        return await on_thread(
             self._session.set_cursor, name, after=after, since=since, remove=remove
         )
-
-
-class AsyncMemory(AsyncSession):
-    """A Memory whose verbs are awaited. Close it, or use it as an asynchronous context manager."""
-
-    def __init__(self, memory: Memory) -> None:
-        super().__init__(memory)
-        self._memory = memory
-
-    @classmethod
-    async def open(
-        cls, path: str | Path | None = None, **options: Unpack[OpenOptions]
-    ) -> AsyncMemory:
-        """Open a memory file, or create it; without a path, the user's own."""
-        return cls(await _on_thread(open_memory, path, **options))
-
-    async def __aenter__(self) -> AsyncMemory:
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        await self.close()
-
-    @property
-    def config(self) -> Config:
-        return self._memory.config
-
-    async def close(self) -> None:
-        """Stop background work after its current batch, and close the file."""
-        await _on_thread(self._memory.close)
-
-    async def session(
-        self,
-        *,
-        actor: str = "",
-        role: Role = "agent",
-        project: str = "",
-        projects: Iterable[str] = (),
-        context: Mapping[str, Any] | None = None,
-    ) -> AsyncSession:
-        """Return a session of another identity on the same file."""
-        made = await _on_thread(
-            self._memory.session,
-            actor=actor,
-            role=role,
-            project=project,
-            projects=projects,
-            context=context,
-        )
-        return AsyncSession(made)
-
-    async def export(self) -> AsyncIterator[bytes]:
-        """Yield the whole state as JSON lines: every element, version, time and rule."""
-        lines = await _on_thread(self._memory.export)
-        while found := await _on_thread(lambda: list(islice(lines, _LINES))):
-            for line in found:
-                yield line
-
-    async def log(
-        self, *, limit: int = 20, after: int = 0, newest_first: bool = True
-    ) -> list[Receipt]:
-        """List changes with their numbers, times, actors and operations."""
-        return await _on_thread(
-            self._memory.log, limit=limit, after=after, newest_first=newest_first
-        )
-
-    async def doctor(self, *, models: bool = False) -> list[HealthCheck]:
-        """Examine everything that can be wrong, and say what to do."""
-        return await _on_thread(self._memory.doctor, models=models)
-
-    async def verify(self) -> LogProof:
-        """Verify the whole log, and compare the state with a replay of it."""
-        return await _on_thread(self._memory.verify)
-
-    async def has_receipt(self, head: str) -> bool:
-        """Return whether the log contains a receipt with this hash."""
-        return await _on_thread(self._memory.has_receipt, head)
-
-    async def check(self) -> list[str]:
-        """Check every invariant of the file; an empty list means that it is sound."""
-        return await _on_thread(self._memory.check)
-
-    async def backup(self, path: str | Path) -> Path:
-        """Write a consistent, verified copy while others read and write."""
-        return await _on_thread(self._memory.backup, path)
-
-    async def export_to(self, target: str | Path) -> int:
-        """Write an export to a file that does not exist yet; return the number of its lines."""
-        return await _on_thread(self._memory.export_to, target)
-
-    async def import_(
-        self, path: str | Path, *, dry_run: bool = False, accept_protected: bool = False
-    ) -> Imported:
-        """Import an export of doxa: all of it into an empty file, into another what it lacks."""
-        return await _on_thread(
-            self._memory.import_, path, dry_run=dry_run, accept_protected=accept_protected
-        )
-
-    async def stats(self) -> dict[str, object]:
-        """Return counts and sizes."""
-        return await _on_thread(self._memory.stats)
-
-    async def quota(
-        self,
-        *,
-        items: int | None = None,
-        size_bytes: int | None = None,
-        writes_per_minute: int | None = None,
-    ) -> Quota:
-        """Set how much the file may hold, or tell it."""
-        return await _on_thread(
-            self._memory.quota,
-            items=items,
-            size_bytes=size_bytes,
-            writes_per_minute=writes_per_minute,
-        )
-
-    async def embed(
-        self,
-        *,
-        limit: int | None = None,
-        anew: bool = False,
-        progress: Callable[[int], None] | None = None,
-    ) -> int:
-        """Embed what has no vector yet, and return how many memories were embedded."""
-        return await _on_thread(self._memory.embed, limit=limit, anew=anew, progress=progress)
-
-    async def pending(self, *, in_use: bool = False) -> int:
-        """Return how many memories have no vector yet."""
-        return await _on_thread(self._memory.pending, in_use=in_use)
-
-    async def reembedding(self) -> Reembedding | None:
-        """Return the progress of a rebuild with another model; None if there is none."""
-        return await _on_thread(self._memory.reembedding)
-
-    async def spend(self, *, process: bool = False) -> Spend:
-        """Return what was sent to endpoints: calls, tokens and money."""
-        return await _on_thread(self._memory.spend, process=process)
-
-    async def flush(self) -> int:
-        """Write pending accesses, and finish what a change of policies left to do."""
-        return await _on_thread(self._memory.flush)
-
-    async def wake(self) -> None:
-        """Start the background embedding, if there may be work."""
-        return await _on_thread(self._memory.wake)
-
-    async def erase(
-        self,
-        elements: Iterable[str] = (),
-        *,
-        properties: Iterable[str] = (),
-        text: str = "",
-        confirm: str = "",
-        preview: bool = False,
-    ) -> Forgotten:
-        """Erase nodes and relationships by id, single properties, or every occurrence of a text."""
-        return await _on_thread(
-            self._memory.erase,
-            elements,
-            properties=properties,
-            text=text,
-            confirm=confirm,
-            preview=preview,
-        )
-
-    async def verify_erased(self, text: str) -> ErasureProof:
-        """Look for a text wherever doxa may have written it, and say where it still is."""
-        return await _on_thread(self._memory.verify_erased, text)
-
-    async def purge(self, source: str, *, confirm: str = "", preview: bool = False) -> Forgotten:
-        """Erase everything that came from one source, and what depends on it alone."""
-        return await _on_thread(self._memory.purge, source, confirm=confirm, preview=preview)
-
-    async def export_subject(self, subject: str, target: str | Path) -> int:
-        """Write all that is about a person, or came from a source, to a new file of JSON lines."""
-        return await _on_thread(self._memory.export_subject, subject, target)
-
-    async def retain(self, *, preview: bool = False) -> Dropped:
-        """Drop what the retention policies do not keep, and overwrite it in the file."""
-        return await _on_thread(self._memory.retain, preview=preview)
-
-    async def hold(
-        self,
-        name: str,
-        kind: Literal["address", "project", "text", "speaker"],
-        value: str,
-        *,
-        reason: str = "",
-    ) -> LegalHold:
-        """Put an address, a project, a text or a speaker on legal hold."""
-        return await _on_thread(self._memory.hold, name, kind, value, reason=reason)
-
-    async def release(self, name: str, *, reason: str = "") -> LegalHold:
-        """Release a legal hold. Needs the operator role."""
-        return await _on_thread(self._memory.release, name, reason=reason)
-
-    async def holds(self) -> list[LegalHold]:
-        """List the legal holds in force."""
-        return await _on_thread(self._memory.holds)
