@@ -399,10 +399,7 @@ CORE: Mapping[str, Callable[[Session, Any, CallContext], Answer]] = {
 
 _STRING, _LIST, _OBJECT = {"type": "string"}, {"type": "array"}, {"type": "object"}
 _KREFS = {"type": "array", "items": _STRING}
-_CHANGED = answer_schema(
-    {"action": _STRING, "kref": _STRING, "change": {"type": ["integer", "null"]}},
-    ("action", "kref"),
-)
+_CHANGED = answer_schema({"action": _STRING, "kref": _STRING}, ("action", "kref"))
 OUTPUTS: Mapping[str, dict[str, Any]] = {
     "memory_recall": answer_schema(
         {

@@ -175,7 +175,7 @@ def output_of(verb: Verb) -> dict[str, Any]:
     if len(schemas) == 1:
         name = "items" if schemas[0].get("type") == "array" else "value"
         return answer_schema({name: schemas[0]}, (name,))
-    return answer_schema({"found": {"type": ["object", "null"]}}, ("found",))
+    return answer_schema({"found": _union([{"type": "object"}, {"type": "null"}])}, ("found",))
 
 
 def answer_schema(properties: Mapping[str, Any], required: Sequence[str]) -> dict[str, Any]:
@@ -250,11 +250,7 @@ def type_schema(kind: Any, depth: int = 0) -> dict[str, Any]:
 
 
 def _union(schemas: list[dict[str, Any]]) -> dict[str, Any]:
-    names = [one.get("type") for one in schemas]
-    if all(
-        isinstance(name, str) and len(one) == 1 for name, one in zip(names, schemas, strict=True)
-    ):
-        return {"type": sorted({str(name) for name in names})}
+    """A branch for each type: some clients cannot read a list of types."""
     return {"anyOf": schemas} if all(schemas) else {}
 
 
@@ -290,9 +286,6 @@ def _optional(kind: Any) -> set[str]:
 
 def _with_text(schema: dict[str, Any]) -> dict[str, Any]:
     """The schema of a time, which is written as text."""
-    kinds = schema.get("type")
-    if kinds == "integer":
-        return {"type": "string"}
-    if isinstance(kinds, list) and "integer" in kinds:
-        return {"type": sorted({"string" if one == "integer" else one for one in kinds})}
-    return schema
+    if "anyOf" in schema:
+        return {"anyOf": [_with_text(one) for one in schema["anyOf"]]}
+    return {"type": "string"} if schema.get("type") == "integer" else schema
