@@ -19,7 +19,7 @@ from doxa.servers.mcp.http import McpServer, running_mcp_server
 from doxa.servers.memory import MemoryDatabase
 from tests.fixtures_shared import OWN_CODE
 
-ERAS = ("legacy", "2026-07-28")
+ERAS = ("legacy", "auto")  # auto: the server says which it speaks, and it is the newer
 Work = Callable[[Client], Awaitable[None]]
 
 
@@ -63,8 +63,11 @@ def over_http(url: str, era: str, work: Work, *, token: str = "", **options: Any
     """Run the work on a server that listens."""
     headers = {"Authorization": f"Bearer {token}"} if token else {}
 
-    def make() -> Client:
-        client = httpx2.AsyncClient(headers=headers, timeout=30)
-        return Client(streamable_http_client(url, http_client=client), mode=era, **options)
+    async def go() -> None:
+        async with (
+            httpx2.AsyncClient(headers=headers, timeout=30) as http,
+            Client(streamable_http_client(url, http_client=http), mode=era, **options) as client,
+        ):
+            await work(client)
 
-    run(make, work)
+    asyncio.run(asyncio.wait_for(go(), 60))

@@ -223,6 +223,7 @@ def serve(
             "mcp": {"port": mcp_port, "profile": profile},
         }
         options = {name: shared | _given(**own[name]) for name in kinds}
+        options.get("mcp", {}).pop("timeout_ms", None)  # of statements, which agents only read with
         folder = check_folder(csv)
         known = None if no_login else credentials_of(users or _users_in(data), db)
         count = len(known.users()) if known else 0

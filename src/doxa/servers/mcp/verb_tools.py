@@ -8,6 +8,7 @@ name of the file itself.
 
 from __future__ import annotations
 
+import copy
 import itertools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -21,7 +22,7 @@ from doxa.base.errors import InputError, RoleError
 from doxa.base.ids import ROLES, is_below_operator
 from doxa.base.limits import MCP_EVENTS_ITEMS_MAX, MCP_ROWS_ITEMS_MAX, MCP_TEXT_CHARS_MAX
 from doxa.base.quoting import bare, one_line, quoted
-from doxa.belief import Change, parse_kref
+from doxa.belief import Change, Revision, parse_kref
 from doxa.recall import Hit
 from doxa.servers.http.values import plain
 from doxa.servers.mcp.calls import CallContext
@@ -98,7 +99,15 @@ def _owner(verb: Verb, session: Session) -> Any:
             next_step="Ask the operator to do it.",
             role=session.identity.role,
         )
-    return memory
+    return _in_the_name_of(session, memory)
+
+
+def _in_the_name_of(session: Session, memory: Memory) -> Memory:
+    """Return the same opened file with the identity of a session: the store checks its role, and
+    the log has its name."""
+    found = copy.copy(memory)
+    found.identity = session.identity
+    return found
 
 
 def _check_local(verb: Verb, given: Mapping[str, Any], context: CallContext) -> None:
@@ -257,6 +266,23 @@ def _by_tag(session: Session, args: Any, _: CallContext) -> Answer:
     return answered(VERBS["get"], session.get(parse_kref(str(kref))))
 
 
+def _set_metadata(session: Session, args: Any, context: CallContext) -> Answer:
+    """The next revision, with the same text and these values besides those that it has."""
+    found = session.get(own(session, args.kref).item())
+    if not isinstance(found, Revision):
+        raise InputError(
+            f"{args.kref} is not a belief.", next_step="Give the address of one.", kref=args.kref
+        )
+    verb = VERBS["revise"]
+    given = {
+        "what": args.kref,
+        "text": found.summary,
+        "metadata": dict(found.metadata) | args.metadata,
+        "expect": found.number if args.expect is None else args.expect,
+    }
+    return answered(verb, run_verb(verb, session, given, context))
+
+
 def _by_location(session: Session, args: Any, _: CallContext) -> Answer:
     text = (
         "MATCH (a:Artifact {location: $location})"
@@ -378,6 +404,7 @@ _COMBINED: Mapping[str, Call] = {
     "memory_ingest": _ingest,
     "memory_consolidate": _consolidate,
     "get_revision_by_tag": _by_tag,
+    "set_metadata": _set_metadata,
     "get_artifacts_by_location": _by_location,
     "memory_read": _read,
     "memory_events": _events,
