@@ -33,7 +33,7 @@ PLAUSIBLE: dict[str, Any] = {
     "text": "The shop runs on SQLite",
     "query": "shop",
     "tag": "current",
-    "time": "2270-01-01",
+    "time": "2260-01-01",
     "kind": "SUPPORTS",
     "name": "report",
     "location": "https://example.org/report.pdf",

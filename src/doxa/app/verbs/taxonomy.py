@@ -165,7 +165,12 @@ TAXONOMY: tuple[Named, ...] = (
     Named("memory_consolidate", _LIFE, _CONSOLIDATE),
     Named("memory_discover_edges", _LIFE, _tool("memory_discover_edges", "discover_edges")),
     Named("memory_store_execution", _LIFE, _tool("memory_store_execution", "store_execution")),
-    Named("memory_dream_state", _LIFE, _tool("memory_dream_state", "extract")),
+    Named(
+        "memory_dream_state",
+        _LIFE,
+        _tool("memory_dream_state", "extract"),
+        "what rules do of it: candidate beliefs from stored turns",
+    ),
     Named(
         "memory_add_response",
         _LIFE,
