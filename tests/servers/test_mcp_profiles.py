@@ -16,8 +16,8 @@ from jsonschema import Draft202012Validator
 from doxa.app import Memory
 from doxa.app.verbs import ALL, FULL, LOCAL, NO_TOOL, TAXONOMY, TOOLS, VERBS
 from doxa.base.errors import InputError
-from doxa.servers.mcp.calls import CallContext, Question
-from doxa.servers.mcp.tools import Outcome, profile_of, unknown_tool
+from doxa.servers.mcp.calls import CallContext, CallQuestion
+from doxa.servers.mcp.tools import CallOutcome, profile_of, unknown_tool
 from tests.fixtures_shared import opened
 from tests.servers.test_mcp_server import HOSTILE
 
@@ -94,7 +94,7 @@ def validator(name: str) -> Draft202012Validator:
     return Draft202012Validator(WHOLE.by_name[name].listed["outputSchema"])
 
 
-def carried_out(memory: Memory, name: str, arguments: dict[str, Any]) -> Outcome:
+def carried_out(memory: Memory, name: str, arguments: dict[str, Any]) -> CallOutcome:
     outcome = WHOLE.by_name[name].carry_out(
         memory.session(role="operator"), arguments, CallContext(local=True)
     )
@@ -306,7 +306,7 @@ def test_a_question_is_asked_before_anything_is_done(tmp_path: Path) -> None:
             ("memory_resolve", {"conflict": memory.conflicts()[0].kref, "decision": "accept"}),
             ("memory_export", {"target": str(tmp_path / "x.jsonl")}),
         ):
-            with pytest.raises(Question) as asked:
+            with pytest.raises(CallQuestion) as asked:
                 WHOLE.by_name[name].carry_out(
                     memory.session(role="operator"), given, CallContext(can_ask=True, local=True)
                 )

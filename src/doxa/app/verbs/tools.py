@@ -1,7 +1,7 @@
 """The MCP tools of the default profile: seven, short, each made of verbs.
 
 They are what an agent needs in a conversation, in less than 1,500 tokens. `MINIMAL` is for hosts
-with little room, `full.py` makes a profile of all verbs.
+that load every tool, `full.py` makes a profile of all verbs.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """What a call of a tool has besides its arguments: an idempotency key, progress and cancellation,
 and the answer of a person that it asked.
 
-A tool is a plain function that runs on a thread. It asks by raising `Question` before it has done
-anything, and is called again with the `Reply`; so the same tool works where a server asks during a
-call and where a call returns with its question.
+A tool is a plain function that runs on a thread. It asks by raising `CallQuestion` before it has
+done anything, and is called again with the `Reply`; so the same tool works where a server asks
+during a call and where a call returns with its question.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ class CallCancelled(Exception):
     """The client is no longer interested: a long verb stops after its current batch."""
 
 
-class Meter:
+class CallMeter:
     """The progress of a call, and whether it was cancelled. Thread-safe."""
 
     def __init__(self, report: Callable[[int], None] | None = None) -> None:
@@ -52,9 +52,9 @@ class Reply:
         return self.content.get(name) if self.action == "accept" else None
 
 
-class Question(Exception):
+class CallQuestion(Exception):
     """A person is to answer before anything is done. `bound` says exactly what it is about, such
-    as the token of a preview: a yes to something else is no yes."""
+    as the token of a preview: a yes to something else does not count."""
 
     def __init__(self, message: str, schema: Mapping[str, Any], *, bound: str) -> None:
         super().__init__(message)
@@ -79,7 +79,7 @@ class CallContext:
     reply: Reply | None = None
     can_ask: bool = False
     local: bool = False
-    meter: Meter = field(default_factory=Meter)
+    meter: CallMeter = field(default_factory=CallMeter)
 
     def keyed(self, verb: str) -> dict[str, Any]:
         """Return the idempotency key as an option of a verb, if it takes one."""
@@ -88,13 +88,13 @@ class CallContext:
         return {"idempotency_key": self.key}
 
     def confirmed(self, message: str, *, bound: str) -> bool:
-        """Return whether a person said yes to exactly this. Raises Question to ask."""
+        """Return whether a person said yes to exactly this. Raises CallQuestion to ask."""
         if self.reply is None or self.reply.bound != bound:
-            raise Question(message, CONFIRM, bound=bound)
+            raise CallQuestion(message, CONFIRM, bound=bound)
         return self.reply.chose("confirm") is True
 
     def decided(self, message: str, *, bound: str, choices: Sequence[str]) -> str | None:
-        """Return what a person chose; None if they declined. Raises Question to ask."""
+        """Return what a person chose; None if they declined. Raises CallQuestion to ask."""
         if self.reply is None or self.reply.bound != bound:
             field_schema = {"type": "string", "title": "Decision", "enum": list(choices)}
             schema = {
@@ -102,6 +102,6 @@ class CallContext:
                 "properties": {"decision": field_schema},
                 "required": ["decision"],
             }
-            raise Question(message, schema, bound=bound)
+            raise CallQuestion(message, schema, bound=bound)
         chosen = self.reply.chose("decision")
         return chosen if isinstance(chosen, str) and chosen in choices else None

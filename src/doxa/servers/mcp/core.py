@@ -90,8 +90,8 @@ def _recall(session: Session, args: Any, _: CallContext) -> tuple[str, dict[str,
 
 
 def by_lane(hits: Sequence[Hit]) -> list[str]:
-    """The hits as lines, those of untrusted sources last and under a heading: none of them opens
-    the block."""
+    """Return the hits as lines, those of untrusted sources last and under a heading: none of them
+    opens the block."""
     lines = [hit_line(hit) for hit in hits if hit.trust != "untrusted"]
     others = [hit_line(hit) for hit in hits if hit.trust == "untrusted"]
     return [*lines, lane_heading(alone=not lines), *others] if others else lines
@@ -104,8 +104,8 @@ def _validity(hit: Any) -> dict[str, str]:
 
 
 def hit_line(hit: Any) -> str:
-    """One hit as a line of data: what others said or named is quoted, so that it cannot pass for
-    the rest of the line."""
+    """Return a hit as a line of data: what others said or named is quoted, so that it cannot pass
+    for the rest of the line."""
     status = ("" if hit.status == "current" else f" {hit.status.upper()}") + (
         " UNSUPPORTED" if hit.unsupported else ""
     )
@@ -232,7 +232,7 @@ def forget(
 
 
 def own(session: Session, text: str) -> Kref:
-    """The address of something to change, which must lie in the server's project."""
+    """Return the address of something to change, which must lie in the server's project."""
     kref = parse_kref(text)
     if kref.project != session.project:
         raise RoleError(
@@ -269,7 +269,7 @@ _LISTED = ("facts", "events", "implications", "questions", "decisions", "entitie
 
 
 def found_line(found: Mapping[str, Any]) -> str:
-    """What an address means as one line of data: what was said, then what is known of it."""
+    """Return what an address means as one line of data: what was said, then what is known of it."""
     said = found.get("summary") or found.get("text") or ""
     status = found.get("status") or found.get("type") or "found"
     parts = [f"{bare(str(found['kref']))} {bare(str(status).upper())}"]
@@ -326,6 +326,7 @@ def _status(session: Session, _: Any, __: CallContext) -> tuple[str, dict[str, A
 
 
 def changed(change: Change) -> tuple[str, dict[str, Any]]:
+    """Return what a change did as a text and as data."""
     lost = ", ".join(quoted(" ".join(map(str, fact))) for fact in change.lost)
     text = (
         f"{change.action}: {change.kref}"
@@ -365,7 +366,7 @@ def _consequences(change: Change) -> dict[str, Any]:
 
 
 def readable(value: Any) -> Any:
-    """Times as ISO 8601 wherever a field holds one."""
+    """Return data with times as ISO 8601 wherever a field holds one."""
     if isinstance(value, dict):
         return {
             name: format_time(item) if name in TIMES and isinstance(item, int) else readable(item)
@@ -375,7 +376,8 @@ def readable(value: Any) -> Any:
 
 
 def sendable(value: Any) -> Any:
-    """The value without unpaired surrogates, which an error may quote and JSON cannot hold."""
+    """Return the value without unpaired surrogates, which an error may quote and JSON cannot
+    hold."""
     if isinstance(value, str):
         return value.encode("utf-8", "replace").decode()
     if isinstance(value, dict):

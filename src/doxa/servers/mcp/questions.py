@@ -33,7 +33,7 @@ from mcp_types import (
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from doxa.base.limits import MCP_QUESTION_MS, MCP_QUESTIONS_ITEMS_MAX
-from doxa.servers.mcp.calls import Question, Reply
+from doxa.servers.mcp.calls import CallQuestion, Reply
 from doxa.servers.mcp.server import Context
 
 ANSWER = "answer"  # the key of the one question that a call asks at a time
@@ -46,7 +46,7 @@ class Questions:
         self._waiting: dict[str, float] = {}
         self._lock = threading.Lock()
 
-    def ask(self, question: Question) -> InputRequiredResult:
+    def ask(self, question: CallQuestion) -> InputRequiredResult:
         """Return the question as the result of a call, to be sent again with the answer."""
         nonce = secrets.token_urlsafe(16)
         now = time.monotonic()
@@ -97,7 +97,7 @@ def is_modern(context: Context) -> bool:
     return context.protocol_version in MODERN_PROTOCOL_VERSIONS
 
 
-async def ask_now(context: Context, question: Question) -> Reply:
+async def ask_now(context: Context, question: CallQuestion) -> Reply:
     """Ask during the call, as versions before 2026-07-28 do."""
     shown: Any = dict(question.schema)
     found = await context.session.elicit_form(
@@ -106,5 +106,5 @@ async def ask_now(context: Context, question: Question) -> Reply:
     return Reply(found.action, found.content or {}, question.bound)
 
 
-def form(question: Question) -> ElicitRequestFormParams:
+def form(question: CallQuestion) -> ElicitRequestFormParams:
     return ElicitRequestFormParams(message=question.message, requested_schema=dict(question.schema))

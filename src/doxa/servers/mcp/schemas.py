@@ -16,8 +16,8 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import msgspec
 
-from doxa.app.result_types import result_types
 from doxa.app.verbs import UNSET, VERBS, Kind, Parameter, Tool, ToolArgument, Verb
+from doxa.app.verbs.result_types import result_types
 from doxa.base.clock import format_time
 from doxa.belief import Fact
 

@@ -13,12 +13,12 @@ from mcp_types import CallToolRequestParams, CallToolResult, TextContent, Tool
 
 from doxa.app import Session
 from doxa.base.limits import MCP_PROGRESS_MS
-from doxa.servers.mcp.calls import CallContext, Meter, Question, Reply
+from doxa.servers.mcp.calls import CallContext, CallMeter, CallQuestion, Reply
 from doxa.servers.mcp.prompts import memory_prompts
 from doxa.servers.mcp.questions import Questions, ask_now, can_ask, is_modern
 from doxa.servers.mcp.resources import KrefResources
 from doxa.servers.mcp.server import Context, MemoryServer, ServedTool, SessionOf, ToolAnswer
-from doxa.servers.mcp.tools import MemoryTool, Outcome, Profile, profile_of, unknown_tool
+from doxa.servers.mcp.tools import CallOutcome, MemoryTool, ToolProfile, profile_of, unknown_tool
 
 # in the `_meta` of a request: who sends it again is the host, so that no model makes up keys
 IDEMPOTENCY_KEY = "doxa/idempotencyKey"
@@ -40,7 +40,7 @@ class SessionTool:
         while True:
             try:
                 outcome = await self._run(context, session, params, reply)
-            except Question as question:
+            except CallQuestion as question:
                 if is_modern(context):
                     return self._questions.ask(question)
                 reply = await ask_now(context, question)
@@ -57,11 +57,11 @@ class SessionTool:
         session: Session,
         params: CallToolRequestParams,
         reply: Reply | None,
-    ) -> Outcome:
+    ) -> CallOutcome:
         """Carry out the call on a thread; report its progress, and let it end if it is
         cancelled."""
         progress = _Progress(context)
-        meter = Meter(progress.note)
+        meter = CallMeter(progress.note)
         given = CallContext(_key(context), reply, can_ask(context), self._local, meter)
         arguments: Mapping[str, Any] = params.arguments or {}
         work = asyncio.to_thread(self._tool.carry_out, session, arguments, given)
@@ -120,7 +120,7 @@ class _Progress:
 
 def memory_server(
     sessions: SessionOf,
-    profile: Profile,
+    profile: ToolProfile,
     *,
     version: str,
     local: bool = True,

@@ -20,7 +20,7 @@ from doxa.app.verbs import FULL, LOCAL, MINIMAL, TAXONOMY, VERBS, Tool
 from doxa.app.verbs import TOOLS as TABLE
 from doxa.base.errors import DoxaError, InputError
 from doxa.base.ids import Role
-from doxa.servers.mcp.calls import CallCancelled, CallContext, Question
+from doxa.servers.mcp.calls import CallCancelled, CallContext, CallQuestion
 from doxa.servers.mcp.core import CORE, NOT_INSTRUCTIONS, OUTPUTS, sendable
 from doxa.servers.mcp.schemas import arguments_of, parameter_of, schema_of
 from doxa.servers.mcp.verb_tools import Call, call_of, output_schema
@@ -29,7 +29,7 @@ PROFILES = ("core", "minimal", "full")
 _LOG = logging.getLogger("doxa.mcp")
 
 
-class Outcome(NamedTuple):
+class CallOutcome(NamedTuple):
     """The result of a call: the text for a model, the structured result, whether it failed."""
 
     text: str
@@ -48,16 +48,16 @@ class MemoryTool:
 
     def carry_out(
         self, session: Session, arguments: Mapping[str, Any], context: CallContext
-    ) -> Outcome:
-        """Carry out one call. Errors are outcomes, never raised; only Question and CallCancelled
-        are."""
+    ) -> CallOutcome:
+        """Carry out one call. Errors are outcomes and not raised, except for CallQuestion and
+        CallCancelled."""
         try:
             args = self._checked(arguments)
             text, result = self.call(session, args, context)
             data = msgspec.to_builtins(result)
             msgspec.json.encode(data)
-            return Outcome(sendable(text), data, False)
-        except (Question, CallCancelled):
+            return CallOutcome(sendable(text), data, False)
+        except (CallQuestion, CallCancelled):
             raise
         except DoxaError as error:
             return failure(error)
@@ -83,10 +83,10 @@ class MemoryTool:
             ) from None
 
 
-def failure(error: DoxaError) -> Outcome:
+def failure(error: DoxaError) -> CallOutcome:
     """Return an error as the outcome of a call."""
     data = {"error": sendable(msgspec.to_builtins(error.as_dict(), enc_hook=str))}
-    return Outcome(sendable(str(error)), data, True)
+    return CallOutcome(sendable(str(error)), data, True)
 
 
 def _core(tool: Tool) -> MemoryTool:
@@ -104,7 +104,7 @@ TOOLS: tuple[Mapping[str, Any], ...] = tuple(tool.listed for tool in _CORE.value
 ARGUMENTS = {name: tool.shape for name, tool in _CORE.items()}
 
 
-class Profile(NamedTuple):
+class ToolProfile(NamedTuple):
     """The tools that are listed, in order, and by every name under which they can be called."""
 
     name: str
@@ -112,7 +112,7 @@ class Profile(NamedTuple):
     by_name: Mapping[str, MemoryTool]
 
 
-def profile_of(name: str = "core", *, role: Role = "agent", local: bool = True) -> Profile:
+def profile_of(name: str = "core", *, role: Role = "agent", local: bool = True) -> ToolProfile:
     """Return a profile for sessions of at most this role. `local`: with the tools that use files
     of this machine. Raises InputError for an unknown name."""
     check_profile(name)
@@ -137,8 +137,8 @@ def check_profile(name: str) -> None:
         )
 
 
-def _profile(name: str, tools: list[MemoryTool]) -> Profile:
-    return Profile(name, tuple(tools), {tool.name: tool for tool in tools})
+def _profile(name: str, tools: list[MemoryTool]) -> ToolProfile:
+    return ToolProfile(name, tuple(tools), {tool.name: tool for tool in tools})
 
 
 def _served(tool: Tool, role: Role, local: bool) -> bool:
@@ -148,7 +148,7 @@ def _served(tool: Tool, role: Role, local: bool) -> bool:
     return role != "agent" or all(verb.role == "agent" for verb in verbs)
 
 
-def unknown_tool(profile: Profile, name: str) -> str:
+def unknown_tool(profile: ToolProfile, name: str) -> str:
     """Return what to tell a client that calls a tool which is not there."""
     instead = next(
         (one.note for one in TAXONOMY if one.name == name and one.tool is None and one.note), ""
@@ -181,9 +181,9 @@ __all__ = [
     "NOT_INSTRUCTIONS",
     "PROFILES",
     "TOOLS",
+    "CallOutcome",
     "MemoryTool",
-    "Outcome",
-    "Profile",
+    "ToolProfile",
     "call",
     "check_profile",
     "failure",

@@ -41,7 +41,7 @@ from doxa.servers.mcp.schemas import answer_schema, encoded, output_of, wrapped
 Call = Callable[[Session, Any, CallContext], Answer]
 _ADDRESSED = ("kref", "belief")
 _ELSEWHERE = frozenset((("link", "target"), ("unlink", "target")))  # may be in another project
-_SHARED = frozenset(("stats", "pending", "log"))  # of the file, and told of bound projects too
+_SHARED = frozenset(("stats", "pending", "log"))  # of the file, or of bound projects alone
 
 
 # One verb
