@@ -77,7 +77,8 @@ def as_format_8(path: Path) -> None:
         " NULL)"
     )
     raw.execute(
-        "DROP TABLE idempotency_key; DELETE FROM migration WHERE name >= '0009'; PRAGMA user_version = 8"
+        "DROP TABLE idempotency_key; DELETE FROM migration WHERE name >= '0009';"
+        " PRAGMA user_version = 8"
     )
     raw.close()
 

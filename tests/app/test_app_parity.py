@@ -36,6 +36,7 @@ from doxa.app.verbs import (
 from doxa.base import errors, ids
 from doxa.cli import app
 from doxa.cli.build import is_argument, option_names
+from doxa.jobs import begin
 from doxa.query.procedures.registry import Registry
 from doxa.servers.mcp import tools
 
@@ -91,6 +92,10 @@ PLAUSIBLE: dict[str, Any] = {
     "time": "2200-01-01",
     "decision": "reject",
     "head": "00" * 32,
+    "entity": "Ana",
+    "into": "Bob",
+    "mention": "kref://shop/entities/kit.mention",
+    "answer": "new",
 }
 OF_VERB: dict[str, dict[str, Any]] = {
     "revise": {"text": "We deploy on Fridays"},
@@ -103,6 +108,8 @@ OF_VERB: dict[str, dict[str, Any]] = {
     "artifact_file": {"kref": "kref://shop/plan.document?a=plan.txt"},
     "hold": {"kind": "project"},
     "chat_consolidated": {"session": "s"},
+    "mention": {"name": "Eve", "kind": "person", "source": ""},
+    "split_entity": {"entity": "Cam"},
 }
 
 
@@ -174,7 +181,14 @@ def test_an_agent_is_refused_where_the_table_names_the_operator(verb: Verb, tmp_
         (tmp_path / "plan.txt").write_text("a plan")
         plan = {"plan.txt": str(tmp_path / "plan.txt")}
         operator.store_unit("The plan", name="plan", kind="document", artifacts=plan)
+        for name in ("Ana", "Bob", "Cam", "Kit"):
+            operator.mention(name)
+        operator.mention("Lea", aliases=["Kit"])
+        operator.merge_entities("Cam", "Bob")
         operator.export_to(tmp_path / "export.jsonl")
+        run = begin(operator.store, "test", project="shop")
+        proposal = run.propose("stale", "It is old.", about=[KREF])
+        run.finish({})
     with doxa.open(tmp_path / "m.db", role="agent", **settings) as memory:  # type: ignore[arg-type]
         made = memory.remember("The gate is green", facts=[("gate", "colour", "green")])
         weaker = memory.remember(
@@ -183,6 +197,9 @@ def test_an_agent_is_refused_where_the_table_names_the_operator(verb: Verb, tmp_
         given = PLAUSIBLE | {
             "change": made.change.change,
             "conflict": weaker.change.conflict,
+            "run": run.kref,
+            "proposal": proposal,
+            "proposals": [proposal],
             "through": memory.chat_add("hello", session="s").id,
             "path": tmp_path / ("export.jsonl" if verb.name == "import_" else "other.db"),
         }

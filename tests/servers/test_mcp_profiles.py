@@ -81,8 +81,10 @@ def filled(path: Path) -> Memory:
     memory.remember("We use the shop", name="use", depends_on=["kref://p/s/db.decision"])
     memory.remember("Gone", name="gone")
     memory.deprecate("kref://p/gone.fact")
-    memory.remember("The gate is green", facts=[("gate", "colour", "green")])
-    memory.remember("The gate is blue", facts=[("gate", "colour", "blue")], trust="candidate")
+    memory.remember(
+        "The gate is green", name="green", facts=[("gate", "colour", "green")], trust="verified"
+    )
+    memory.remember("The gate is blue", name="blue", facts=[("gate", "colour", "blue")])
     memory.attach("kref://p/s/db.decision", "plan.pdf", location="https://example.org/plan.pdf")
     memory.bundle("kref://p/all.bundle", add=["kref://p/use.fact"])
     memory.chat_add("We moved to SQLite")
@@ -124,7 +126,7 @@ def arguments_for(memory: Memory, name: str) -> dict[str, Any]:
 def test_the_profiles_and_what_they_cost() -> None:
     counts = {name: len(profile_of(name).tools) for name in ("minimal", "core", "full")}
     assert counts["minimal"] == 2 and counts["core"] == 7 and counts["full"] >= 80
-    for name, tokens in (("minimal", 700), ("core", 1_500), ("full", 17_000)):
+    for name, tokens in (("minimal", 700), ("core", 1_500), ("full", 20_000)):
         for_models = [
             {key: tool.listed[key] for key in ("name", "description", "inputSchema")}
             for tool in profile_of(name).tools
@@ -139,7 +141,7 @@ def test_every_verb_has_a_tool_or_a_reason() -> None:
     for verb in ALL:
         reason = verb.absent.get("mcp", "")
         assert verb.name in served or verb.name in NO_TOOL or len(reason) > 10, verb.name
-    assert served & NO_TOOL.keys() == {"chat_snapshot", "chat_consolidated"}  # in a combination
+    assert not served & NO_TOOL.keys()
 
 
 def test_every_name_of_the_taxonomy_is_listed_or_says_what_to_do() -> None:
@@ -203,7 +205,9 @@ def test_what_a_tool_returns_is_what_its_schema_says(tmp_path: Path, name: str) 
             "memory_erase",
             "memory_purge",
         }
-        assert outcome.failed == (name in refused), outcome.text
+        required = WHOLE.by_name[name].listed["inputSchema"].get("required", [])
+        if set(required) <= arguments_for(memory, name).keys():
+            assert outcome.failed == (name in refused), outcome.text
         assert memory.check() == []
 
 

@@ -8,17 +8,20 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from doxa.app.care.embedding import EmbeddingThread
+from doxa.app.care.maintenance import MaintenanceThread
 from doxa.app.checks import deprecated
 from doxa.app.config import Config, check_config, retain_every_s, working_url
-from doxa.app.embedding import EmbeddingThread
 from doxa.app.expressions import LazyExpressions
-from doxa.app.maintenance import MaintenanceThread
 from doxa.app.models import ModelOptions, Models
 from doxa.app.policies import initialise_file
+from doxa.app.promotion import promotion_problem
 from doxa.base.errors import CorruptError, DoxaError, ModelError
+from doxa.base.limits import CONSOLIDATED_ATTEMPTS_MAX
 from doxa.belief.before_commit import check_before_commit
 from doxa.ingestion import arguments
 from doxa.store import Identity, LogProof, Receipt, Store, check, damage_reported, verify_log
@@ -60,7 +63,7 @@ class MemoryFile:
             read_only=config.read_only,
             expressions=LazyExpressions(),
             decay_enabled=config.decay_enabled is not False,
-            check_before_commit=check_before_commit,
+            check_before_commit=partial(check_before_commit, promotion=promotion_problem),
         )
         self.maintenance = MaintenanceThread(
             self.store,
@@ -270,7 +273,12 @@ class MemoryFile:
         findings = examine(
             self.store, None if unasked else self.embedder, self.embedder_error, unasked=unasked
         )
-        return [*findings, *self._models.findings(ask=models), self._working_health()]
+        return [
+            *findings,
+            *self._models.findings(ask=models),
+            self._working_health(),
+            self._waiting(),
+        ]
 
     def _working_health(self) -> HealthCheck:
         """Return what doctor says about working memory. Its backend may be unreachable."""
@@ -287,6 +295,24 @@ class MemoryFile:
             said = error.message if isinstance(error, DoxaError) else str(error)
             return HealthCheck(name, False, said, step)
         return HealthCheck(name, not found.crowded, found.detail, found.next_step)
+
+    def _waiting(self) -> HealthCheck:
+        """Say which sessions await consolidation, and what keeps them."""
+        from doxa.consolidation.queue import pending
+        from doxa.maintenance.doctor import HealthCheck
+
+        with self.store.read() as reader:
+            held = pending(reader)
+        tried = [one for one in held if one.attempts]
+        if not tried:
+            return HealthCheck("consolidation", True, f"{len(held)} sessions wait")
+        worst = max(tried, key=lambda one: one.attempts)
+        return HealthCheck(
+            "consolidation",
+            worst.attempts < CONSOLIDATED_ATTEMPTS_MAX,
+            f"{len(held)} sessions wait, {len(tried)} after failures: {worst.error}",
+            "`doxa consolidations` lists them; they are tried again, and none is lost.",
+        )
 
     def check(self) -> list[str]:
         """Check every invariant of the file; an empty list means that it is sound."""
@@ -346,8 +372,10 @@ class MemoryFile:
     def stats(self) -> dict[str, object]:
         """Return counts and sizes.
 
-        While the vectors of another model are made, also how many there are.
+        While the vectors of another model are made, also how many there are; where background jobs
+        have run, how long ago that was.
         """
+        from doxa.jobs import heartbeats
         from doxa.maintenance.embedding import reembedding
 
         path = Path(self.store.path)
@@ -357,6 +385,7 @@ class MemoryFile:
             }
             last = snapshot.last_receipt()
             coming = reembedding(snapshot)
+            jobs = [one.said() for one in heartbeats(snapshot, now=snapshot.now)]
             rows = snapshot.rows(
                 "SELECT count(*), coalesce(sum(vectors > 0), 0), coalesce(sum(live), 0) FROM doc"
                 " WHERE node > 0"
@@ -369,6 +398,7 @@ class MemoryFile:
             "embedded": rows[1],
             "unembedded": rows[0] - rows[1],
             **({} if coming is None else _coming(coming)),
+            **({"jobs": jobs} if jobs else {}),
             "changes": last.tx if last else 0,
             "log_entries": last.last_seq if last else 0,
             "bytes": size,

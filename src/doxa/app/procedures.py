@@ -434,6 +434,54 @@ def _edges(found: Any) -> Rows:
         )
 
 
+def _entities(found: Any) -> Rows:
+    for one in found:
+        yield (
+            *(one.kref, one.name, one.kind, one.trust, list(one.aliases), one.mentions),
+            *(None if time is None else format_time(time) for time in (one.first, one.last)),
+        )
+
+
+def _entity_page(found: Any) -> Rows:
+    yield "entity", found.kref, found.name, found.kind
+    for alias in found.aliases:
+        yield "alias", alias.kref or None, alias.name, alias.why
+    for mention in found.mentions:
+        yield "mention", mention.kref, mention.name, mention.why
+    for other in found.related:
+        yield "related", other.kref, other.name, str(other.count)
+    for fact in found.facts:
+        yield "fact", fact.kref, fact.subject, f"{fact.subject} {fact.predicate} {fact.value}"
+
+
+def _pending(found: Any) -> Rows:
+    for one in found:
+        candidates = [
+            {"kref": entity.kref, "name": entity.name, "score": entity.score, "why": entity.why}
+            for entity in one.candidates
+        ]
+        yield (
+            *(one.kref, one.name, one.kind, one.state, one.reason, list(one.sources)),
+            *(candidates, one.answer),
+        )
+
+
+def _patterns(found: Any) -> Rows:
+    for one in found:
+        yield one.path, one.reached, one.used, one.yield_score, one.coverage, one.overlap
+
+
+def _waiting(found: Any) -> Rows:
+    for one in found:
+        due = format_time(one.due)
+        yield one.thread, one.session, one.part, one.producer, one.attempts, due, one.error
+
+
+def _tasks(found: Any) -> Rows:
+    for one in found:
+        yield one.kref, one.kind, one.text, one.who, one.due, one.state, list(one.sources)
+
+
 _ROWS: dict[str, Callable[[Any], Rows]] = {
     "Chat": _chat,
     "list[ChatSummary]": _chats,
@@ -443,6 +491,16 @@ _ROWS: dict[str, Callable[[Any], Rows]] = {
     "StoredResponse": _response,
     "DiscoveredEdges": _edges,
     "Survey": lambda found: [(msgspec.json.decode(msgspec.json.encode(found)),)],
+    "list[EntityInfo]": _entities,
+    "EntityPage": _entity_page,
+    "Resolution": lambda one: [(one.decision, one.kref, one.score, one.why)],
+    "Recorded": lambda one: [
+        (one.sources, one.mentions, one.entities, one.pending, list(one.changes))
+    ],
+    "list[PendingMention]": _pending,
+    "list[PathYield]": _patterns,
+    "list[Pending]": _waiting,
+    "list[Task]": _tasks,
     "Change": _change,
     "Remembered": _remembered,
     "Walk": _walk,
@@ -454,5 +512,15 @@ _ROWS: dict[str, Callable[[Any], Rows]] = {
     "Forgotten": _forgotten,
     "Ingested": _ingested,
     "list[Receipt]": _receipts,
+    "list[RunInfo]": lambda found: [
+        (one.kref, one.job, one.state, one.touched, one.changed, one.model, one.report)
+        for one in found
+    ],
+    "list[JobProposal]": lambda found: [
+        (one.kref, one.run, one.kind, one.state, one.reason, list(one.about), one.said)
+        for one in found
+    ],
+    "Applied": lambda one: [(one.proposal, one.state, one.change, one.said)],
+    "Undone": lambda one: [(one.run, list(one.changes), one.change)],
     "dict[str, object]": lambda found: [(found,)],
 }

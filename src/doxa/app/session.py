@@ -21,7 +21,7 @@ from doxa.app.checks import (
 )
 from doxa.app.file import MemoryFile
 from doxa.app.retries import retryable
-from doxa.app.units import UnitVerbs
+from doxa.app.sessions.consolidating import ConsolidationVerbs
 from doxa.base.clock import parse_time
 from doxa.base.errors import DoxaError, InputError, NotFoundError
 from doxa.belief import (
@@ -63,6 +63,7 @@ if TYPE_CHECKING:
     from doxa.store.stream.cursors import EventCursor
 
 _T = TypeVar("_T")
+_CONTAINERS = frozenset(("Project", "Space", "Thread"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +77,7 @@ class History:
     members: tuple[Member, ...] = ()
 
 
-class Session(UnitVerbs):
+class Session(ConsolidationVerbs):
     """The verbs in the name of one identity, by default in one project. A Memory makes it."""
 
     databases: tuple[str, ...] = ()  # those that SHOW DATABASES lists, where a server has several
@@ -177,7 +178,7 @@ class Session(UnitVerbs):
         must exist. Retired beliefs are left out unless `history` or `as_of` asks for them. Recall
         never waits for embeddings; `warnings` says what is missing.
         """
-        from doxa.recall import LANES, Ask, Recall
+        from doxa.recall import LANES_DEFAULT, Ask, Recall
 
         given = checked("recall", options, now_ns=self._store.clock.now_ns())
         named = given.pop("project")
@@ -185,7 +186,7 @@ class Session(UnitVerbs):
         ask = Ask(
             text,
             project=searched_project(named, self.project),
-            lanes=LANES if lanes is None else lanes,
+            lanes=LANES_DEFAULT if lanes is None else lanes,
             **given,
         )
         found = self._unless_absent(
@@ -242,7 +243,7 @@ class Session(UnitVerbs):
         arguments.flags(reveal=reveal)
         with self._store.read() as snapshot:
             found = read_at(snapshot, target, reveal=reveal)
-            if isinstance(found, Place) and found.type != "Artifact":
+            if isinstance(found, Place) and found.type in _CONTAINERS:
                 found = replace(found, contents=self.contents(target.item()))
             if target.at is None and not reveal:
                 self._store.returned(snapshot, [str(found.kref)], self.context)

@@ -15,7 +15,10 @@ from pathlib import Path
 
 from doxa.app.verbs import ALL, VERBS, Verb
 
-_SOURCES = ("beliefs", "chat", "units", "session", "file", "memory", "retention")
+_SOURCES = (
+    *(f"sessions/{name}" for name in ("beliefs", "chat", "units", "entities", "consolidating")),
+    *("care/jobs", "session", "file", "memory", "retention"),
+)
 _BY_HAND = ("open", "session", "close", "export", "graph", "events")
 
 _HEAD = '''"""The verbs of a {owner}, awaited. Generated from the verb table by doxa.app.twin.

@@ -33,6 +33,9 @@ TRAVERSE_DEPTH_MAX = 20
 TRAVERSE_NODES_MAX = 100_000
 BUNDLE_MEMBERS_MAX = 100_000
 
+ENTITY_ALIASES_ITEMS_MAX = 50
+ENTITIES_LISTED_ITEMS_MAX = 1_000
+
 # Store
 BUSY_TIMEOUT_MS = 60_000
 WRITER_IDLE_MS = 20_000
@@ -87,6 +90,8 @@ EMBED_MS = 30_000
 COMPLETE_MS = 600_000
 COMPLETE_TOKENS_DEFAULT = 1_024
 COMPLETE_TOKENS_MAX = 131_072
+MODEL_COMMAND_MS = 300_000  # for a program that is the language model
+MODEL_COMMAND_BYTES_MAX = 4_194_304  # of what it prints
 EMBED_REQUEST_ITEMS_MAX = 64
 EMBED_REQUEST_BYTES_MAX = 262_144
 EMBED_CUT_CHARS_MIN = 256
@@ -136,13 +141,24 @@ EMBED_SENTENCES_PER_DOC_MAX = 24
 EMBED_FIELDS_PER_DOC_MAX = 24
 COMMAND_EMBED_DOCS = 64
 JOB_ATTEMPTS_MAX = 8
+JOB_SILENT_DAYS_MAX = 7  # without a run that ended well, `doctor` reports the job
 JOB_LEASE_MS = 60_000  # how long a job that has died keeps others from running it
 RUN_TOUCHED_ITEMS_DEFAULT = 20  # elements that a run of a job touches
 RUN_TOUCHED_ITEMS_MAX = 10_000
+RUN_REPORT_CHARS_MAX = 65_536
 RUN_PROPOSALS_ITEMS_MAX = 1_000
 PROPOSAL_ABOUT_ITEMS_MAX = 100
 JOB_PAUSE_MS = 200
 JOB_STOP_S = 30
+
+# Dream
+DREAM_BATCH_ITEMS_MAX = 20  # what an assessor is given at a time
+DREAM_PAGE_ENTRIES_MAX = 500  # log entries between two positions of the cursor
+DREAM_ITEMS_MAX = 1_000  # beliefs that a run assesses
+DREAM_AGE_DAYS_MIN = 7  # before a belief may be retired by a run
+DREAM_SUMMARY_TURNS = 20  # of a thread without a summary
+DREAM_ENTITY_TURNS = 5  # that name somebody of whom nothing is believed
+DREAM_MODEL_TOKENS_MAX = 2_048
 
 # Query
 QUERY_TEXT_CHARS_MAX = 4_194_304
@@ -250,3 +266,13 @@ WORKING_SESSIONS_ITEMS_MAX = 10_000
 WORKING_NAME_CHARS_MAX = 200
 WORKING_REDIS_MS = 2_000
 WORKING_REDIS_ATTEMPTS_MAX = 3
+
+# Consolidation
+CONSOLIDATED_TURNS_ITEMS_MAX = 100  # of one part of a session
+CONSOLIDATED_TEXT_CHARS_MAX = 2_000_000  # a structure that a producer gives, as JSON
+CONSOLIDATED_WINDOW_CHARS_MAX = 24_000  # of turns in one call of a model
+CONSOLIDATED_CALLS_ITEMS_MAX = 4  # calls of a model at once
+CONSOLIDATED_SOURCES_ITEMS_MAX = 20  # turns that one entry is drawn from
+CONSOLIDATED_TOKENS_MAX = 4_096  # of one answer of a model
+CONSOLIDATED_ATTEMPTS_MAX = 3  # calls of a model for one window, in one run
+CONSOLIDATED_RETRY_S_MIN, CONSOLIDATED_RETRY_S_MAX = 60, 86_400

@@ -67,6 +67,7 @@ _CYRILLIC = dict(
 )
 _GREEK = dict(zip("ΑΒΕΖΗΙΚΜΝΟΡΤΥΧονιυ", "ABEZHIKMNOPTYXoviu", strict=True))
 _LATIN_OF = _CYRILLIC | _GREEK
+_LATIN_LOOK = {ord(letter): latin for letter, latin in _LATIN_OF.items()}
 _WORD = re.compile(r"[^\W\d_]+")
 _FOREIGN = re.compile(f"[{''.join(_LATIN_OF)}]")
 _LATIN = re.compile(r"[A-Za-z]")
@@ -78,6 +79,12 @@ def skeleton(text: str) -> str:
     folded = unicodedata.normalize("NFKC", text.translate(_AS_WRITTEN)).casefold()
     plain = unicodedata.normalize("NFKD", folded).translate(_FOLDED)
     return "".join(char for char in plain if char.isalnum() and not unicodedata.combining(char))
+
+
+def latin_look(text: str) -> str:
+    """Return a text with the Latin letters that its Cyrillic and Greek ones look exactly like, in
+    the same case: a capital may look like another letter than its small form."""
+    return text if text.isascii() else text.translate(_LATIN_LOOK)
 
 
 def reads_as(text: object, names: Iterable[str]) -> str | None:

@@ -93,6 +93,8 @@ class RevisionLine(msgspec.Struct, tag="revision"):
     questions: tuple[str, ...] = ()
     decisions: tuple[str, ...] = ()
     entities: tuple[str, ...] = ()
+    claims: tuple[str, ...] = ()
+    actions: tuple[str, ...] = ()
 
 
 class LinkLine(msgspec.Struct, tag="edge"):

@@ -15,9 +15,11 @@ if TYPE_CHECKING:
 
     from doxa.app.session import History, Session
     from doxa.app.verbs.options import (
+        DreamingOptions,
         EventOptions,
         Facts,
         IngestOptions,
+        NightshiftOptions,
         PlacedOptions,
         RecallOptions,
         RememberOptions,
@@ -37,6 +39,19 @@ if TYPE_CHECKING:
         Revision,
         Walk,
     )
+    from doxa.consolidation.consolidate import Consolidated
+    from doxa.consolidation.queue import Pending
+    from doxa.consolidation.tasks import Task
+    from doxa.dream import DreamReport
+    from doxa.dream.nightshift import Shift
+    from doxa.entities import (
+        EntityInfo,
+        EntityPage,
+        PathYield,
+        PendingMention,
+        Recorded,
+        Resolution,
+    )
     from doxa.events import AsyncEventStream
     from doxa.ingestion.extraction import Extracted
     from doxa.ingestion.ingest import Ingested
@@ -47,6 +62,7 @@ if TYPE_CHECKING:
     from doxa.ingestion.units.files import ArtifactFile
     from doxa.ingestion.units.responses import StoredResponse
     from doxa.ingestion.units.unit import StoredUnit
+    from doxa.jobs import Applied, JobProposal, RunInfo, Undone
     from doxa.language.turns import Turn
     from doxa.maintenance.forget import Forgotten
     from doxa.maintenance.survey import Survey
@@ -728,6 +744,166 @@ class AsyncSession:
             project=project,
         )
 
+    async def entities(
+        self,
+        text: str = "",
+        *,
+        kind: str = "",
+        project: str | None = None,
+        limit: int = 50,
+        as_of: Time | None = None,
+    ) -> list[EntityInfo]:
+        """List whom and what memory is about, the most mentioned first."""
+        return await on_thread(
+            self._session.entities, text, kind=kind, project=project, limit=limit, as_of=as_of
+        )
+
+    async def entity(
+        self, entity: str, *, project: str | None = None, limit: int = 20, as_of: Time | None = None
+    ) -> EntityPage:
+        """Show an entity: its names, its mentions, what is mentioned with it, and its facts."""
+        return await on_thread(
+            self._session.entity, entity, project=project, limit=limit, as_of=as_of
+        )
+
+    async def mention(
+        self,
+        name: str,
+        *,
+        kind: str = "",
+        aliases: Iterable[str] = (),
+        source: str | Kref = "",
+        project: str | None = None,
+    ) -> Resolution:
+        """Record that a turn or belief mentions an entity, or state that there is one."""
+        return await on_thread(
+            self._session.mention, name, kind=kind, aliases=aliases, source=source, project=project
+        )
+
+    async def record_mentions(self, *, project: str | None = None, again: bool = False) -> Recorded:
+        """Record the names that turns and beliefs of a project mention, since the last call."""
+        return await on_thread(self._session.record_mentions, project=project, again=again)
+
+    async def merge_entities(
+        self,
+        entity: str,
+        into: str,
+        *,
+        why: str = "",
+        project: str | None = None,
+        dry_run: bool = False,
+    ) -> Change:
+        """Join an entity with another one, whose name and address stand for both."""
+        return await on_thread(
+            self._session.merge_entities, entity, into, why=why, project=project, dry_run=dry_run
+        )
+
+    async def split_entity(
+        self,
+        entity: str,
+        *,
+        sources: Iterable[str] = (),
+        why: str = "",
+        project: str | None = None,
+        dry_run: bool = False,
+    ) -> Change:
+        """Part a name from what it was merged into, or some of its sources into a new entity."""
+        return await on_thread(
+            self._session.split_entity,
+            entity,
+            sources=sources,
+            why=why,
+            project=project,
+            dry_run=dry_run,
+        )
+
+    async def verify_entity(
+        self, entity: str, *, remove: bool = False, project: str | None = None
+    ) -> Change:
+        """Mark the names of an entity as verified, so that no agent joins or parts them."""
+        return await on_thread(self._session.verify_entity, entity, remove=remove, project=project)
+
+    async def pending_entities(
+        self, *, project: str | None = None, answered: bool = False, limit: int = 50
+    ) -> list[PendingMention]:
+        """List names of which memory does not know whom or what they mean."""
+        return await on_thread(
+            self._session.pending_entities, project=project, answered=answered, limit=limit
+        )
+
+    async def resolve_entity(
+        self,
+        mention: str | Kref,
+        answer: str,
+        *,
+        sources: Iterable[str] = (),
+        dry_run: bool = False,
+    ) -> Change:
+        """Answer whom or what a pending name means."""
+        return await on_thread(
+            self._session.resolve_entity, mention, answer, sources=sources, dry_run=dry_run
+        )
+
+    async def traversal_patterns(self, *, project: str | None = None) -> list[PathYield]:
+        """Measure which kinds of paths lead from a memory to others that are used with it."""
+        return await on_thread(self._session.traversal_patterns, project=project)
+
+    async def consolidate(
+        self,
+        target: str = "",
+        *,
+        session: str = "",
+        user: str = "",
+        context: str = "",
+        project: str | None = None,
+        producer: str = "",
+        structure: Mapping[str, Any] | None = None,
+        model: str = "",
+        digest: str = "",
+        dry_run: bool = False,
+        limit: int = 20,
+    ) -> Consolidated:
+        """Make a session or thread into a summary, events, facts, decisions and tasks."""
+        return await on_thread(
+            self._session.consolidate,
+            target,
+            session=session,
+            user=user,
+            context=context,
+            project=project,
+            producer=producer,
+            structure=structure,
+            model=model,
+            digest=digest,
+            dry_run=dry_run,
+            limit=limit,
+        )
+
+    async def consolidations(self, *, project: str | None = None) -> list[Pending]:
+        """List the sessions that await consolidation, with what went wrong, the next one first."""
+        return await on_thread(self._session.consolidations, project=project)
+
+    async def tasks(
+        self,
+        *,
+        kind: str = "",
+        who: str = "",
+        state: str = "open",
+        before: Time | None = None,
+        project: str | None = None,
+        limit: int = 100,
+    ) -> list[Task]:
+        """List what sessions left to do: actions, commitments and open questions."""
+        return await on_thread(
+            self._session.tasks,
+            kind=kind,
+            who=who,
+            state=state,
+            before=before,
+            project=project,
+            limit=limit,
+        )
+
     async def cursors(self) -> list[EventCursor]:
         """List the cursors of consumers of this session's role and projects."""
         return await on_thread(self._session.cursors)
@@ -744,3 +920,37 @@ class AsyncSession:
         return await on_thread(
             self._session.set_cursor, name, after=after, since=since, remove=remove
         )
+
+    async def dream(self, **options: Unpack[DreamingOptions]) -> DreamReport:
+        """Look at what is new in a project, and propose duplicates, contradictions and more."""
+        return await on_thread(self._session.dream, **options)
+
+    async def nightshift(self, **options: Unpack[NightshiftOptions]) -> list[Shift]:
+        """Do the background jobs one after another: embed, retain, dream."""
+        return await on_thread(self._session.nightshift, **options)
+
+    async def runs(
+        self, *, project: str | None = None, job: str = "", limit: int = 20
+    ) -> list[RunInfo]:
+        """List the runs of background jobs, the newest first, with what they touched."""
+        return await on_thread(self._session.runs, project=project, job=job, limit=limit)
+
+    async def proposals(
+        self, *, project: str | None = None, run: str = "", state: str = "open", limit: int = 100
+    ) -> list[JobProposal]:
+        """List what background jobs propose, with their reasons, the oldest first."""
+        return await on_thread(
+            self._session.proposals, project=project, run=run, state=state, limit=limit
+        )
+
+    async def apply(self, proposals: Iterable[str], *, age_days: float = 7) -> list[Applied]:
+        """Apply proposals of background jobs, each by itself."""
+        return await on_thread(self._session.apply, proposals, age_days=age_days)
+
+    async def reject(self, proposal: str, *, reason: str = "") -> Applied:
+        """Decide against a proposal: it is not made again."""
+        return await on_thread(self._session.reject, proposal, reason=reason)
+
+    async def undo_run(self, run: str) -> Undone:
+        """Reverse every change of a run of a background job, as one."""
+        return await on_thread(self._session.undo_run, run)

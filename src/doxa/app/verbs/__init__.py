@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from doxa.app.verbs.chat import CHAT
 from doxa.app.verbs.commands import GROUP_HELP, SHELL
+from doxa.app.verbs.consolidation import CONSOLIDATION
+from doxa.app.verbs.entities import ENTITIES
 from doxa.app.verbs.full import LOCAL, NO_TOOL, full_tools
+from doxa.app.verbs.jobs import JOBS
 from doxa.app.verbs.maintenance import CARE, EVENTS, OPEN
 from doxa.app.verbs.model import (
     GROUPS,
@@ -18,6 +21,7 @@ from doxa.app.verbs.model import (
     Kind,
     Parameter,
     Procedure,
+    Profile,
     Tool,
     ToolArgument,
     Verb,
@@ -38,7 +42,10 @@ ALL: tuple[Verb, ...] = (
     *GRAPH,
     EXTRACT,
     *CHAT,
+    *ENTITIES,
+    *CONSOLIDATION,
     *EVENTS,
+    *JOBS,
     *CARE,
 )
 VERBS: dict[str, Verb] = {verb.name: verb for verb in ALL}
@@ -69,6 +76,7 @@ __all__ = [
     "Named",
     "Parameter",
     "Procedure",
+    "Profile",
     "Tool",
     "ToolArgument",
     "Verb",

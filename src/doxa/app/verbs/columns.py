@@ -160,3 +160,78 @@ EVENT = (
     ("previous", _TEXT),
     ("event", "MAP"),
 )
+ENTITY = (
+    ("kref", _TEXT),
+    ("name", _TEXT),
+    ("kind", _TEXT),
+    ("trust", _TEXT),
+    ("aliases", "LIST OF STRING"),
+    ("mentions", _NUMBER),
+    ("first", _TEXT),
+    ("last", _TEXT),
+)
+ENTITY_PAGE = (("part", _TEXT), ("kref", _TEXT), ("name", _TEXT), ("says", _TEXT))
+RESOLUTION = (("decision", _TEXT), ("kref", _TEXT), ("score", "FLOAT"), ("why", _TEXT))
+RECORDED = (
+    ("sources", _NUMBER),
+    ("mentions", _NUMBER),
+    ("entities", _NUMBER),
+    ("pending", _NUMBER),
+    ("changes", "LIST OF INTEGER"),
+)
+PENDING = (
+    ("kref", _TEXT),
+    ("name", _TEXT),
+    ("kind", _TEXT),
+    ("state", _TEXT),
+    ("reason", _TEXT),
+    ("sources", "LIST OF STRING"),
+    ("candidates", _MAPS),
+    ("answer", _TEXT),
+)
+PATTERN = (
+    ("path", _TEXT),
+    ("reached", _NUMBER),
+    ("used", _NUMBER),
+    ("yield", "FLOAT"),
+    ("coverage", "FLOAT"),
+    ("overlap", "FLOAT"),
+)
+WAITING = (
+    ("thread", _TEXT),
+    ("session", _TEXT),
+    ("part", _NUMBER),
+    ("producer", _TEXT),
+    ("attempts", _NUMBER),
+    ("due", _TEXT),
+    ("error", _TEXT),
+)
+TASK = (
+    ("kref", _TEXT),
+    ("kind", _TEXT),
+    ("text", _TEXT),
+    ("who", _TEXT),
+    ("due", _TEXT),
+    ("state", _TEXT),
+    ("sources", "LIST OF STRING"),
+)
+RUN = (
+    ("kref", _TEXT),
+    ("job", _TEXT),
+    ("state", _TEXT),
+    ("touched", _NUMBER),
+    ("changed", _NUMBER),
+    ("model", _TEXT),
+    ("report", _TEXT),
+)
+PROPOSAL = (
+    ("kref", _TEXT),
+    ("run", _TEXT),
+    ("kind", _TEXT),
+    ("state", _TEXT),
+    ("reason", _TEXT),
+    ("about", "LIST OF STRING"),
+    ("said", _TEXT),
+)
+APPLIED = (("proposal", _TEXT), ("state", _TEXT), ("change", _NUMBER), ("said", _TEXT))
+UNDONE = (("run", _TEXT), ("changes", "LIST OF INTEGER"), ("change", _NUMBER))

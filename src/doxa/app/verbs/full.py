@@ -28,7 +28,7 @@ NO_TOOL: Mapping[str, str] = {
     "set_cursor": "a cursor is a program's, not an agent's",
     "cursors": "a cursor is a program's, not an agent's",
     "artifact_file": "it opens a file of the machine that serves",
-    "chat_snapshot": "`memory_consolidate` calls it",
+    "chat_snapshot": "`memory_consolidate` reads them",
     "chat_consolidated": "`memory_consolidate` calls it",
 }
 _NAMES: Mapping[str, str] = {  # the taxonomy gives memory_ingest another meaning
@@ -48,7 +48,8 @@ _LEFT_OUT: Mapping[str, tuple[str, ...]] = {
 _ADDITIVE = frozenset(
     "remember tell revise expand supersede restore rollback tag link attach bundle chat_add"
     " chat_consolidated ingest extract embed resolve constrain hold quota import_"
-    " store_unit store_execution add_response discover_edges".split()
+    " store_unit store_execution add_response discover_edges mention record_mentions"
+    " consolidate dream".split()
 )
 _OPEN_WORLD = frozenset(("import_",))  # what it reads comes from elsewhere
 # Verbs whose path arguments are files of the machine that serves.

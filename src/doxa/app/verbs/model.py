@@ -43,6 +43,7 @@ Kind = Literal[
 ]
 Group = Literal["start", "ask", "change", "look", "care", "serve"]
 Interface = Literal["python", "cli", "cypher", "mcp"]
+Profile = Literal["default", "full"]
 INTERFACES: tuple[Interface, ...] = ("python", "cli", "cypher", "mcp")
 
 GROUPS: dict[Group, str] = {
@@ -200,8 +201,9 @@ class ToolArgument:
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """An MCP tool and the verbs that it calls. `fixed` are values of parameters that it sets
-    itself; `aliases` are other names under which it can be called, but is not listed."""
+    """An MCP tool, the verbs that it calls, and the smallest profile that lists it. `fixed` are
+    values of parameters that it sets itself; `aliases` are other names under which it can be
+    called, but is not listed."""
 
     name: str
     verbs: tuple[str, ...]
@@ -213,6 +215,7 @@ class Tool:
     open_world: bool = False
     fixed: Mapping[str, object] = field(default_factory=dict)
     aliases: tuple[str, ...] = ()
+    profile: Profile = "default"
 
 
 def argument(doc: str, kind: Kind = "text", **rest: object) -> Parameter:

@@ -77,28 +77,6 @@ _INGEST = _tool(
         ToolArgument("limit", default=5, reason="it is read with each message"),
     ),
 )
-_CONSOLIDATE = _tool(
-    "memory_consolidate",
-    "chat_snapshot",
-    "remember",
-    "chat_consolidated",
-    text="Return the messages of a session to summarise; with your summary, remember it and mark"
-    " them as done.",
-    arguments=(
-        ToolArgument("session"),
-        ToolArgument("user"),
-        ToolArgument("context"),
-        _argument("summary", schema=_TEXT),
-        ToolArgument(
-            "enrichments",
-            of="events implications questions decisions entities",
-            schema={"type": "object"},
-            reason="lists of texts in one object: events, implications, questions, decisions,"
-            " entities",
-        ),
-    ),
-    reason="the agent's own model summarises",
-)
 _SEARCH = _tool(
     "search_items",
     "recall",
@@ -162,14 +140,13 @@ _MADE = "a project or space begins with the first belief that is stated in it"
 TAXONOMY: tuple[Named, ...] = (
     Named("memory_ingest", _LIFE, _INGEST, "beliefs are stated by memory_remember"),
     Named("memory_recall", _LIFE, None, "the tool of the default profile"),
-    Named("memory_consolidate", _LIFE, _CONSOLIDATE),
+    Named("memory_consolidate", _LIFE, None, "the agent's own model summarises"),
     Named("memory_discover_edges", _LIFE, _tool("memory_discover_edges", "discover_edges")),
     Named("memory_store_execution", _LIFE, _tool("memory_store_execution", "store_execution")),
     Named(
         "memory_dream_state",
         _LIFE,
-        _tool("memory_dream_state", "extract"),
-        "what rules do of it: candidate beliefs from stored turns",
+        _tool("memory_dream_state", "dream"),
     ),
     Named(
         "memory_add_response",

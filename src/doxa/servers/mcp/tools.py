@@ -100,7 +100,9 @@ def _full(tool: Tool) -> MemoryTool:
 
 
 _CORE = {tool.name: _core(tool) for tool in TABLE}
-TOOLS: tuple[Mapping[str, Any], ...] = tuple(tool.listed for tool in _CORE.values())
+_DEFAULT = tuple(_CORE[tool.name] for tool in TABLE if tool.profile == "default")
+TOOLS: tuple[Mapping[str, Any], ...] = tuple(tool.listed for tool in _DEFAULT)
+ALL_TOOLS: tuple[Mapping[str, Any], ...] = tuple(tool.listed for tool in _CORE.values())
 ARGUMENTS = {name: tool.shape for name, tool in _CORE.items()}
 
 
@@ -119,7 +121,7 @@ def profile_of(name: str = "core", *, role: Role = "agent", local: bool = True) 
     if name == "minimal":
         return _profile(name, [_CORE[one] for one in MINIMAL])
     if name == "core":
-        return _profile(name, list(_CORE.values()))
+        return _profile(name, list(_DEFAULT))
     listed = [tool for tool in FULL if _served(tool, role, local)]
     made = [_CORE.get(tool.name) or _full(tool) for tool in listed]
     found = _profile(name, made)
@@ -159,17 +161,23 @@ def unknown_tool(profile: ToolProfile, name: str) -> str:
 
 
 def call(
-    session: Session, name: str, arguments: Mapping[str, Any], *, key: str = ""
+    session: Session,
+    name: str,
+    arguments: Mapping[str, Any],
+    *,
+    key: str = "",
+    profile: str = "default",
 ) -> tuple[str, dict[str, Any], bool]:
     """Carry out one call of the default profile: (text for the model, structured result, whether
     it is an error). Doxa's own errors are never raised. `key` is the idempotency key of the
     request, for tools that write."""
-    tool = _CORE.get(name)
+    known = {tool.name: tool for tool in (_CORE.values() if profile == "full" else _DEFAULT)}
+    tool = known.get(name)
     if tool is None:
         return failure(
             InputError(
                 f"Unknown tool {name[:80]!r}.",
-                next_step=f"Use one of {', '.join(_CORE)}.",
+                next_step=f"Use one of {', '.join(known)}.",
                 tool=name,
             )
         )
@@ -177,6 +185,7 @@ def call(
 
 
 __all__ = [
+    "ALL_TOOLS",
     "ARGUMENTS",
     "NOT_INSTRUCTIONS",
     "PROFILES",

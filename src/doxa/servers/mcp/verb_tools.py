@@ -33,7 +33,6 @@ from doxa.servers.mcp.core import (
     changed,
     forget,
     found_line,
-    given_enrichments,
     own,
 )
 from doxa.servers.mcp.schemas import answer_schema, encoded, output_of, wrapped
@@ -235,32 +234,6 @@ def _ingest(session: Session, args: Any, context: CallContext) -> Answer:
     }
 
 
-def _consolidate(session: Session, args: Any, context: CallContext) -> Answer:
-    """Without a summary, the messages to summarise; with one, a belief of it."""
-    where = _where(args)
-    chat = session.chat_snapshot(**where)
-    data = {"session": chat.session, "messages": encoded(chat.messages)}
-    if not chat.messages:
-        return "Nothing is left to consolidate.", data | {"done": False}
-    if not args.summary:
-        said = [f"- {quoted(one.text)} [{bare(one.role)}]" for one in chat.messages]
-        ask = "Call again with a summary, and enrichments if there are any."
-        return "\n".join([ask, NOT_INSTRUCTIONS, *said]), data | {"done": False}
-    made = session.remember(
-        args.summary,
-        kind="summary",
-        **given_enrichments(args.enrichments),
-        **context.keyed("remember"),
-    )
-    count = session.chat_consolidated(chat.messages[-1].id, **where)
-    return f"{made.action}: {made.kref}; {count} messages are done", {
-        "session": chat.session,
-        "done": True,
-        "kref": made.kref,
-        "consolidated": count,
-    }
-
-
 def _by_tag(session: Session, args: Any, _: CallContext) -> Answer:
     kref = replace(parse_kref(args.kref).item(), tag=args.tag)
     return answered(VERBS["get"], session.get(parse_kref(str(kref))))
@@ -402,7 +375,6 @@ def _bundle(which: str) -> Call:
 
 _COMBINED: Mapping[str, Call] = {
     "memory_ingest": _ingest,
-    "memory_consolidate": _consolidate,
     "get_revision_by_tag": _by_tag,
     "set_metadata": _set_metadata,
     "get_artifacts_by_location": _by_location,
@@ -422,9 +394,6 @@ _ROWS = answer_schema({"columns": _LIST, "rows": _LIST, "cut": {"type": "boolean
 _OUTPUTS: Mapping[str, dict[str, Any]] = {
     "memory_ingest": answer_schema(
         {"session": _TEXT, "working_memory": _LIST, "long_term_memory": _LIST}, ("session",)
-    ),
-    "memory_consolidate": answer_schema(
-        {"session": _TEXT, "messages": _LIST, "done": {"type": "boolean"}}, ("done",)
     ),
     "get_artifacts_by_location": _ROWS,
     "memory_read": _ROWS,

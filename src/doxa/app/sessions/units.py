@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Unpack
 
-from doxa.app.chat import ChatVerbs
 from doxa.app.checks import checked, one_project, resolved_time, searched_project
 from doxa.app.retries import retryable
+from doxa.app.sessions.chat import ChatVerbs
 from doxa.base.errors import InputError, ModelError, NotFoundError
 from doxa.base.limits import STALE_DAYS_MAX, SURVEY_ITEMS_MAX
 from doxa.belief import Kref, parse_target
