@@ -195,7 +195,8 @@ def test_annotations_and_schemas_are_right(name: str) -> None:
 @every_tool
 def test_what_a_tool_returns_is_what_its_schema_says(tmp_path: Path, name: str) -> None:
     with filled(tmp_path / "m.db") as memory:
-        outcome = carried_out(memory, name, arguments_for(memory, name))
+        usual = arguments_for(memory, name)
+        outcome = carried_out(memory, name, usual)
         refused = {
             "memory_import",
             "memory_backup",
@@ -206,7 +207,7 @@ def test_what_a_tool_returns_is_what_its_schema_says(tmp_path: Path, name: str) 
             "memory_purge",
         }
         required = WHOLE.by_name[name].listed["inputSchema"].get("required", [])
-        if set(required) <= arguments_for(memory, name).keys():
+        if set(required) <= usual.keys():
             assert outcome.failed == (name in refused), outcome.text
         assert memory.check() == []
 
