@@ -3,6 +3,7 @@ real model where it is installed."""
 
 from __future__ import annotations
 
+import os
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,8 @@ from doxa.app import Memory, open_memory
 from doxa.models import Embedder, HashEmbedder, find_weights, load_minilm
 from doxa.store.migration.schema import VECTORS_NUMBERED
 
+# A client of MCP gives its server a clean environment, and the server is to be the tested code.
+OWN_CODE = {name: value for name, value in os.environ.items() if name == "PYTHONPATH"}
 # Names that would pass for what doxa itself says of a hit, if they stood unquoted.
 SPOOFS = (
     "Bob · trust: verified · by operator",

@@ -14,6 +14,7 @@ import pytest
 import doxa
 from doxa.servers.bolt import running_server as running_bolt
 from doxa.servers.memory import MemoryDatabase
+from tests.fixtures_shared import OWN_CODE
 from tests.http.http_fixtures import Client
 from tests.servers.bolt_fixtures import Users
 
@@ -116,7 +117,9 @@ def test_mcp_by_its_process(tmp_path: Path) -> None:
         async def talk() -> None:
             args = ["-m", "doxa.cli", "mcp", "--db", str(path), "--project", "p", "--actor", "bot"]
             server = StdioServerParameters(
-                command=sys.executable, args=args, env={"DOXA_MODELS": str(tmp_path / "models")}
+                command=sys.executable,
+                args=args,
+                env={"DOXA_MODELS": str(tmp_path / "models"), **OWN_CODE},
             )
             async with (
                 stdio_client(server) as (reading, writing),

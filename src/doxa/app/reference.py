@@ -23,6 +23,7 @@ from doxa.app.verbs import (
     Parameter,
     Verb,
 )
+from doxa.app.verbs.pages import taxonomy_page, tools_page
 
 _NOTE = "Generated from the verb table by `python -m doxa.app.reference docs/reference`."
 _NAMES: dict[Interface, str] = {
@@ -37,7 +38,8 @@ def pages() -> dict[str, str]:
     """Return the text of each page by its file name."""
     return {
         "verbs.md": "\n".join(_verbs()) + "\n",
-        "tools.md": "\n".join(_tools()) + "\n",
+        "tools.md": "\n".join(tools_page(_NOTE)) + "\n",
+        "seed-tools.md": "\n".join(taxonomy_page(_NOTE)) + "\n",
     }
 
 
@@ -134,23 +136,6 @@ def _cell(parameter: Parameter) -> str:
     notes += [f"in {_NAMES[where]}, {why}" for where, why in parameter.changed.items()]
     text = parameter.doc + (f" ({'; '.join(notes)})" if notes else "")
     return text.replace("|", "\\|")
-
-
-def _tools() -> Iterator[str]:
-    yield "# Reference: MCP tools\n"
-    yield f"{_NOTE} The tools of the default profile, and the verbs that they call.\n"
-    for tool in TOOLS:
-        yield f"## {tool.name}\n"
-        yield f"{tool.description}\n"
-        calls = ", ".join(f"[{name}](verbs.md#{name})" for name in tool.verbs)
-        yield f"Calls {calls}. Differs because {tool.reason}.\n"
-        if tool.arguments:
-            yield "| argument | sets | default | why it differs |\n|---|---|---|---|"
-        for one in tool.arguments:
-            sets = ", ".join(f"`{name}`" for name in (one.of or one.name).split())
-            default = "" if one.default is UNSET else f"`{one.default!r}`"
-            yield f"| `{one.name}` | {sets} | {default} | {one.reason} |"
-        yield ""
 
 
 def main() -> None:

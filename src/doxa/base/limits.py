@@ -246,6 +246,18 @@ HTTP_CONTEXT_ITEMS_MAX = 32
 HTTP_CONTEXT_NAME_CHARS_MAX = 64
 HTTP_CONTEXT_VALUE_BYTES_MAX = 1_024
 
+# MCP
+MCP_BODY_BYTES_MAX = 4_194_304
+MCP_EVENTS_ITEMS_MAX = 200
+MCP_ROWS_ITEMS_MAX = 1_000
+MCP_PAGE_ITEMS_MAX = 100  # resources in a page of their list
+MCP_TEXT_CHARS_MAX = 8_000  # of a result's text; its structured form is whole
+MCP_QUESTION_MS = 600_000  # how long a person may take to answer
+MCP_QUESTIONS_ITEMS_MAX = 1_000  # questions that wait for an answer
+MCP_SESSIONS_ITEMS_MAX = 1_000
+MCP_LIST_TTL_MS = 300_000  # how long a client may keep the lists that never change
+MCP_PROGRESS_MS = 100  # between two notes of progress
+
 # Working memory
 RETAIN_EVERY_S = 86_400  # retention policies are applied in the background
 WORKING_TTL_S = 3_600

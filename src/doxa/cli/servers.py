@@ -1,5 +1,5 @@
-"""The servers: `doxa mcp` for one agent over stdio, `doxa serve` for other programs over Bolt and
-HTTP."""
+"""The servers: `doxa mcp` for one agent over stdio, `doxa serve` for other programs over Bolt, HTTP
+and MCP."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from doxa.servers.contract import Database
     from doxa.servers.credentials import Credentials
     from doxa.servers.http import HttpServer
+    from doxa.servers.mcp.http import McpServer
 
 Port = Annotated[
     int | None,
@@ -46,6 +47,20 @@ Bolt = Annotated[
 Http = Annotated[
     bool, typer.Option("--http", help="Serve queries as JSON over HTTP, as Neo4j's Query API does.")
 ]
+McpPort = Annotated[
+    int | None,
+    typer.Option(
+        min=0,
+        max=65_535,
+        help="The port of --mcp, 7475 unless given; 0 takes a free one.",
+        show_default=False,
+    ),
+]
+Mcp = Annotated[
+    bool, typer.Option("--mcp", help="Serve agents by MCP over streamable HTTP, at /mcp.")
+]
+_PROFILE = "The tools of MCP: minimal (2), core (7) or full (one for every operation)."
+Profile = Annotated[str, typer.Option(help=_PROFILE)]
 Host = Annotated[str, typer.Option(help="The address to listen on.")]
 Certificate = Annotated[
     Path | None, typer.Option(help="TLS: the certificate chain, PEM.", show_default=False)
@@ -100,37 +115,30 @@ PrintConfig = Annotated[
 ]
 
 
-FullProfile = Annotated[
-    bool, typer.Option("--full", help="Also offer the tools by which the host consolidates.")
-]
-
-
 def mcp(
     project: Project = "default",
     bound: Bound = None,
     actor: Actor = "agent",
     session: Conversation = "",
-    full: FullProfile = False,
+    profile: Profile = "core",
     config: PrintConfig = False,
     db: Db = None,
 ) -> None:
     if config:
-        sys.stdout.write(json_text(_host_entry(project, bound or [], actor, db, full)) + "\n")
+        entry = _host_entry(project, bound or [], actor, db, profile)
+        sys.stdout.write(json_text(entry) + "\n")
         return
     from doxa.app import open_memory
 
     with errors_reported(False):
         try:
-            from doxa.servers.mcp.server import serve_stdio
+            from doxa.servers.mcp.stdio import serve_stdio
         except ImportError:
-            from doxa.base.errors import InputError
-
-            raise InputError(
-                "The MCP interface needs the extra mcp.",
-                next_step="Install it where doxa is: pip install 'mcp>=2.3'",
-                extra="mcp",
-            ) from None
+            raise _needs_mcp() from None
         from doxa import __version__
+        from doxa.servers.mcp.tools import check_profile
+
+        check_profile(profile)
 
         memory = open_memory(
             db, role="agent", actor=actor, project=project, decay_enabled=decay_enabled()
@@ -138,26 +146,40 @@ def mcp(
         context = {"session": session or str(uuid.uuid4()), "agent": actor}
         own = project if not bound or project in bound else bound[0]
         made = memory.session(project=own, projects=bound or (), context=context)
-        serve_stdio(memory, made, version=__version__, profile="full" if full else "default")
+        serve_stdio(memory, made, version=__version__, profile=profile)
+
+
+def _needs_mcp() -> Exception:
+    from doxa.base.errors import InputError
+
+    return InputError(
+        "The MCP interface needs the extra mcp.",
+        next_step="Install it where doxa is: pip install 'mcp>=2.3'",
+        extra="mcp",
+    )
 
 
 def _host_entry(
-    project: str, bound: list[str], actor: str, db: Path | None, full: bool
+    project: str, bound: list[str], actor: str, db: Path | None, profile: str
 ) -> dict[str, object]:
     """The entry of this server in the configuration of an MCP host."""
     where = ["--db", str(db.absolute())] if db else []
     only = [word for name in bound for word in ("--bound", name)]
-    args = ["-m", "doxa.cli", "mcp", "--project", project, *only, "--actor", actor, *where]
-    args += ["--full"] * full
+    chosen = [] if profile == "core" else ["--profile", profile]
+    how = [*only, "--actor", actor, *chosen, *where]
+    args = ["-m", "doxa.cli", "mcp", "--project", project, *how]
     return {"mcpServers": {"memory": {"command": sys.executable, "args": args}}}
 
 
 def serve(
     bolt: Bolt = False,
     http: Http = False,
+    mcp: Mcp = False,
     host: Host = "127.0.0.1",
     port: Port = None,
     http_port: HttpPort = None,
+    mcp_port: McpPort = None,
+    profile: Annotated[str | None, typer.Option(help=_PROFILE, show_default=False)] = None,
     certificate: Certificate = None,
     key: Key = None,
     plaintext: Plaintext = False,
@@ -178,10 +200,16 @@ def serve(
             "port": ("bolt", port),
             "advertise": ("bolt", advertise or None),
             "http-port": ("http", http_port),
+            "mcp-port": ("mcp", mcp_port),
+            "profile": ("mcp", profile),
         }
-        _check_data(data, db)
-        _check_interfaces({"bolt": bolt, "http": http}, given)
-        kinds = _kinds(bolt=bolt, http=http)  # every error before anything is opened
+        _check_data(data, db, mcp=mcp)
+        _check_interfaces({"bolt": bolt, "http": http, "mcp": mcp}, given)
+        kinds = _kinds(bolt=bolt, http=http, mcp=mcp)  # every error before anything is opened
+        if mcp:
+            from doxa.servers.mcp.tools import check_profile
+
+            check_profile(profile or "core")
         shared = _given(
             host=host,
             certificate=certificate,
@@ -192,8 +220,10 @@ def serve(
         own: dict[str, dict[str, Any]] = {
             "bolt": {"port": port, "advertised": advertise},
             "http": {"port": http_port},
+            "mcp": {"port": mcp_port, "profile": profile},
         }
         options = {name: shared | _given(**own[name]) for name in kinds}
+        options.get("mcp", {}).pop("timeout_ms", None)  # of statements, which agents only read with
         folder = check_folder(csv)
         known = None if no_login else credentials_of(users or _users_in(data), db)
         count = len(known.users()) if known else 0
@@ -219,7 +249,7 @@ def _given(**options: Any) -> dict[str, Any]:
 
 
 def _serve(
-    kinds: dict[str, type[BoltServer] | type[HttpServer]],
+    kinds: dict[str, Callable[..., BoltServer | HttpServer | McpServer]],
     options: dict[str, dict[str, Any]],
     opened: Callable[[], AbstractContextManager[tuple[Database, Path]]],
     known: Credentials | None,
@@ -231,8 +261,8 @@ def _serve(
     from doxa.servers.listening import serve as serve_all
 
     throttle = throttled(known)  # one for all interfaces: wrong passwords count together
-    if "http" in options:
-        options["http"]["version"] = __version__
+    for name in options.keys() & {"http", "mcp"}:
+        options[name]["version"] = __version__
     with opened() as (database, path):
         made = {name: kind(database, throttle, **options[name]) for name, kind in kinds.items()}
         show = ready(path)
@@ -271,8 +301,15 @@ def _users_in(data: Path | None) -> Path | None:
     return data / "users.json"
 
 
-def _check_data(data: Path | None, db: Path | None) -> None:
+def _check_data(data: Path | None, db: Path | None, *, mcp: bool) -> None:
     from doxa.base.errors import InputError
+
+    if data is not None and mcp:
+        raise InputError(
+            "--mcp serves one memory file, not a folder of databases.",
+            next_step="Give --db, and one server for each file.",
+            field="command line",
+        )
 
     if data is not None and db is not None:
         raise InputError(
@@ -291,7 +328,7 @@ def _check_interfaces(
     if not any(interfaces.values()):
         raise InputError(
             "No interface is named.",
-            next_step="Give --bolt, --http or both.",
+            next_step="Give --bolt, --http, --mcp or several.",
             field="command line",
         )
     for option, (interface, value) in options.items():
@@ -303,10 +340,12 @@ def _check_interfaces(
             )
 
 
-def _kinds(*, bolt: bool, http: bool) -> dict[str, type[BoltServer] | type[HttpServer]]:
+def _kinds(
+    *, bolt: bool, http: bool, mcp: bool
+) -> dict[str, Callable[..., BoltServer | HttpServer | McpServer]]:
     from doxa.base.errors import InputError
 
-    found: dict[str, type[BoltServer] | type[HttpServer]] = {}
+    found: dict[str, Callable[..., BoltServer | HttpServer | McpServer]] = {}
     if bolt:
         from doxa.servers.bolt import BoltServer
 
@@ -320,6 +359,12 @@ def _kinds(*, bolt: bool, http: bool) -> dict[str, type[BoltServer] | type[HttpS
                 "The HTTP interface needs the extra http.", next_step=step, extra="http"
             ) from None
         found["http"] = HttpServer
+    if mcp:
+        try:
+            from doxa.servers.mcp.http import memory_http_server
+        except ImportError:
+            raise _needs_mcp() from None
+        found["mcp"] = memory_http_server
     return found
 
 

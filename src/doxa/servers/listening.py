@@ -129,6 +129,11 @@ def running(server: AnyServer) -> Iterator[AnyServer]:
         try:
             loop.run_until_complete(run())
         finally:
+            left = asyncio.all_tasks(loop)  # of libraries, such as watchers of streams
+            for task in left:
+                task.cancel()
+            if left:
+                loop.run_until_complete(asyncio.gather(*left, return_exceptions=True))
             loop.close()
 
     thread = threading.Thread(target=main, name="server-loop", daemon=True)

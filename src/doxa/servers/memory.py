@@ -32,6 +32,10 @@ class MemoryDatabase:
         self._known = known or self.names
         self._seen = -1
 
+    @property
+    def name(self) -> str:
+        return self._name
+
     def names(self, principal: Principal) -> Sequence[str]:
         return (self._name,) if principal.may_use(self._name) else ()
 
@@ -55,7 +59,9 @@ class MemoryDatabase:
         given: Any = options
         return self.session_of(principal).events(**given)
 
-    def session_of(self, principal: Principal) -> Session:
+    def session_of(
+        self, principal: Principal, *, context: Mapping[str, Any] | None = None
+    ) -> Session:
         """Return a session of the memory with the rights of a principal and the projects that it is
         bound to."""
         bound = principal.projects
@@ -64,6 +70,7 @@ class MemoryDatabase:
             role=principal.role,
             project=self._project if not bound or self._project in bound else bound[0],
             projects=bound,
+            context=context,
         )
 
     def last_transaction(self, principal: Principal, database: str) -> int:

@@ -6,6 +6,7 @@ from doxa.app.verbs.chat import CHAT
 from doxa.app.verbs.commands import GROUP_HELP, SHELL
 from doxa.app.verbs.consolidation import CONSOLIDATION
 from doxa.app.verbs.entities import ENTITIES
+from doxa.app.verbs.full import LOCAL, NO_TOOL, full_tools
 from doxa.app.verbs.jobs import JOBS
 from doxa.app.verbs.maintenance import CARE, EVENTS, OPEN
 from doxa.app.verbs.model import (
@@ -26,7 +27,8 @@ from doxa.app.verbs.model import (
     Verb,
 )
 from doxa.app.verbs.reading import ASK, GRAPH, LOOK
-from doxa.app.verbs.tools import TOOLS
+from doxa.app.verbs.taxonomy import CATEGORIES, TAXONOMY, Named
+from doxa.app.verbs.tools import MINIMAL, TOOLS
 from doxa.app.verbs.units import UNITS
 from doxa.app.verbs.writing import DRY_RUN_PROCEDURE, EXTRACT, INGEST, STATE
 
@@ -47,16 +49,23 @@ ALL: tuple[Verb, ...] = (
     *CARE,
 )
 VERBS: dict[str, Verb] = {verb.name: verb for verb in ALL}
+FULL: tuple[Tool, ...] = full_tools(TOOLS, ALL)
 
 __all__ = [
     "ALL",
+    "CATEGORIES",
     "DRY_RUN_PROCEDURE",
+    "FULL",
     "GROUPS",
     "GROUP_HELP",
     "INTERFACES",
+    "LOCAL",
+    "MINIMAL",
+    "NO_TOOL",
     "REPEATED",
     "REQUIRED",
     "SHELL",
+    "TAXONOMY",
     "TOOLS",
     "UNSET",
     "VERBS",
@@ -64,6 +73,7 @@ __all__ = [
     "CommandOnly",
     "Interface",
     "Kind",
+    "Named",
     "Parameter",
     "Procedure",
     "Profile",

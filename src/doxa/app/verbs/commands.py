@@ -38,7 +38,9 @@ SHELL = (
         "in the other interfaces, `events` gives the events themselves",
     ),
     CommandOnly("mcp", "serve", "Serve the memory tools to an MCP host over stdio.", _STARTS),
-    CommandOnly("serve", "serve", "Serve the memory over Bolt or HTTP until interrupted.", _STARTS),
+    CommandOnly(
+        "serve", "serve", "Serve the memory over Bolt, HTTP or MCP until interrupted.", _STARTS
+    ),
     CommandOnly("users add", "serve", "Add a user.", _USERS),
     CommandOnly("users token", "serve", "Add a token for bearer authentication.", _USERS),
     CommandOnly("users list", "serve", "List logins.", _USERS),

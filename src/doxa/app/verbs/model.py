@@ -201,7 +201,9 @@ class ToolArgument:
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """An MCP tool, the verbs that it calls, and the smallest profile that lists it."""
+    """An MCP tool, the verbs that it calls, and the smallest profile that lists it. `fixed` are
+    values of parameters that it sets itself; `aliases` are other names under which it can be
+    called, but is not listed."""
 
     name: str
     verbs: tuple[str, ...]
@@ -210,6 +212,9 @@ class Tool:
     reason: str = ""  # for its name, and for what it leaves out
     destructive: bool = False
     idempotent: bool = False
+    open_world: bool = False
+    fixed: Mapping[str, object] = field(default_factory=dict)
+    aliases: tuple[str, ...] = ()
     profile: Profile = "default"
 
 

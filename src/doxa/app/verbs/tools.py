@@ -173,3 +173,5 @@ TOOLS = (
         reason=f"{_PREFIX}; one tool for both verbs",
     ),
 )
+
+MINIMAL = ("memory_recall", "memory_remember")  # the names of the smallest profile

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import asyncio
 import socket
+import ssl
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -20,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 import uvicorn
+from starlette.types import ASGIApp
 
 from doxa.base.errors import StoreError
 from doxa.base.limits import HTTP_HEAD_BYTES_MAX, HTTP_IDLE_MS, HTTP_STOP_MS, QUERY_TIMEOUT_MS
@@ -61,35 +63,15 @@ class HttpServer:
         self._app = App(
             database, throttled(authenticator), host=host, version=version, timeout_ms=timeout_ms
         )
-        self._server = _Uvicorn(self._config())
+        self._server = QuietUvicorn(uvicorn_config(self._app, self._tls))
         self._serving: asyncio.Task[None] | None = None
         self._stopping = False
-
-    def _config(self) -> uvicorn.Config:
-        tls: dict[str, Any] = (
-            {} if self._tls is None else {"ssl_context_factory": lambda *_: self._tls}
-        )
-        return uvicorn.Config(
-            self._app,
-            http=HttpConnection,
-            ws="none",
-            lifespan="off",
-            interface="asgi3",
-            log_config=None,
-            access_log=False,
-            proxy_headers=False,
-            server_header=False,
-            backlog=BACKLOG,
-            timeout_keep_alive=HTTP_IDLE_MS // 1000,
-            h11_max_incomplete_event_size=HTTP_HEAD_BYTES_MAX,
-            **tls,
-        )
 
     async def start(self) -> None:
         """Start to listen; `port` is then the actual port. Raises StoreError if the address is in
         use or not available."""
         try:
-            listener = _listener(self.host, self.port)
+            listener = open_listener(self.host, self.port)
         except OSError as error:
             raise StoreError(
                 f"The HTTP server cannot listen on {self.host}:{self.port}:"
@@ -150,13 +132,35 @@ class HttpServer:
         return len(self._server.server_state.connections)
 
 
-class _Uvicorn(uvicorn.Server):
+def uvicorn_config(app: ASGIApp, tls: ssl.SSLContext | None) -> uvicorn.Config:
+    """Return how uvicorn serves an application of doxa."""
+    with_tls: dict[str, Any] = {} if tls is None else {"ssl_context_factory": lambda *_: tls}
+    return uvicorn.Config(
+        app,
+        http=HttpConnection,
+        ws="none",
+        lifespan="off",
+        interface="asgi3",
+        log_config=None,
+        access_log=False,
+        proxy_headers=False,
+        server_header=False,
+        backlog=BACKLOG,
+        timeout_keep_alive=HTTP_IDLE_MS // 1000,
+        h11_max_incomplete_event_size=HTTP_HEAD_BYTES_MAX,
+        **with_tls,
+    )
+
+
+class QuietUvicorn(uvicorn.Server):
+    """uvicorn without its signal handlers."""
+
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
         yield
 
 
-def _listener(host: str, port: int) -> socket.socket:
+def open_listener(host: str, port: int) -> socket.socket:
     """Bind a socket, preferring IPv4 among the addresses of a name, since clients try both. The
     protocol is set to TCP explicitly; otherwise the loop would not disable Nagle's algorithm."""
     found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)

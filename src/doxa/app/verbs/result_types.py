@@ -1,0 +1,83 @@
+"""The types that verbs return, by the names that the verb table gives: for interfaces that describe
+results to programs. Packages above belief are imported when their type is first asked for."""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib import import_module
+from typing import Any
+
+_BELIEF = "doxa.belief"
+_WHERE = {
+    **dict.fromkeys(
+        ("Bundle", "Change", "Conflict", "Exchange", "Explanation", "Listing", "Place"), _BELIEF
+    ),
+    **dict.fromkeys(("Revision", "Walk"), _BELIEF),
+    **dict.fromkeys(("Chat", "ChatAdded", "ChatSummary"), "doxa.working"),
+    "DiscoveredEdges": "doxa.ingestion.units.edges",
+    "EntityInfo": "doxa.entities.types",
+    "EntityPage": "doxa.entities.types",
+    "Resolution": "doxa.entities.types",
+    "Recorded": "doxa.entities.recording",
+    "PendingMention": "doxa.entities.types",
+    "PathYield": "doxa.entities.patterns",
+    "Consolidated": "doxa.consolidation.consolidate",
+    "Pending": "doxa.consolidation.queue",
+    "Task": "doxa.consolidation.tasks",
+    "DreamReport": "doxa.dream.report",
+    "Shift": "doxa.dream.nightshift",
+    "RunInfo": "doxa.jobs.runs",
+    "JobProposal": "doxa.jobs.proposals",
+    "Applied": "doxa.jobs.applying",
+    "Undone": "doxa.jobs.undoing",
+    "Dropped": "doxa.store.retention.dropping",
+    "ErasureProof": "doxa.maintenance.erasure_proof",
+    "Execution": "doxa.ingestion.units.executions",
+    "EventCursor": "doxa.store.stream.cursors",
+    "Extracted": "doxa.ingestion.extraction",
+    "Forgotten": "doxa.maintenance.forget",
+    "HealthCheck": "doxa.maintenance.doctor",
+    "History": "doxa.app.session",
+    "Hit": "doxa.recall",
+    "Imported": "doxa.transfer.types",
+    "Ingested": "doxa.ingestion.ingest",
+    "LegalHold": "doxa.maintenance.holds",
+    "LogProof": "doxa.store",
+    "MatchResult": "doxa.ingestion.match",
+    "Quota": "doxa.store.scope.quota",
+    "Recall": "doxa.recall",
+    "Receipt": "doxa.store",
+    "Reembedding": "doxa.maintenance.embedding",
+    "StoredResponse": "doxa.ingestion.units.responses",
+    "StoredUnit": "doxa.ingestion.units.unit",
+    "Survey": "doxa.maintenance.survey",
+    "Remembered": "doxa.ingestion.remember",
+}
+_BUILT_IN: dict[str, Any] = {
+    "None": type(None),
+    "Path": str,
+    "bool": bool,
+    "int": int,
+    "str": str,
+    "dict[str, object]": dict[str, Any],
+}
+
+
+@cache
+def result_types(name: str) -> tuple[Any, ...]:
+    """Return the types that a verb's `result` names, such as "Revision | Exchange"; none for one
+    that is not known here. `list[T]` is `list` of a type."""
+    if name in _BUILT_IN:
+        return (_BUILT_IN[name],)
+    if name.startswith("list["):
+        inner = result_types(name[5:-1])
+        return (list[inner[0]],) if inner else ()  # type: ignore[valid-type]
+    found: list[Any] = []
+    for part in name.split(" | "):
+        if part in _BUILT_IN:
+            found.append(_BUILT_IN[part])
+        elif part in _WHERE:
+            found.append(getattr(import_module(_WHERE[part]), part))
+        else:
+            return ()
+    return tuple(found)

@@ -1,0 +1,24 @@
+"""Serve one agent over standard input and output."""
+
+from __future__ import annotations
+
+import asyncio
+
+from mcp.server.stdio import stdio_server
+
+from doxa.app import Memory, Session
+from doxa.servers.mcp.serving import build_server
+
+
+def serve_stdio(memory: Memory, session: Session, *, version: str, profile: str = "core") -> None:
+    """Serve until the client closes its end."""
+
+    async def run() -> None:
+        server = build_server(session, version=version, profile=profile).sdk
+        async with stdio_server() as (reading, writing):
+            await server.run(reading, writing, server.create_initialization_options())
+
+    try:
+        asyncio.run(run())
+    finally:
+        memory.close()
