@@ -40,6 +40,7 @@ COMMAND_MODULES = {
     "mcp": "doxa.cli.servers:mcp",
     "serve": "doxa.cli.servers:serve",
     "users": "doxa.cli.users:users",
+    "projects": "doxa.cli.projects:projects",
 }
 _JSON: tuple[Kind, ...] = ("sentences", "mapping")
 _NOTES: dict[Kind, str] = {

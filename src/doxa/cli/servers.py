@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
-from doxa.cli.context import Db, Json, Project, decay_enabled, errors_reported, user
+from doxa.cli.context import Db, Json, Project, decay_enabled, errors_reported, project_named, user
 from doxa.cli.output import json_text
 from doxa.cli.users import Users, credentials_of
 
@@ -126,6 +126,7 @@ def mcp(
             ) from None
         from doxa import __version__
 
+        project = project_named(project)
         memory = open_memory(
             db, role="agent", actor=actor, project=project, decay_enabled=decay_enabled()
         )
@@ -191,7 +192,7 @@ def serve(
         memory = {
             "role": "operator",
             "actor": user(),
-            "project": project,
+            "project": project_named(project),
             "csv_folder": folder,
             "decay_enabled": decay_enabled(),
         }

@@ -6,10 +6,12 @@ from doxa.app.verbs.model import CommandOnly, Group
 
 _STARTS = "it starts a program"
 _POLICY = "in the other interfaces, policies are statements of Cypher"
+_FOLDERS = "it edits a table of folders, beside of any memory"
 _USERS = "it manages logins, which only who owns the file may"
 
 GROUP_HELP: dict[str, tuple[Group, str]] = {
     "policy": ("care", "Manage persistence policies: what decays, and what use promotes."),
+    "projects": ("care", "Manage which folder belongs to which project."),
     "users": ("serve", "Manage logins to the servers: passwords and tokens."),
 }
 SHELL = (
@@ -31,6 +33,15 @@ SHELL = (
     CommandOnly("policy simulate", "care", "Report what policy commands would hide.", _POLICY),
     CommandOnly("policy plot", "care", "Plot a profile's score over time.", _POLICY),
     CommandOnly("policy status", "care", "Report which policies are in force.", _POLICY),
+    CommandOnly("projects list", "care", "List the table of folders and remotes.", _FOLDERS),
+    CommandOnly(
+        "projects which",
+        "care",
+        "Print the project of a folder and the rule that decided.",
+        _FOLDERS,
+    ),
+    CommandOnly("projects set", "care", "Name the project of a folder or remote.", _FOLDERS),
+    CommandOnly("projects remove", "care", "Remove a row; memory stays as it is.", _FOLDERS),
     CommandOnly(
         "on",
         "serve",
