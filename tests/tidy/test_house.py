@@ -60,7 +60,8 @@ MAY_IMPORT: dict[str, frozenset[str]] = {
             "working",
         )
     ),
-    "hosts": INTERFACE | {"belief", "ingestion", "jobs", "language", "redaction", "store"},
+    "hosts": INTERFACE
+    | {"belief", "ingestion", "jobs", "language", "recall", "redaction", "store"},
     "servers": INTERFACE | {"belief", "hosts", "recall"},  # the types they show
     "demo": INTERFACE,
     # it starts the servers and the demonstration, shows the version, draws a policy's curve; its

@@ -125,15 +125,17 @@ def mcp(
                 extra="mcp",
             ) from None
         from doxa import __version__
+        from doxa.hosts.tool import HookTool
 
-        project = project_named(project)
+        given, project = project, project_named(project)
         memory = open_memory(
             db, role="agent", actor=actor, project=project, decay_enabled=decay_enabled()
         )
         context = {"session": session or str(uuid.uuid4()), "agent": actor}
         own = project if not bound or project in bound else bound[0]
         made = memory.session(project=own, projects=bound or (), context=context)
-        serve_stdio(memory, made, version=__version__)
+        hooks = HookTool(made, project=own if bound else given, db=memory.config.path)
+        serve_stdio(memory, made, version=__version__, hooks=hooks)
 
 
 def _host_entry(project: str, bound: list[str], actor: str, db: Path | None) -> dict[str, object]:

@@ -18,6 +18,8 @@ from mcp_types import (
 )
 
 from doxa.app import Memory, Session
+from doxa.hosts.tool import NAME as HOOK
+from doxa.hosts.tool import HookTool
 from doxa.servers.mcp.tools import TOOLS, call
 
 INSTRUCTIONS = (
@@ -27,14 +29,20 @@ INSTRUCTIONS = (
 )
 
 
-def build_server(session: Session, *, version: str) -> Server[Any]:
-    """Build a server whose calls run on threads, so that a slow disk does not block the
-    protocol."""
+def build_server(session: Session, *, version: str, hooks: HookTool | None = None) -> Server[Any]:
+    """Build a server whose calls run on threads, so that a slow disk does not block the protocol.
+
+    With `hooks` it carries out the hooks of a host too, by a tool that is not listed: no model sees
+    it.
+    """
 
     async def list_tools(_: Any, __: PaginatedRequestParams | None) -> ListToolsResult:
         return ListToolsResult(tools=[Tool.model_validate(tool) for tool in TOOLS])
 
     async def call_tool(_: Any, params: CallToolRequestParams) -> CallToolResult:
+        if params.name == HOOK and hooks is not None:
+            text = await asyncio.to_thread(hooks.call, params.arguments or {})
+            return CallToolResult(content=[TextContent(type="text", text=text)])
         text, result, failed = await asyncio.to_thread(
             call, session, params.name, params.arguments or {}
         )
@@ -53,15 +61,21 @@ def build_server(session: Session, *, version: str) -> Server[Any]:
     )
 
 
-def serve_stdio(memory: Memory, session: Session, *, version: str) -> None:
+def serve_stdio(
+    memory: Memory, session: Session, *, version: str, hooks: HookTool | None = None
+) -> None:
     """Serve until the client closes its end."""
 
     async def run() -> None:
-        server = build_server(session, version=version)
+        server = build_server(session, version=version, hooks=hooks)
         async with stdio_server() as (reading, writing):
             await server.run(reading, writing, server.create_initialization_options())
 
     try:
+        if hooks is not None:
+            hooks.start()
         asyncio.run(run())
     finally:
+        if hooks is not None:
+            hooks.close()
         memory.close()
