@@ -18,6 +18,9 @@ SHELL = (
     CommandOnly(
         "init", "start", "Create the memory file, or upgrade it, and print its path.", _STARTS
     ),
+    CommandOnly(
+        "setup", "start", "Enter doxa into an agent host, check that, or take it out.", _STARTS
+    ),
     CommandOnly("demo", "start", "Run a demonstration on a file of its own.", _STARTS),
     CommandOnly("cypher", "ask", "Run Cypher: a query, a script, or a shell.", "`run` is its verb"),
     CommandOnly(
@@ -47,6 +50,18 @@ SHELL = (
         "serve",
         "Run a command for each event, at least once, in order.",
         "in the other interfaces, `events` gives the events themselves",
+    ),
+    CommandOnly(
+        "brief",
+        "ask",
+        "Print what an agent is told when a conversation begins.",
+        "in MCP it comes with the hooks of a host",
+    ),
+    CommandOnly(
+        "hook",
+        "serve",
+        "Take one event of an agent host, given as JSON on standard input.",
+        "over MCP, `memory_hook` takes the same events",
     ),
     CommandOnly("mcp", "serve", "Serve the memory tools to an MCP host over stdio.", _STARTS),
     CommandOnly("serve", "serve", "Serve the memory over Bolt or HTTP until interrupted.", _STARTS),
