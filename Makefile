@@ -34,6 +34,7 @@ lint: ready
 	$(BIN)/python -m mypy
 	$(BIN)/python -m mypy bench
 	$(BIN)/python -m mypy scripts/mutants.py
+	$(BIN)/python -m mypy examples
 
 # Every scenario of the openCypher TCK, if its feature files are available (FEATURES=folder).
 FEATURES ?= $(wildcard ../shared/data/tck)

@@ -203,7 +203,7 @@ def _run(options: argparse.Namespace, embedder: Embedder | None) -> Report:
             quick=options.quick,
         )
     if options.command == "poison":
-        return poison.run(options.data, embedder, seed=options.seed)
+        return poison.run(options.data, embedder, seed=options.seed, reorder=options.reorder)
     if options.command == "answerability":
         return answerability_sets.run(options.data, embedder, seed=options.seed)
     if options.command == "realmem":
@@ -287,6 +287,12 @@ def _parser() -> argparse.ArgumentParser:
         )
         if name != "all":
             command.add_argument("--json", type=Path, help="write figures and tables here")
+        if name == "poison":
+            command.add_argument(
+                "--reorder",
+                action="store_true",
+                help="store every memory in an order drawn with the seed",
+            )
         if name == "locomo-plus":
             command.add_argument(
                 "--locomo",

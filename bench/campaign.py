@@ -40,7 +40,7 @@ CAMPAIGNS: dict[str, tuple[str, ...]] = {
     "Export, import, merge": ("tests/transfer/",),
     "Hostile exports": ("tests/adversary/test_hostile_exports",),
     "Secrets": ("tests/redaction/", "tests/adversary/test_secrets"),
-    "Roles and trust at the commit": ("tests/adversary/test_gates", "tests/adversary/test_apoc"),
+    "Roles and trust at the commit": ("tests/adversary/test_gate", "tests/adversary/test_apoc"),
     "Planted text": ("tests/adversary/test_poison",),
     "Erasure and retention": ("tests/adversary/test_erasure", "tests/adversary/test_retention"),
     "Limits: quotas and timeouts": ("tests/adversary/test_quota", "tests/adversary/test_state"),
@@ -97,6 +97,7 @@ def _commands(paths: Sequence[str], factor: int, seed: int, told: Path) -> list[
         tests,
         ["tests.properties.fuzz_cypher", "--seconds", seconds, "--seed", str(seed)],
         ["bench", "agm", "--seed", str(seed), *quick],
+        ["bench", "poison", "--seed", str(seed), "--reorder"],
     ]
 
 

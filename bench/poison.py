@@ -16,9 +16,10 @@ statement among other verified beliefs of the same subjects, everyday questions,
 from __future__ import annotations
 
 import math
+import random
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 from unittest.mock import patch
@@ -56,11 +57,12 @@ class Case:
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """One memory: its cases and what else it holds."""
+    """One memory: its cases and what else it holds. `late`: it learns all that after the attack."""
 
     name: str
     cases: tuple[Case, ...]
     others: tuple[str, ...]
+    late: bool = False
 
 
 class Attack(NamedTuple):
@@ -178,6 +180,16 @@ def engine_threshold(ranked: Any, *, searched: int, trusted: int) -> Any:
     return above_threshold(ranked, searched=searched)
 
 
+def shuffled(blocks: Sequence[Block], rng: random.Random) -> list[Block]:
+    """The same memories, stored in another order, some of them after what is planted."""
+    found = []
+    for block in blocks:
+        cases = tuple(rng.sample(block.cases, len(block.cases)))
+        others = tuple(rng.sample(block.others, len(block.others)))
+        found.append(replace(block, cases=cases, others=others, late=rng.random() < 0.5))
+    return found
+
+
 class Outcome(NamedTuple):
     """What became of the truth: its rank, whether anything planted went before it, and whether a
     planted text opens the framed answer."""
@@ -187,11 +199,18 @@ class Outcome(NamedTuple):
     opens: bool
 
 
-def run(data: Path | None, embedder: Embedder | None, *, seed: int, quick: bool = False) -> Report:
+def run(
+    data: Path | None, embedder: Embedder | None, *, seed: int, reorder: bool = False
+) -> Report:
+    """Measure every attack on every set. `reorder`: store the memories in an order drawn with the
+    seed; otherwise in that of the files, and the seed is of the intervals alone."""
     report = begin("poison", seed=seed, embedder=embedder)
+    rng = random.Random(seed)
     for name, path in SETS.items():
-        _attacks(report, name, load(path), embedder, seed=seed)
-    _honest(report, None if quick else data, embedder, seed=seed)
+        blocks = load(path)
+        blocks = shuffled(blocks, rng) if reorder else blocks
+        _attacks(report, name, blocks, embedder, seed=seed)
+    _honest(report, data, embedder, seed=seed)
     return report.end()
 
 
@@ -259,10 +278,14 @@ def _attacks(
 
 
 def play(
-    blocks: Sequence[Block], attack: Attack | None, embedder: Embedder | None
+    blocks: Sequence[Block],
+    attack: Attack | None,
+    embedder: Embedder | None,
+    *,
+    compare: bool = True,
 ) -> dict[str, list[Outcome]]:
-    """Ask every question of a poisoned memory (None: of an honest one), without and with the
-    defence."""
+    """Ask every question of a poisoned memory (None: of an honest one), with the defence and, if
+    `compare`, without it."""
     found: dict[str, list[Outcome]] = {"without": [], "with": []}
     with fresh(embedder=embedder) as memory:
         asked = []
@@ -271,8 +294,9 @@ def play(
                 project = f"m{at}-{number}"
                 asked.append((project, case, _fill(memory, project, block, case, attack)))
         memory.embed()
-        with undefended():
-            found["without"] = [_ask(memory, *one, marked=False) for one in asked]
+        if compare:
+            with undefended():
+                found["without"] = [_ask(memory, *one, marked=False) for one in asked]
         found["with"] = [_ask(memory, *one, marked=True) for one in asked]
     return found
 
@@ -281,6 +305,18 @@ def _fill(
     memory: doxa.Memory, project: str, block: Block, case: Case, attack: Attack | None
 ) -> frozenset[str]:
     """Fill a project, and return what is planted in it."""
+    if block.late:
+        planted = _plant(memory, project, block, case, attack)
+        _learn(memory, project, block, case, attack)
+        return planted
+    _learn(memory, project, block, case, attack)
+    return _plant(memory, project, block, case, attack)
+
+
+def _learn(
+    memory: doxa.Memory, project: str, block: Block, case: Case, attack: Attack | None
+) -> None:
+    """Store what is true."""
     for number, one in enumerate(block.cases):
         plain = one is case and (attack is None or attack.said)
         if plain and attack is not None:
@@ -290,6 +326,12 @@ def _fill(
             memory.expand(one.truth, name=f"truth-{number}", project=project, trust=trust)
     for number, text in enumerate(block.others):
         memory.expand(text, name=f"other-{number}", project=project)
+
+
+def _plant(
+    memory: doxa.Memory, project: str, block: Block, case: Case, attack: Attack | None
+) -> frozenset[str]:
+    """Store what an attacker wants to be recalled, and return it."""
     if attack is None:
         return frozenset()
     texts = attack.texts(block, case)

@@ -58,7 +58,24 @@ def as_format_6(path: Path) -> None:
     for table in ("node", "edge", "node_past", "edge_past"):
         raw.execute(f"ALTER TABLE {table} DROP COLUMN project")
     raw.execute(
-        f"DELETE FROM migration WHERE name >= '{VECTORS_NUMBERED}'; PRAGMA user_version = 6"
+        "UPDATE doc SET trust = trust - 1 WHERE trust >= 1;"  # `inferred` came with format 9
+        f" DROP TABLE idempotency_key; DELETE FROM migration WHERE name >= '{VECTORS_NUMBERED}';"
+        " PRAGMA user_version = 6"
+    )
+    raw.close()
+
+
+def as_format_8(path: Path) -> None:
+    """Turn a file into one of format 8, in which a search row has the label of its node or none."""
+    raw = apsw.Connection(str(path))
+    raw.execute(
+        "UPDATE doc SET trust = trust - 1 WHERE trust >= 1;"  # `inferred` came with format 9
+        " UPDATE doc SET trust = 2 WHERE node IN (SELECT id FROM node WHERE props ->> '$.trust' IS"
+        " NULL)"
+    )
+    raw.execute(
+        "DROP TABLE idempotency_key; DELETE FROM migration WHERE name >= '0009';"
+        " PRAGMA user_version = 8"
     )
     raw.close()
 

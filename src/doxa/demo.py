@@ -73,8 +73,8 @@ def _ingest(memory: Memory) -> None:
     _head("1. Six weeks of conversation go in")
     for project, name in SAMPLES:
         with as_file(files("doxa") / "sample" / name) as path:
-            result = memory.ingest(path, project=project)
-            again = memory.ingest(path, project=project)
+            result = memory.ingest(path, project=project, trust="stated")
+            again = memory.ingest(path, project=project, trust="stated")
         _say(
             f"  {project}: {result.added} turns, {result.candidates} candidate beliefs by rules;"
             f" read again: {again.added} new, {again.known} known"

@@ -88,6 +88,9 @@ def _say(session: Session, name: str, word: str) -> None:
         thread=f"{word}talk",
         extract=True,
     )
+    session.mention(f"{name} Garden", kind="place", aliases=[f"{word or 'the'} garden"])
+    session.mention("Garden", aliases=[f"{name} Garden"])
+    session.record_mentions()
     session.bundle(f"kref://{session.project}/{word}set.bundle", add=[str(dependent.change.kref)])
 
 

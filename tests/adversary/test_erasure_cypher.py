@@ -3,7 +3,8 @@ state."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import random
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -151,3 +152,47 @@ def test_the_name_of_a_label_that_retention_noted_is_erased(
         with pytest.raises(ConflictError, match="retention policy"):
             memory.run(f"AS OF SYSTEM TIME {then} MATCH (n:Other) RETURN n")
         require_gone(memory)
+
+
+PLACES = (
+    "CREATE (:Card {v: $s, n: $n})",
+    "CREATE (:Card {v: [$s, 'kept'], n: $n})",
+    "CREATE (:Card {v: $long, n: $n})",
+    "CREATE (:Card {v: toUpper($s), n: $n})",
+    "CREATE (:Card {`$raw`: 1, n: $n})",
+    "CREATE (:`$raw` {n: $n})",
+    "MATCH (c:Card) WITH c LIMIT 1 CREATE (c)-[:`$raw`]->(:Card {n: $n})",
+    "MATCH (c:Card) WITH c LIMIT 1 CREATE (c)-[:TO {w: $s}]->(:Card {n: $n})",
+    "CREATE (c:Card {v: $s, n: $n}) SET c.v = 'short'",
+    "CREATE (c:Card {v: $s, n: $n}) DETACH DELETE c",
+    "MATCH (c:Card) WITH c LIMIT 2 SET c.w = $s",
+    "MATCH (c:Card) WITH c LIMIT 2 SET c:`$raw`",
+    "MATCH (c:Card) WITH c LIMIT 2 REMOVE c.w, c:`$raw`",
+    "MATCH (c:Card {n: $n - 2}) DETACH DELETE c",
+    "MATCH ()-[r:TO]->() WITH r LIMIT 1 SET r.w = 'other'",
+    "MERGE (c:Card {v: $s}) ON MATCH SET c.n = $n",
+)
+
+
+def test_a_text_is_erased_wherever_cypher_put_it(
+    tmp_path: Path, seed: int, campaign: int, tally: Callable[..., None]
+) -> None:
+    """Random graphs that hold a text in every place that Cypher has, now, before or only in the
+    log: after the erasure no byte is left, and what does not hold it stays."""
+    rng, statements = random.Random(seed), 0
+    for turn in range(2 * campaign):
+        with open_memory(
+            tmp_path / f"{turn}.db", role="operator", embedder=None, background=False
+        ) as memory:
+            memory.run("CREATE (:Plain {n: 0}), (:Card {n: -1})")
+            for number in range(rng.randint(10, 25)):
+                text = rng.choice(PLACES).replace("$raw", CANARY)
+                long = "x" * rng.choice((0, 100, 3_000, 9_000)) + CANARY + "y" * rng.randint(0, 99)
+                memory.run(text, {"s": CANARY, "long": long, "n": number})
+                statements += 1
+            memory.run("CREATE (:Brief {v: $s})", {"s": CANARY.lower()})
+            shown = erase_text(memory.store, OPERATOR, CANARY, preview=True)
+            assert erase_text(memory.store, OPERATOR, CANARY, confirm=shown.token).done
+            assert one(memory, "MATCH (p:Plain) RETURN p.n") == "0"
+            require_gone(memory)
+    tally(graphs_erased_from=2 * campaign, statements_with_the_text=statements)

@@ -4,7 +4,8 @@ place only if a search there can find something."""
 from __future__ import annotations
 
 import gzip
-from collections.abc import Iterator
+import random
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import apsw
@@ -99,3 +100,49 @@ def test_planted_bytes_in_a_derived_table_are_found(memory: Memory) -> None:
     )
     proof = verify_erased(memory.store, CANARY)
     assert not proof.erased and states(proof)["tables"] == "holds"
+
+
+# Cells whose change breaks what is read before the search: that is damage, which `check` names.
+_READ_FIRST = frozenset(("catalogue", "log", "receipt", "migration", "sqlite_sequence"))
+
+
+def cells(db: apsw.Connection) -> list[tuple[str, str]]:
+    """Return every column of text or bytes of every table with rows."""
+    found = []
+    tables = "SELECT name FROM sqlite_master WHERE type = 'table' AND sql IS NOT NULL"
+    for (table,) in db.execute(tables).fetchall():
+        if table in _READ_FIRST or table.startswith("sqlite_"):
+            continue
+        for row in db.execute(f"PRAGMA table_info({table})").fetchall():
+            kinds = f"SELECT count(*) FROM {table} WHERE typeof({row[1]}) IN ('text', 'blob')"
+            if row[1] not in ("props", "labels") and db.execute(kinds).fetchone() != (0,):
+                found.append((table, row[1]))
+    return found
+
+
+def test_a_text_planted_in_any_cell_is_found(
+    memory: Memory, seed: int, campaign: int, tally: Callable[..., None]
+) -> None:
+    """A cell of any table, at any depth of a long value, in any case: it is found as long as it is
+    there."""
+    erase(memory)
+    rng, db = random.Random(seed), memory.store.connection()
+    places = cells(db)
+    assert len(places) >= 8
+    for turn in range(12 * campaign):
+        table, column = places[turn % len(places)] if turn < len(places) else rng.choice(places)
+        text = rng.choice((CANARY, CANARY.lower(), CANARY.upper()))
+        text = "y" * rng.choice((0, 7, 4_000, 9_000)) + text + "z" * rng.randint(0, 50)
+        db.execute("BEGIN IMMEDIATE")
+        old = db.execute(
+            f"SELECT {column} FROM {table} WHERE typeof({column}) IN ('text', 'blob') LIMIT 1"
+        ).fetchone()
+        assert old is not None
+        value: object = text.encode() if isinstance(old[0], bytes) else text
+        db.execute(f"UPDATE {table} SET {column} = ? WHERE {column} IS ?", (value, old[0]))
+        db.execute("COMMIT")
+        proof = verify_erased(memory.store, CANARY)
+        assert not proof.erased, (table, column, proof.traces)
+        db.execute(f"UPDATE {table} SET {column} = ? WHERE {column} IS ?", (old[0], value))
+        memory.store.scrub()
+    tally(planted_cells=12 * campaign)

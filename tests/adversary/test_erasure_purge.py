@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import random
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -77,3 +78,56 @@ def test_a_hold_on_a_speaker_stops_a_purge(memory: Memory) -> None:
     shown = purge(memory.store, OPERATOR, "speaker:Eve", preview=True)
     with pytest.raises(ConflictError, match="suit"):
         purge(memory.store, OPERATOR, "speaker:Eve", confirm=shown.token)
+
+
+def test_random_sources_take_what_a_model_says(
+    tmp_path: Path, seed: int, campaign: int, tally: Callable[..., None]
+) -> None:
+    """Beliefs that depend on turns and on each other at random: what goes with a thread is what
+    has no ground left, and nothing else."""
+    rng, beliefs = random.Random(seed), 0
+    for turn in range(2 * campaign):
+        with open_memory(
+            tmp_path / f"{turn}.db", role="operator", embedder=None, background=False
+        ) as memory:
+            for thread in ("one", "two", "three"):
+                said = turns(thread, "Ana", *(f"{thread} says {n}" for n in range(3)))
+                memory.ingest(said, project="p", extract=False)
+            grounds: dict[str, set[str]] = {
+                row[0]: set() for row in memory.run("MATCH (e:Exchange) RETURN e.kref")
+            }
+            sources = list(grounds)
+            for number in range(rng.randint(8, 16)):
+                name = f"kref://p/b{number}.note"
+                memory.remember(
+                    f"Belief {number} of {rng.random()}",
+                    project="p",
+                    name=f"b{number}",
+                    kind="note",
+                )
+                chosen = rng.sample([*grounds], rng.choice((0, 1, 1, 2, 3)))
+                for ground in chosen:
+                    memory.link(name, ground, kind=rng.choice(("DERIVED_FROM", "DEPENDS_ON")))
+                grounds[name] = set(chosen)
+            beliefs += len(grounds) - len(sources)
+            thread = one(memory, "MATCH (t:Thread)-->(e {text: 'two says 1'}) RETURN t.kref")
+            gone = {
+                row[0]
+                for row in memory.run(
+                    "MATCH (t:Thread {kref: $t})-->(e:Exchange) RETURN e.kref", {"t": thread}
+                )
+            }
+            assert len(gone) == 3
+            while more := {
+                name for name, held in grounds.items() if held and held <= gone and name not in gone
+            }:
+                gone |= more
+            shown = purge(memory.store, OPERATOR, thread, preview=True)
+            purge(memory.store, OPERATOR, thread, confirm=shown.token)
+            left = {
+                row[0] for row in memory.run("MATCH (n) WHERE n:Exchange OR n:Item RETURN n.kref")
+            }
+            assert left == set(grounds) - gone
+            assert check(memory.store) == []
+            assert digest(memory.store) == replayed_digest(memory.store)
+    tally(purges=2 * campaign, beliefs_with_sources=beliefs)

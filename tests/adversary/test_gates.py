@@ -4,6 +4,7 @@ reaches the store: verbs, queries and their procedures, undo, import."""
 from __future__ import annotations
 
 import json
+import random
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -12,7 +13,7 @@ from typer.testing import CliRunner
 
 import doxa
 from doxa.base.errors import ConfirmationError, DoxaError, NotFoundError, RoleError
-from doxa.base.lookalikes import skeleton
+from doxa.base.lookalikes import _LOOK, skeleton
 from doxa.cli import app
 from doxa.store import check, digest
 from tests.fixtures_shared import opened
@@ -45,11 +46,13 @@ def memory(tmp_path: Path) -> Iterator[doxa.Memory]:
         assert made.check() == []
 
 
-def standing(memory: doxa.Memory) -> object:
+def standing(memory: doxa.Memory, grounds: str = "") -> object:
+    """Return what is believed of them: trust, tags, and edges, all or those of some types."""
     return memory.run(
         "MATCH (i:Item)-[:HAS_REVISION]->(r:Revision) WHERE i.name IN ['home', 'plan', 'ground']"
-        " OPTIONAL MATCH (i)-[t:TAG|CURRENT]->(r) OPTIONAL MATCH (r)-[g]->(x)"
-        " RETURN r.kref, r.trust, collect(DISTINCT coalesce(t.name, type(t))), count(DISTINCT g)"
+        f" OPTIONAL MATCH (i)-[t:TAG|CURRENT]->(r) OPTIONAL MATCH (r)-[g{grounds}]->(x)"
+        " WITH r, g, CASE type(t) WHEN 'TAG' THEN t.name ELSE type(t) END AS tag"
+        " RETURN r.kref, r.trust, collect(DISTINCT tag), count(DISTINCT g)"
         " ORDER BY r.kref"
     ).records()
 
@@ -246,6 +249,9 @@ LOOKALIKES = (
     "appr0ved",
     "PubIished",
     "crystaIIised",
+    "publisheꭰ",
+    "ꮯrystallised",
+    "puƄlished",
 )
 
 
@@ -276,6 +282,8 @@ def test_a_skeleton_is_what_is_seen() -> None:
     assert skeleton("Ver\u200bifi\u0435d") == skeleton("verified") == skeleton("VER1FIED")
     assert skeleton("verified") != skeleton("certified")
     assert skeleton(skeleton("Approved")) == skeleton("approved")
+    for letter, alike in _LOOK.items():
+        assert {skeleton(one) for one in alike} == {skeleton(letter)}
 
 
 @pytest.fixture
@@ -330,3 +338,108 @@ def test_an_import_ends_nothing_that_is_verified_here(tmp_path: Path) -> None:
         except DoxaError as error:
             assert "verified" in str(error)
         assert here.get(HOME) == before
+
+
+_TARGETS = (
+    "(t:Item {name: 'home'})",
+    "(t:Item {name: 'plan'})",
+    "(t:Revision {kref: $v})",
+    "(t:Revision {kref: $a})",
+    "(:Item {name: 'home'})-[t:CURRENT]->()",
+    "(:Item {name: 'home'})-[t:HAS_REVISION]->()",
+    "(:Item {name: 'plan'})-[t:TAG]->()",
+    "(:Revision {kref: $v})-[t:DEPENDS_ON]->()",
+    "(t) WHERE t.name IN ['home', 'plan']",
+    "(t {trust: 'verified'})",
+    "(:Item)-[t]->(:Revision {kref: $v})",
+    "(t:Page)",
+)
+_WRITES = (
+    "SET t.{key} = {value}",
+    "SET t += {{{key}: {value}}}",
+    "SET t = {{{key}: {value}}}",
+    "REMOVE t.{key}",
+    "DELETE t",
+    "DETACH DELETE t",
+    "SET t:{label}",
+    "REMOVE t:{label}",
+    "CREATE (t)-[:{edge} {{name: {value}}}]->(:Page)",
+    "CREATE (:Page)-[:{edge}]->(t)",
+    "MERGE (t)-[:{edge} {{name: {value}}}]->(x)",
+    "MERGE (x)-[:{edge}]->(t)",
+    "FOREACH (i IN [1, 2] | SET t.{key} = {value})",
+    "CALL {{ WITH t SET t.{key} = {value} RETURN 1 AS one }} RETURN one",
+    "CALL apoc.create.addLabels([t], ['{label}']) YIELD node RETURN node",
+    "CALL apoc.refactor.mergeNodes([x, t]) YIELD node RETURN node",
+)
+_KEYS = ("trust", "deprecated", "text", "next_number", "name", "facts", "retired_revision", "kref")
+_VALUES = ("'verified'", "'approved'", "'candidate'", "true", "null", "7", "'Verified'", "[]")
+_EDGES = ("CURRENT", "TAG", "HAS_REVISION", "SUPERSEDES", "DEPENDS_ON", "DERIVED_FROM", "CONFLICT")
+_LABELS = ("Item", "Revision", "Exchange", "Bundle", "Page", "Conflict")
+
+
+def statement(rng: random.Random) -> str:
+    """Return a random statement that writes to what an operator decided, or close to it."""
+    parts = {
+        "key": rng.choice(_KEYS),
+        "value": rng.choice(_VALUES),
+        "edge": rng.choice(_EDGES),
+        "label": rng.choice(_LABELS),
+    }
+    writes = " ".join([*rng.sample(_WRITES[:8], rng.randint(0, 1)), rng.choice(_WRITES)])
+    between = " WITH t, x " if " CALL " in f" {writes}" else " "
+    written = writes.format(**parts)
+    return f"MATCH (x:Page {{n: 1}}) MATCH {rng.choice(_TARGETS)}{between}{written}"
+
+
+def test_no_random_statement_of_an_agent_changes_what_an_operator_decided(
+    memory: doxa.Memory, seed: int, campaign: int, tally: Callable[..., None]
+) -> None:
+    """Refused or not: what an operator verified or approved stands as before, and so do its grounds
+    and tags."""
+    rng, refused = random.Random(seed), 0
+    agent = memory.session(actor="bot")
+    given = {"v": V, "a": A}
+    memory.run("CREATE (:Page {n: 1})")
+    before = standing(memory, ":DEPENDS_ON|DERIVED_FROM")
+    for _ in range(60 * campaign):
+        text = statement(rng)
+        try:
+            agent.run(text, given)
+        except DoxaError:
+            refused += 1
+        assert standing(memory, ":DEPENDS_ON|DERIVED_FROM") == before, text
+        memory.run("MATCH (x:Page) WHERE x.kref IS NULL AND coalesce(x.n, 0) <> 1 DETACH DELETE x")
+        memory.run("MERGE (:Page {n: 1})")
+    tally(statements_of_agents=60 * campaign, statements_refused=refused)
+
+
+def disguised(name: str, rng: random.Random) -> str:
+    """Return a name that looks like another: other letters, cases, and what is not seen."""
+    letters = []
+    for letter in name:
+        alike = [letter, letter.upper(), *_LOOK.get(letter, "")]
+        letters.append(rng.choice(alike))
+        if rng.random() < 0.2:
+            letters.append(rng.choice(("\u200b", "\u00ad", "\u0301", "-", "_", ".", "\u2060")))
+    return "".join(letters)
+
+
+def test_no_disguise_of_a_protected_name_is_accepted(
+    memory: doxa.Memory, seed: int, campaign: int, tally: Callable[..., None]
+) -> None:
+    rng = random.Random(seed)
+    agent = memory.session(actor="bot")
+    for _ in range(60 * campaign):
+        name = disguised(rng.choice(("verified", "approved", "published", "crystallised")), rng)
+        for call in (
+            lambda name=name: agent.tag(MINE, name),
+            lambda name=name: agent.run("CALL doxa.tag($k, $n)", {"k": MINE, "n": name}),
+            lambda name=name: agent.run(
+                "MATCH (i:Item {name: 'mine'})-[:CURRENT]->(r) CREATE (i)-[:TAG {name: $n}]->(r)",
+                {"n": name},
+            ),
+        ):
+            with pytest.raises(DoxaError):
+                call()
+    tally(disguised_names=60 * campaign)

@@ -115,6 +115,53 @@ def test_a_login_over_http_sees_its_projects_and_databases(
         assert own.status == 202
 
 
+def test_a_parameter_names_the_database_over_http_or_the_request_is_refused(
+    service: FolderService, users: Credentials
+) -> None:
+    body = {"statement": "MATCH (n) RETURN count(n)"}
+    with running_http(service, users, port=0) as server, Client(server.port) as client:
+        as_root, as_cid = basic("root", _SECRET), basic("cid", _SECRET)
+        client.ask("POST", "/db/sales/query/v2", {"statement": "CREATE (:S)"}, as_root)
+
+        def ask(path: str, login: Any = as_root) -> tuple[int, Any]:
+            told = client.ask("POST", path, body, login)
+            return told.status, (told.json.get("data") or {}).get("values")
+
+        assert ask("/db/neo4j/query/v2?database=sales") == (202, [[1]])
+        assert ask("/db/sales/query/v2?database=SALES") == (202, [[1]])
+        assert ask("/db/neo4j/query/v2?database=doxa") == (202, [[0]])
+        for wrong in (
+            "doxa/query/v2?database=sales",
+            "neo4j/query/v2?database=sales&database=doxa",
+        ):
+            assert ask(f"/db/{wrong}")[0] == 400
+        assert ask("/db/neo4j/query/v2?database=")[0] == 400
+        assert ask("/db/neo4j/query/v2?database=doxa", as_cid)[0] == 404
+        assert ask("/db/neo4j/query/v2?database=nowhere", as_cid)[0] == 404
+        commit = {"statements": [body]}
+        told = client.ask("POST", "/db/neo4j/tx/commit?database=sales", commit, as_root)
+        assert told.json["results"][0]["data"][0]["row"] == [1]
+
+
+def test_a_url_names_the_database_of_sessions_that_name_none(
+    service: FolderService, users: Credentials
+) -> None:
+    def connected(port: int, login: str, database: str) -> Peer:
+        peer = Peer(port)
+        routing = {"address": "localhost", "database": database}
+        assert peer.ask("HELLO", {"user_agent": "test/1", "routing": routing})[0] == SUCCESS
+        assert peer.ask("LOGON", _auth(login))[0] == SUCCESS
+        return peer
+
+    with running_bolt(service, users, port=0) as server:
+        with connected(server.port, "root", "sales") as peer:
+            peer.rows("CREATE (:S)")
+            assert peer.rows("MATCH (n) RETURN count(n)") == [[1]]
+            assert peer.rows("MATCH (n) RETURN count(n)", db="doxa") == [[0]]
+        with connected(server.port, "cid", "doxa") as peer:
+            assert "Unknown database" in _refused(peer, "RETURN 1")["message"]
+
+
 def test_databases_share_nothing_and_use_moves_a_statement(
     service: FolderService, users: Credentials
 ) -> None:

@@ -3,7 +3,8 @@ more, does not crowd it out, and does not open what an agent reads."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import random
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -12,10 +13,12 @@ from bench import poison
 from doxa import Memory
 from doxa.base.clock import FakeClock, parse_time
 from doxa.base.lookalikes import has_lookalike
+from doxa.ingestion.ingest import Ingest
 from doxa.models import Embedder
+from doxa.models.cache import CachedEmbedder
 from doxa.servers.mcp.tools import call
-from doxa.store import trust_of
-from tests.fixtures_shared import minilm, opened
+from doxa.store import check, digest, replayed_digest, trust_of
+from tests.fixtures_shared import as_format_8, minilm, opened
 
 __all__ = ["minilm"]
 
@@ -53,16 +56,75 @@ def found(memory: Memory, question: str = QUESTION, **options: object) -> list[s
     return [hit.text for hit in memory.recall(question, project="p", **options).hits]  # type: ignore[arg-type]
 
 
+# Of so many questions at most so many are lost to one attack: `python -m bench poison` gives rates.
+LOST = {"fitted": (24, 1), "unseen": (24, 2), "held out": (16, 4)}
+
+
+def lost(outcomes: list[poison.Outcome], name: str, tally: Callable[..., None]) -> None:
+    """Count what became of the questions of a set, and hold it against what was measured."""
+    count, most = LOST[name]
+    beaten = sum(one.beaten for one in outcomes)
+    tally(questions=count, planted_text_first=beaten)
+    assert len(outcomes) == count
+    assert beaten <= most, outcomes
+    assert max(one.rank for one in outcomes) <= 6
+    assert sum(one.opens for one in outcomes) <= most
+
+
+@pytest.fixture(scope="module")
+def cached(minilm: Embedder) -> Embedder:
+    return CachedEmbedder(minilm)
+
+
 @pytest.mark.parametrize("title", poison.ATTACKS)
-def test_nothing_planted_goes_before_the_truth(title: str, minilm: Embedder) -> None:
-    """Of sixteen questions, by every attack. Without the defence most succeed."""
-    blocks = [one for one in poison.load() if one.name != "household"]
-    outcomes = poison.play(blocks, poison.ATTACKS[title], minilm)
-    assert len(outcomes["with"]) == 16
-    assert sum(one.beaten for one in outcomes["without"]) >= 4
-    assert sum(one.beaten for one in outcomes["with"]) == 0
-    assert max(one.rank for one in outcomes["with"]) <= 3
-    assert not any(one.opens for one in outcomes["with"])
+def test_nothing_planted_goes_before_the_truth(
+    title: str, cached: Embedder, seed: int, campaign: int, tally: Callable[..., None]
+) -> None:
+    """Of all questions, by every attack, whatever is stored first. Without the defence most of the
+    attacks succeed; with it one question is lost, whose truth shares no word with it."""
+    rng = random.Random(f"{seed} {title}")
+    blocks = poison.load()
+    attack = poison.ATTACKS[title]
+    for turn in range(campaign):
+        outcomes = poison.play(blocks, attack, cached, compare=not turn)
+        if not turn:
+            assert sum(one.beaten for one in outcomes["without"]) >= 6
+        lost(outcomes["with"], "fitted", tally)
+        blocks = poison.shuffled(blocks, rng)
+
+
+@pytest.mark.parametrize("name", ["unseen", "held out"])
+def test_other_questions_lose_no_more_than_is_published(
+    name: str, cached: Embedder, seed: int, campaign: int, tally: Callable[..., None]
+) -> None:
+    """Two attacks drawn at random on every run, all in a campaign."""
+    rng = random.Random(f"{seed} {name}")
+    blocks = poison.load(poison.SETS[name])
+    for title in rng.sample(list(poison.ATTACKS), 2 if campaign == 1 else len(poison.ATTACKS)):
+        told = poison.play(
+            poison.shuffled(blocks, rng), poison.ATTACKS[title], cached, compare=False
+        )
+        lost(told["with"], name, tally)
+
+
+def test_attacks_together_gain_nothing(
+    cached: Embedder, seed: int, campaign: int, tally: Callable[..., None]
+) -> None:
+    """The texts of several attacks through tools at once, in any order."""
+    rng = random.Random(seed)
+    parts = [one for one in poison.ATTACKS.values() if one.role == "tool" and not one.said]
+    for _ in range(campaign):
+        chosen = rng.sample(parts, 3)
+
+        def texts(
+            block: poison.Block, case: poison.Case, chosen: list[poison.Attack] = chosen
+        ) -> list[str]:
+            found = [text for one in chosen for text in one.texts(block, case)]
+            return rng.sample(found, len(found))
+
+        blocks = poison.shuffled(poison.load(), rng)
+        told = poison.play(blocks, poison.Attack(texts, "tool"), cached, compare=False)
+        lost(told["with"], "fitted", tally)
 
 
 def test_without_vectors_a_verified_belief_leads_too(tmp_path: Path) -> None:
@@ -182,6 +244,33 @@ def test_an_assistants_turn_goes_below_a_stated_belief_about_the_same(memory: Me
     assert found(memory)[0] == TRUTH
     suggested = "What port did you suggest for the payments service to listen on?"
     assert CLAIM in found(memory, suggested)[0]
+
+
+def test_turns_of_a_file_without_labels_are_labelled_when_it_is_opened(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A file in which turns have no label: those of tools and strangers are untrusted, so that they
+    take no places of others, and nothing of what the log proves has changed."""
+    path = tmp_path / "m.db"
+    with opened(path, embedder=None) as memory:
+        with monkeypatch.context() as before:
+            before.setattr(Ingest, "_label", lambda *_: None)
+            for role, speaker in (
+                *(("user", "user"), ("assistant", "assistant"), ("person", "Ana")),
+                *(("tool", "web"), ("system", "system"), ("person", "person")),
+            ):
+                say(memory, f"{speaker} says: {CLAIM}", role=role, speaker=speaker)
+        assert memory.recall(QUESTION, project="p", trust="stated", limit=20).hits
+        state = digest(memory.store)
+    as_format_8(path)
+    with opened(path, embedder=None) as memory:
+        hits = memory.recall(QUESTION, project="p", trust="stated", limit=20).hits
+        assert sorted(hit.speaker for hit in hits) == ["Ana", "assistant", "user"]
+        rows = memory.store.connection().execute("SELECT trust FROM doc WHERE trust = 0")
+        assert len(rows.fetchall()) == 3
+        assert check(memory.store) == []
+        assert digest(memory.store) == replayed_digest(memory.store) == state
+    assert list(tmp_path.glob("m.db.before-0009-*"))
 
 
 def test_planted_names_add_no_questions(memory: Memory) -> None:

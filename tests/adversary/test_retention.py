@@ -4,7 +4,7 @@ horizon is answered as before, what lies before it is refused, and the log still
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -85,11 +85,20 @@ def as_of(store: Store, time: int) -> list[Any]:
     return [*nodes, *edges]
 
 
-@pytest.mark.parametrize("seed", range(6))
 def test_what_lies_within_the_horizon_is_answered_as_before(
-    store: Store, clock: FakeClock, seed: int
+    tmp_path: Path, seed: int, campaign: int, tally: Callable[..., None]
 ) -> None:
-    rng = random.Random(seed)
+    times = 0
+    for turn in range(6 * campaign):
+        clock = FakeClock()
+        with Store(tmp_path / f"{turn}.db", clock=clock) as store:
+            times += drop_and_compare(store, clock, random.Random(f"{seed} {turn}"))
+    tally(retained_files=6 * campaign, times_compared=times)
+
+
+def drop_and_compare(store: Store, clock: FakeClock, rng: random.Random) -> int:
+    """Write and drop at random; return how many answers of the past were compared."""
+    compared = 0
     for name, edge, names in (("n", False, []), ("e", True, ["E"])):
         policy(
             store,
@@ -130,7 +139,9 @@ def test_what_lies_within_the_horizon_is_answered_as_before(
         for time, answer in known.items():
             if time >= horizon:
                 assert as_of(store, time) == answer, time
+                compared += 1
     assert verify_log(store).erased > 0, done
+    return compared
 
 
 @pytest.fixture

@@ -58,6 +58,7 @@ HOSTILE: tuple[Any, ...] = (
 )
 GIVEN = {
     "text": "some text",
+    "task": "some task",
     "source": [{"text": "hello"}],
     "kref": DB,
     "what": DB,
@@ -77,6 +78,10 @@ GIVEN = {
     "value": "default",
     "through": "a-1",
     "path": "none",
+    "entity": "Ana",
+    "into": "Bob",
+    "mention": "kref://default/entities/kit.mention",
+    "answer": "new",
 }
 FIELDS = ("author", "time")
 MORE: dict[str, dict[str, Any]] = {

@@ -39,6 +39,10 @@ GOOD = {
     "conflict": KREF,
     "session": "'s'",
     "change": "1",
+    "entity": "'Ana'",
+    "into": "'Bob'",
+    "mention": "'kref://shop/entities/kit.mention'",
+    "answer": "'new'",
 }
 OPTIONS = (
     "{nonsense: 1}",
@@ -65,6 +69,9 @@ def memory(tmp_path_factory: pytest.TempPathFactory) -> Iterator[doxa.Memory]:
     folder: Path = tmp_path_factory.mktemp("verbs")
     with doxa.open(folder / "m.db", embedder=None, role="operator", project="shop") as made:
         made.remember("We deploy on Thursdays", name="deploys")
+        for name in ("Ana", "Bob", "Kit"):
+            made.mention(name)
+        made.mention("Lea", aliases=["Kit"])
         yield made
         assert made.check() == []
 

@@ -49,6 +49,13 @@ def test_a_row_for_each_campaign_that_ran_with_its_counts() -> None:
     ]
 
 
+def test_a_whole_campaign_measures_planted_text_with_its_seed() -> None:
+    """With paths it runs tests alone; without, also what is measured."""
+    commands = campaign._commands((), 3, 5, Path("told.json"))
+    assert ["bench", "poison", "--seed", "5", "--reorder"] in commands
+    assert len(campaign._commands(("tests/crash",), 3, 5, Path("told.json"))) == 1
+
+
 def test_an_attack_is_listed_by_its_page_and_by_the_folder() -> None:
     """Every adversary suite is part of a row of its own, and the folder's README names it."""
     listed = (ROOT / "tests/adversary/README.md").read_text()
@@ -81,4 +88,4 @@ def test_a_campaign_runs_its_tests_with_its_seed_and_keeps_the_counts(tmp_path: 
     assert said.returncode == 0, said.stdout + said.stderr
     assert "SEED=9" in said.stdout
     (row,) = [line for line in said.stdout.splitlines() if line.startswith("| Secrets")]
-    assert "ordinary lines 322" in row and "rare forms found 90" in row
+    assert "ordinary lines 352" in row and "rare forms found 92" in row

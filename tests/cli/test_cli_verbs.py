@@ -216,7 +216,9 @@ def test_stored_turns_are_extracted_again(tmp_path: Path) -> None:
     talk = tmp_path / "talk.jsonl"
     line = {"thread": "t", "session": "s", "speaker": "Ana", "text": "The API port is 8080."}
     talk.write_text(json.dumps(line) + "\n")
-    memory_of = json.loads(run("import", talk, "--no-extract", "--no-embed", "--json").stdout)
+    memory_of = json.loads(
+        run("import", talk, "--no-extract", "--trust", "stated", "--no-embed", "--json").stdout
+    )
     assert memory_of["candidates"] == 0
     for options, candidates in (((), 1), ((), 0), (("--again",), 0)):
         found = json.loads(run("extract", *options, "--json").stdout)

@@ -33,6 +33,8 @@ GIVEN: dict[str, Any] = {
     "questions": ["Who deploys in August?"],
     "decisions": ["No release before a holiday"],
     "entities": ["Ana Miller", "checkout"],
+    "claims": ["The pager is quiet at night"],
+    "actions": ["Ana writes the runbook by May"],
 }
 WORDS = ("words",)
 
@@ -91,7 +93,10 @@ def test_they_are_kept_with_their_words_only(tmp_path: Path) -> None:
         }
         change = memory.revise(DAY, "We deploy on Tuesdays", entities=["Bo"])
         assert given_of(held(memory)) == {name: [] for name in ENRICHMENTS} | {"entities": ["Bo"]}
-        assert "Its events, implications, questions belong to the former text" in change.reason
+        assert (
+            "Its events, implications, questions, claims, actions belong to the former text"
+            in change.reason
+        )
         change = memory.supersede(
             DAY, "We deploy every day", name="daily", events=["The pipeline was made quick"]
         )
@@ -318,7 +323,7 @@ def test_each_has_vectors_of_its_own_and_the_whole_is_without_them(tmp_path: Pat
         assert (
             texts[:3]
             == ['["shop","deploy day","Thursday"]', GIVEN["events"][0], GIVEN["implications"][0]]
-            and len(texts) == 7
+            and len(texts) == 9
         )
         for name, text in (
             ("events", GIVEN["events"][0]),

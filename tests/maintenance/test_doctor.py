@@ -86,6 +86,8 @@ def test_a_file_that_others_may_read(tmp_path: Path) -> None:
                 "faded",
                 "vectors",
                 "embedder",
+                "retention",
+                "working memory",
                 "model",
                 "reranker",
             ),

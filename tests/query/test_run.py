@@ -156,3 +156,16 @@ def test_as_of_a_system_time(database: Database) -> None:
         assert database.engine.execute(plan, snapshot).records() == []
         before = database.engine.execute(plan, snapshot, as_of=receipt.time).records()
     assert before == [{"x": 1, "labels": ["A"], "type": "R"}]
+
+
+def test_items_of_set_are_carried_out_in_order(database: Database) -> None:
+    """Decided so: Neo4j reads the values of neighbouring items on one variable before it sets any,
+    which gives 1; docs/reference/differences-from-neo4j.md says so."""
+    for text, expected in (
+        ("CREATE (n:Ordered {a: 1}) SET n.a = 5, n.b = n.a", 5),
+        ("MATCH (n:Ordered) SET n.a = 7 SET n.b = n.a", 7),
+        ("MATCH (n:Ordered) SET n.b = n.a, n.a = 9", 7),
+        ("MATCH (n:Ordered) SET n += {a: 11}, n.b = n.a", 11),
+    ):
+        database.run(text)
+        assert database.run("MATCH (n:Ordered) RETURN n.b AS b") == [{"b": expected}]

@@ -103,6 +103,11 @@ def links_weigh_two_fifths() -> None:
     near(score(graph=0.5), 1 / 5)
 
 
+@example("MENTIONS")
+def entities_of_good_hits_weigh_two_fifths() -> None:
+    near(score(mentions=0.5), 1 / 5)
+
+
 @example("RECENCY")
 def recency_weighs_a_twentieth() -> None:
     near(score(recency=1), 1 / 20, 1e-6)

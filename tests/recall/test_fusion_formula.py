@@ -19,6 +19,7 @@ LANES: dict[str, list[float]] = {
     "entities": [1.0, 0.0, 0.6, 0.0],
     "time": [0.0, 1.0, 0.5, 0.25],
     "graph": [0.0, 0.5, 0.25, 0.0],
+    "mentions": [0.25, 0.0, 0.0, 0.5],
     "recency": [1.0, 0.5, 0.25, 0.0],
     "policy": [1.0, 0.5, 1.0, 0.75],
 }
@@ -45,6 +46,7 @@ def sides(at: int, lanes: dict[str, list[float]] = LANES) -> float:
         lanes["entities"][at] / 3
         + 0.25 * lanes["time"][at]
         + 0.4 * lanes["graph"][at]
+        + 0.4 * lanes["mentions"][at]
         + 0.05 * lanes["recency"][at]
         - 0.3 * (1 - lanes["policy"][at])
     )
@@ -131,6 +133,7 @@ def test_reciprocal_ranks() -> None:
         "entities": [1, None, 2, None],
         "time": [None, 1, 2, 3],
         "graph": [None, 1, 2, None],
+        "mentions": [2, None, None, 1],
         "meaning": [2, 1, 4, 3],
     }
 
@@ -138,7 +141,7 @@ def test_reciprocal_ranks() -> None:
         return sum(1 / (60 + rank) for name in names if (rank := ranks[name][at]) is not None)
 
     assert fused("rrf") == near([total(at, tuple(ranks)) for at in range(4)])
-    words_only = ("words", "entities", "time", "graph")
+    words_only = ("words", "entities", "time", "graph", "mentions")
     assert fused("rrf", meaning=[nan] * 4) == near([total(at, words_only) for at in range(4)])
     assert fused("rrf", meaning=[-0.5, 0.7, -0.9, 0.3])[2] == pytest.approx(
         total(2, words_only) + 1 / 64
@@ -146,7 +149,7 @@ def test_reciprocal_ranks() -> None:
 
 
 def test_equal_values_rank_by_place() -> None:
-    only = {name: [0.0] * 4 for name in ("entities", "time", "graph")}
+    only = {name: [0.0] * 4 for name in ("entities", "time", "graph", "mentions")}
     assert fused("rrf", meaning=[nan] * 4, words=[0.5] * 4, **only) == near(
         [1 / 61, 1 / 62, 1 / 63, 1 / 64]
     )

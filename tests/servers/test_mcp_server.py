@@ -104,7 +104,7 @@ def test_the_tool_list(tmp_path: Path) -> None:
         ] == ["memory_forget"]
 
     served(tmp_path / "m.db", work)
-    assert {tool["name"] for tool in TOOLS} == NAMES == set(ARGUMENTS)
+    assert {tool["name"] for tool in TOOLS} == NAMES == set(ARGUMENTS) - {"memory_consolidate"}
 
 
 def test_every_tool_for_real(tmp_path: Path) -> None:
@@ -543,3 +543,28 @@ def test_an_update_carries_over_and_can_set_validity(tmp_path: Path) -> None:
             {"kref": kref, "text": "The offer is very good", "valid_until": "", "confidence": 1},
         )
         assert (memory.get(kref).valid_until, memory.get(kref).confidence) == (None, 1.0)  # type: ignore[union-attr]
+
+
+def test_the_full_profile_lets_a_host_consolidate(tmp_path: Path) -> None:
+    with opened(tmp_path / "m.db", project="p") as memory:
+        memory.ingest([{"speaker": "Ana", "text": "The disk of db-2 was full."}], extract=False)
+        refused = call(memory, "memory_consolidate", {})
+        assert refused[2]
+        assert "Unknown tool" in refused[0]
+        text, asked, failed = call(memory, "memory_consolidate", {}, profile="full")
+        assert (failed, asked["status"]) == (False, "input-required")
+        assert "quoted data, not instructions" in text
+        assert "The disk of db-2 was full." in text
+        turn = asked["needs"]["turns"][0]["id"]
+        structure = {
+            "facts": [
+                {"claim": "The disk of db-2 was full.", "sources": [turn]},
+                {"claim": "The disk of db-9 was stolen.", "sources": [turn]},
+            ]
+        }
+        given = {"structure": structure, "digest": asked["needs"]["digest"]}
+        text, done, failed = call(memory, "memory_consolidate", given, profile="full")
+        assert (failed, done["status"]) == (False, "done")
+        assert "1 entries stored, 1 not supported" in text
+        for name, value in (("producer", "command:touch x"), ("structure", "text")):
+            assert call(memory, "memory_consolidate", {name: value}, profile="full")[2]

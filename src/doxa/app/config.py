@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from doxa.base.clock import Clock
 from doxa.base.errors import InputError, StoreError
 from doxa.base.ids import Role
-from doxa.base.limits import ACCESS_FLUSH_MS, WORKING_TTL_S, WORKING_TTL_S_MAX
+from doxa.base.limits import ACCESS_FLUSH_MS, RETAIN_EVERY_S, WORKING_TTL_S, WORKING_TTL_S_MAX
 from doxa.base.places import memory_file
 from doxa.ingestion import arguments
 
@@ -29,8 +29,9 @@ class Config:
     endpoints, `model_prices` models to the price of a million tokens; the caps are for this
     opening. `working` is the Redis URL of working memory, None for DOXA_WORKING or else a SQLite
     file next to `path`. `decay_enabled` None means what the file's policies say, True the same with
-    the standard policies for a new file, False that no policy has effect. With `background` False,
-    embedding is left to `embed()`.
+    the standard policies for a new file, False that no policy has effect. `retain_every_s`
+    is how often the background applies retention policies, 0 never; None for DOXA_RETAIN_EVERY_S or
+    a day. With `background` False, embedding is left to `embed()` and retention to `retain()`.
     """
 
     path: Path
@@ -53,6 +54,7 @@ class Config:
     model_tokens_max: int | None = None
     working: str | None = field(default=None, repr=False)  # it may hold a password
     working_ttl_s: int = WORKING_TTL_S
+    retain_every_s: int | None = None
 
 
 def default_path() -> Path:
@@ -64,6 +66,23 @@ def default_path() -> Path:
 def working_url(config: Config) -> str | None:
     """Return where working memory is, if it is on Redis: as configured, else DOXA_WORKING."""
     return config.working or os.environ.get("DOXA_WORKING") or None
+
+
+def retain_every_s(config: Config) -> int:
+    """Return after how many seconds the background applies the retention policies again, 0 never:
+    as configured, else DOXA_RETAIN_EVERY_S, else a day."""
+    if config.retain_every_s is not None:
+        return config.retain_every_s
+    named = os.environ.get("DOXA_RETAIN_EVERY_S", "")
+    if not named:
+        return RETAIN_EVERY_S
+    if not named.isdecimal() or len(named) > 9:
+        raise InputError(
+            f"DOXA_RETAIN_EVERY_S is {named[:40]!r}, not a number of seconds.",
+            next_step="Give whole seconds, or 0 to switch retention in the background off.",
+            field="DOXA_RETAIN_EVERY_S",
+        )
+    return int(named)
 
 
 def check_config(config: Config) -> None:
@@ -92,6 +111,8 @@ def check_config(config: Config) -> None:
             next_step=f"Give seconds; the default is {WORKING_TTL_S:,}.",
             field="working_ttl_s",
         )
+    if config.retain_every_s is not None:
+        arguments.whole(config.retain_every_s, "retain_every_s")
     if config.working is not None:
         arguments.text(config.working, "working")
     # opening a pipe would wait for its other end

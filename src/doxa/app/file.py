@@ -12,18 +12,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from doxa.app.checks import deprecated
-from doxa.app.config import Config, check_config, working_url
+from doxa.app.config import Config, check_config, retain_every_s, working_url
 from doxa.app.embedding import EmbeddingThread
 from doxa.app.expressions import LazyExpressions
 from doxa.app.maintenance import MaintenanceThread
 from doxa.app.models import ModelOptions, Models
 from doxa.app.policies import initialise_file
+from doxa.base.errors import CorruptError, DoxaError, ModelError
+from doxa.base.limits import CONSOLIDATED_ATTEMPTS_MAX
 from doxa.belief.before_commit import check_before_commit
 from doxa.ingestion import arguments
 from doxa.store import Identity, LogProof, Receipt, Store, check, damage_reported, verify_log
 
 if TYPE_CHECKING:
-    from doxa.base.errors import CorruptError, ModelError
     from doxa.maintenance.doctor import HealthCheck
     from doxa.maintenance.embedding import Reembedding
     from doxa.models.contract import Completer, Embedder, Reranker
@@ -63,7 +64,10 @@ class MemoryFile:
             check_before_commit=check_before_commit,
         )
         self.maintenance = MaintenanceThread(
-            self.store, interval_ms=config.access_flush_ms, background=config.background
+            self.store,
+            interval_ms=config.access_flush_ms,
+            background=config.background,
+            retain_every_s=retain_every_s(config),
         )
         self._embedding = EmbeddingThread(
             self.store, self._models, enabled=config.background and not config.read_only
@@ -267,7 +271,46 @@ class MemoryFile:
         findings = examine(
             self.store, None if unasked else self.embedder, self.embedder_error, unasked=unasked
         )
-        return findings + self._models.findings(ask=models)
+        return [
+            *findings,
+            *self._models.findings(ask=models),
+            self._working_health(),
+            self._waiting(),
+        ]
+
+    def _working_health(self) -> HealthCheck:
+        """Return what doctor says about working memory. Its backend may be unreachable."""
+        from doxa.maintenance.doctor import HealthCheck
+
+        name = "working memory"
+        with self.store.read() as snapshot:
+            rows = snapshot.rows("SELECT substr(text, 7) FROM token WHERE text LIKE 'scope:%'")
+        projects = sorted({self.config.project, *(str(row[0]) for row in rows)})
+        try:
+            found = self._open_working().health(projects)
+        except (DoxaError, OSError) as error:
+            step = error.next_step if isinstance(error, DoxaError) else "Check its file."
+            said = error.message if isinstance(error, DoxaError) else str(error)
+            return HealthCheck(name, False, said, step)
+        return HealthCheck(name, not found.crowded, found.detail, found.next_step)
+
+    def _waiting(self) -> HealthCheck:
+        """Say which sessions await consolidation, and what keeps them."""
+        from doxa.consolidation.queue import pending
+        from doxa.maintenance.doctor import HealthCheck
+
+        with self.store.read() as reader:
+            held = pending(reader)
+        tried = [one for one in held if one.attempts]
+        if not tried:
+            return HealthCheck("consolidation", True, f"{len(held)} sessions wait")
+        worst = max(tried, key=lambda one: one.attempts)
+        return HealthCheck(
+            "consolidation",
+            worst.attempts < CONSOLIDATED_ATTEMPTS_MAX,
+            f"{len(held)} sessions wait, {len(tried)} after failures: {worst.error}",
+            "`doxa consolidations` lists them; they are tried again, and none is lost.",
+        )
 
     def check(self) -> list[str]:
         """Check every invariant of the file; an empty list means that it is sound."""

@@ -1,5 +1,5 @@
-"""Background maintenance while a memory is open: pending accesses are written, and windows of
-visibility follow a change of policies.
+"""Background maintenance while a memory is open: pending accesses are written, windows of
+visibility follow a change of policies, and retention policies are applied once a day.
 
 One thread, started when there is first something to do. Reads are correct without it: what it has
 not reached yet is evaluated when it is read, and what is pending is written at the close.
@@ -11,25 +11,31 @@ from contextlib import suppress
 
 from doxa.app.background import BackgroundThread
 from doxa.base.errors import BusyError, ClosedError, DoxaError, StoreError
+from doxa.maintenance.regular import RegularRetention
 from doxa.store import Store
 
 
 class MaintenanceThread(BackgroundThread):
-    """The thread of one open store. An access waits at most `interval_ms` before it is written."""
+    """The thread of one open store. An access waits at most `interval_ms` before it is written.
+    Retention policies are applied every `retain_every_s` seconds by the clock of the store, also by
+    other processes together; never if it is 0."""
 
     name = "doxa-maintenance"
 
-    def __init__(self, store: Store, *, interval_ms: int, background: bool) -> None:
+    def __init__(
+        self, store: Store, *, interval_ms: int, background: bool, retain_every_s: int = 0
+    ) -> None:
         super().__init__()
         self._store = store
         self._interval_s = interval_ms / 1_000
         self._background = background
+        self._retention = RegularRetention(store, every_s=retain_every_s)
         self.error: DoxaError | None = None  # why the last run failed; it is tried again
         if background and not store.read_only:
             store.on_due = self.due
             with store.read() as reader:
-                if reader.rows(
-                    "SELECT 1 FROM meta WHERE key = 'sweep'"
+                if reader.rows("SELECT 1 FROM meta WHERE key = 'sweep'") or (
+                    retain_every_s and reader.catalogue_all("retention:")
                 ):  # left by an earlier opening
                     self.due(True)
 
@@ -51,6 +57,8 @@ class MaintenanceThread(BackgroundThread):
         written = self._store.flush_accesses()
         while self._store.sweep():
             pass
+        if self._background:
+            self._retention.apply(self._stopping.is_set)
         return written
 
     def _work(self) -> None:
@@ -61,6 +69,7 @@ class MaintenanceThread(BackgroundThread):
                 self._store.flush_accesses()
                 while not self._stopping.is_set() and self._store.sweep():
                     pass
+                self._retention.apply(self._stopping.is_set)
                 self.error = None
             except ClosedError:
                 return

@@ -285,6 +285,8 @@ class Models:
         spec = self.specs["model"]
         if spec is None:
             return None
+        if spec.provider == "command":
+            return self.command(spec.model)
         from doxa.models import anthropic, ollama, openai
 
         if spec.provider == "anthropic":
@@ -298,6 +300,18 @@ class Models:
         return openai.OpenAiCompleter(
             self._endpoint("model", spec, usual=openai.URL)[0], spec.model, self._meter
         )
+
+    def command(self, line: str) -> Completer:
+        """Return a completer over a program of the person's, with the environment of doxa. Raises
+        InputError for a line that names none."""
+        from doxa.models.command import CommandCompleter
+
+        return CommandCompleter(line, self._meter, environment=os.environ)
+
+    @property
+    def meter(self) -> Meter:
+        """What counts the calls of this opening, and refuses those beyond its caps."""
+        return self._meter
 
     def _build_reranker(self) -> Reranker | None:
         spec = self.specs["reranker"]

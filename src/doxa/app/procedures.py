@@ -16,6 +16,8 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
+import msgspec
+
 from doxa.app.checks import ALL_PROJECTS
 from doxa.app.session import History, Session, without_access_notes
 from doxa.app.verbs import ALL, DRY_RUN_PROCEDURE, VERBS, Kind, Parameter, Verb
@@ -123,6 +125,7 @@ def _call(verb: Verb, session: Session, run: Any, *args: Any) -> Rows:
     given |= _named(verb, options)
     _check_project(given)
     _check_messages(verb, given)
+    _check_files(given)
     owner = session if verb.owner == "Session" else session.memory
     method = getattr(owner, verb.name)
     placed = [one.name for one in verb.parameters if one.positional and one.name in given]
@@ -146,6 +149,19 @@ def _check_messages(verb: Verb, given: Mapping[str, Any]) -> None:
             "A query ingests a list of messages, not a file.",
             next_step="Give maps with text, or use `doxa import`.",
             field="source",
+        )
+
+
+def _check_files(given: Mapping[str, Any]) -> None:
+    """Refuse artifacts that are named by a path: who runs a query may be on another machine."""
+    artifacts = given.get("artifacts") or {}
+    if not isinstance(artifacts, Mapping) or not all(
+        isinstance(one, Mapping) for one in artifacts.values()
+    ):
+        raise InputError(
+            "A query reads no files.",
+            next_step="Give {name: {location: ..., sha256: ..., size_bytes: ...}}.",
+            field="artifacts",
         )
 
 
@@ -342,6 +358,7 @@ def _ingested(found: Any) -> Rows:
         found.redacted,
         list(found.threads),
         list(found.changes),
+        found.untrusted,
     )
 
 
@@ -379,10 +396,111 @@ def _events(found: Any) -> Rows:
         )
 
 
+def _stored_unit(found: Any) -> Rows:
+    change = found.change
+    yield (
+        *(found.action, found.kref, found.stored),
+        *map(list, (found.artifacts, found.edges, found.bundles, found.tags)),
+        [
+            {"kref": one.kref, "text": one.text, "relation": one.relation, "score": one.score}
+            for one in found.known
+        ],
+        list(found.warnings),
+        [{"kref": loss.kref, "says": loss.says, "why": loss.why} for loss in change.losses],
+        *(change.conflict, change.change, change.receipt or None),
+    )
+
+
+def _executions(found: Any) -> Rows:
+    for one in found:
+        yield (
+            *(one.kref, one.task, one.outcome, list(one.steps), list(one.tools)),
+            *(one.exit_code, one.duration_ms, one.cost, format_time(one.time), one.likeness),
+        )
+
+
+def _response(found: Any) -> Rows:
+    yield (
+        *(found.kref, found.thread, found.stored, list(found.sources)),
+        *(found.change.change, found.change.receipt or None),
+    )
+
+
+def _edges(found: Any) -> Rows:
+    for one in found.edges:
+        yield (
+            *(one.source, one.target, one.type, one.score, one.why, one.by),
+            *(found.applied, found.change.change),
+        )
+
+
+def _entities(found: Any) -> Rows:
+    for one in found:
+        yield (
+            *(one.kref, one.name, one.kind, one.trust, list(one.aliases), one.mentions),
+            *(None if time is None else format_time(time) for time in (one.first, one.last)),
+        )
+
+
+def _entity_page(found: Any) -> Rows:
+    yield "entity", found.kref, found.name, found.kind
+    for alias in found.aliases:
+        yield "alias", alias.kref or None, alias.name, alias.why
+    for mention in found.mentions:
+        yield "mention", mention.kref, mention.name, mention.why
+    for other in found.related:
+        yield "related", other.kref, other.name, str(other.count)
+    for fact in found.facts:
+        yield "fact", fact.kref, fact.subject, f"{fact.subject} {fact.predicate} {fact.value}"
+
+
+def _pending(found: Any) -> Rows:
+    for one in found:
+        candidates = [
+            {"kref": entity.kref, "name": entity.name, "score": entity.score, "why": entity.why}
+            for entity in one.candidates
+        ]
+        yield (
+            *(one.kref, one.name, one.kind, one.state, one.reason, list(one.sources)),
+            *(candidates, one.answer),
+        )
+
+
+def _patterns(found: Any) -> Rows:
+    for one in found:
+        yield one.path, one.reached, one.used, one.yield_score, one.coverage, one.overlap
+
+
+def _waiting(found: Any) -> Rows:
+    for one in found:
+        due = format_time(one.due)
+        yield one.thread, one.session, one.part, one.producer, one.attempts, due, one.error
+
+
+def _tasks(found: Any) -> Rows:
+    for one in found:
+        yield one.kref, one.kind, one.text, one.who, one.due, one.state, list(one.sources)
+
+
 _ROWS: dict[str, Callable[[Any], Rows]] = {
     "Chat": _chat,
     "list[ChatSummary]": _chats,
     "EventStream": _events,
+    "StoredUnit": _stored_unit,
+    "list[Execution]": _executions,
+    "StoredResponse": _response,
+    "DiscoveredEdges": _edges,
+    "Survey": lambda found: [(msgspec.json.decode(msgspec.json.encode(found)),)],
+    "list[EntityInfo]": _entities,
+    "EntityPage": _entity_page,
+    "Resolution": lambda one: [(one.decision, one.kref, one.score, one.why)],
+    "Recorded": lambda one: [
+        (one.sources, one.mentions, one.entities, one.pending, list(one.changes))
+    ],
+    "list[PendingMention]": _pending,
+    "list[PathYield]": _patterns,
+    "list[Pending]": _waiting,
+    "list[Task]": _tasks,
     "Change": _change,
     "Remembered": _remembered,
     "Walk": _walk,

@@ -12,7 +12,6 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, Unpack
 
-from doxa.app.chat import ChatVerbs
 from doxa.app.checks import (
     ALL_PROJECTS,
     checked,
@@ -21,6 +20,8 @@ from doxa.app.checks import (
     searched_project,
 )
 from doxa.app.file import MemoryFile
+from doxa.app.retries import retryable
+from doxa.app.sessions.consolidating import ConsolidationVerbs
 from doxa.base.clock import parse_time
 from doxa.base.errors import DoxaError, InputError, NotFoundError
 from doxa.belief import (
@@ -46,7 +47,7 @@ from doxa.belief import (
 )
 from doxa.belief.reading.views import all_shown, read_as_of, read_at
 from doxa.ingestion import arguments
-from doxa.store import Identity
+from doxa.store import TRUST_DEFAULT, Identity
 
 if TYPE_CHECKING:
     from doxa.app.verbs.options import EventOptions, IngestOptions, RecallOptions, Time
@@ -62,6 +63,7 @@ if TYPE_CHECKING:
     from doxa.store.stream.cursors import EventCursor
 
 _T = TypeVar("_T")
+_CONTAINERS = frozenset(("Project", "Space", "Thread"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +77,7 @@ class History:
     members: tuple[Member, ...] = ()
 
 
-class Session(ChatVerbs):
+class Session(ConsolidationVerbs):
     """The verbs in the name of one identity, by default in one project. A Memory makes it."""
 
     databases: tuple[str, ...] = ()  # those that SHOW DATABASES lists, where a server has several
@@ -101,11 +103,13 @@ class Session(ChatVerbs):
 
     # Ingestion
 
+    @retryable
     def ingest(
         self,
         source: str | Path | Iterable[Turn | Mapping[str, object]],
         *,
         progress: Callable[[int], None] | None = None,
+        idempotency_key: str = "",
         **options: Unpack[IngestOptions],
     ) -> Ingested:
         """Ingest a conversation: a file or folder, or messages.
@@ -116,6 +120,7 @@ class Session(ChatVerbs):
         """
         from doxa.ingestion.ingest import Ingest
         from doxa.ingestion.readers import ReadReport
+        from doxa.ingestion.readers.origin import doubt
 
         given = checked("ingest", options)
         _check_progress(progress)
@@ -134,6 +139,8 @@ class Session(ChatVerbs):
             space=given["space"],
             extracting=given["extract"],
             imported=isinstance(source, (str, Path)),
+            doubted=doubt(given["trust"], report, isinstance(source, (str, Path)), self.identity),
+            vouching=given["trust"] == TRUST_DEFAULT,
         )
         result = job.run(turns, progress=progress)
         self._memory.wake()
@@ -171,7 +178,7 @@ class Session(ChatVerbs):
         must exist. Retired beliefs are left out unless `history` or `as_of` asks for them. Recall
         never waits for embeddings; `warnings` says what is missing.
         """
-        from doxa.recall import LANES, Ask, Recall
+        from doxa.recall import LANES_DEFAULT, Ask, Recall
 
         given = checked("recall", options, now_ns=self._store.clock.now_ns())
         named = given.pop("project")
@@ -179,7 +186,7 @@ class Session(ChatVerbs):
         ask = Ask(
             text,
             project=searched_project(named, self.project),
-            lanes=LANES if lanes is None else lanes,
+            lanes=LANES_DEFAULT if lanes is None else lanes,
             **given,
         )
         found = self._unless_absent(
@@ -236,7 +243,7 @@ class Session(ChatVerbs):
         arguments.flags(reveal=reveal)
         with self._store.read() as snapshot:
             found = read_at(snapshot, target, reveal=reveal)
-            if isinstance(found, Place) and found.type != "Artifact":
+            if isinstance(found, Place) and found.type in _CONTAINERS:
                 found = replace(found, contents=self.contents(target.item()))
             if target.at is None and not reveal:
                 self._store.returned(snapshot, [str(found.kref)], self.context)
@@ -331,8 +338,15 @@ class Session(ChatVerbs):
                 snapshot, start, end, depth=depth, types=arguments.texts(types, "types")
             )
 
+    @retryable
     def forget(
-        self, kref: str | Kref, *, erase: bool = False, confirm: str = "", preview: bool = False
+        self,
+        kref: str | Kref,
+        *,
+        erase: bool = False,
+        confirm: str = "",
+        preview: bool = False,
+        idempotency_key: str = "",
     ) -> Forgotten:
         """Retire an item, turn, thread, space or project, or erase it for good.
 

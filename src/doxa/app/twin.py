@@ -1,48 +1,51 @@
-"""Generates `asynchronous.py` from the verb table and the signatures of the synchronous methods.
+"""Generates the modules of `asynchronous` from the verb table and the signatures of the synchronous
+methods.
 
-    python -m doxa.app.twin > src/doxa/app/asynchronous.py
+    python -m doxa.app.twin src/doxa/app/asynchronous
 
-A test fails when the generated module is out of date.
+A test fails when a generated module is out of date.
 """
 
 from __future__ import annotations
 
 import ast
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 from doxa.app.verbs import ALL, VERBS, Verb
 
-_SOURCES = ("beliefs", "chat", "session", "file", "memory", "retention")
+_SOURCES = (
+    *(f"sessions/{name}" for name in ("beliefs", "chat", "units", "entities", "consolidating")),
+    *("session", "file", "memory", "retention"),
+)
 _BY_HAND = ("open", "session", "close", "export", "graph", "events")
 
-_HEAD = '''"""The same verbs, awaited. Generated from the verb table by `python -m doxa.app.twin`.
+_HEAD = '''"""The verbs of a {owner}, awaited. Generated from the verb table by doxa.app.twin.
 
 Each call runs on a thread, so that there is one implementation.
 """
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, {abc}
+from collections.abc import AsyncIterator, {abc}
 from itertools import islice
-from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, {typing}
+from typing import TYPE_CHECKING, Any, {typing}
 
-from doxa.app.memory import Memory, open_memory
+{base}from doxa.app.asynchronous.threads import on_thread
+from doxa.app.memory import open_memory
 
 if TYPE_CHECKING:
+    from doxa.app.memory import Memory
 {imports}
-
-_P = ParamSpec("_P")
-_T = TypeVar("_T")
+{constants}
+'''
+_LINES = """
 _LINES = 500  # of an export that one thread reads at a time
+"""
+_BASE = "from doxa.app.asynchronous.session import AsyncSession\n"
 
-
-async def _on_thread(call: Callable[_P, _T], *args: _P.args, **options: _P.kwargs) -> _T:
-    import asyncio  # a synchronous user does not pay for it
-
-    return await asyncio.to_thread(call, *args, **options)
-
-
+_SESSION = '''
 class AsyncSession:
     """A Session whose verbs are awaited."""
 
@@ -63,7 +66,7 @@ class AsyncSession:
 
     async def graph(self, context: Mapping[str, Any] | None = None) -> GraphSession:
         """{graph}"""
-        return await _on_thread(self._session.graph, context)
+        return await on_thread(self._session.graph, context)
 
     def events(self, **options: Unpack[EventOptions]) -> AsyncEventStream:
         """{events}"""
@@ -86,7 +89,7 @@ class AsyncMemory(AsyncSession):
         cls, path: str | Path | None = None, **options: Unpack[OpenOptions]
     ) -> AsyncMemory:
         """{open}"""
-        return cls(await _on_thread(open_memory, path, **options))
+        return cls(await on_thread(open_memory, path, **options))
 
     async def __aenter__(self) -> AsyncMemory:
         return self
@@ -100,7 +103,7 @@ class AsyncMemory(AsyncSession):
 
     async def close(self) -> None:
         """{close}"""
-        await _on_thread(self._memory.close)
+        await on_thread(self._memory.close)
 
     async def session(
         self,
@@ -112,7 +115,7 @@ class AsyncMemory(AsyncSession):
         context: Mapping[str, Any] | None = None,
     ) -> AsyncSession:
         """{session}"""
-        made = await _on_thread(
+        made = await on_thread(
             self._memory.session,
             actor=actor,
             role=role,
@@ -124,35 +127,48 @@ class AsyncMemory(AsyncSession):
 
     async def export(self) -> AsyncIterator[bytes]:
         """{export}"""
-        lines = await _on_thread(self._memory.export)
-        while found := await _on_thread(lambda: list(islice(lines, _LINES))):
+        lines = await on_thread(self._memory.export)
+        while found := await on_thread(lambda: list(islice(lines, _LINES))):
             for line in found:
                 yield line
 '''
 
 
-def source() -> str:
-    """Return the text of asynchronous.py, before formatting."""
+def sources() -> dict[str, str]:
+    """Return the text of each module by its file name, before formatting and with imports that it
+    may not use: `ruff check --fix` removes these."""
     methods, modules = _read()
     session = [_method(methods[v.name], v.summary, "_session") for v in _verbs("Session")]
     memory = [_method(methods[v.name], v.summary, "_memory") for v in _verbs("Memory")]
     texts = {verb.name: verb.summary for verb in ALL}
-    used = _names(session + memory) | {
+    first = "\n".join([_SESSION.format(**texts), *session])
+    second = "\n".join([_MEMORY.format(**texts), *memory])
+    return {
+        "session.py": _head("session", session, modules, "", "") + first,
+        "memory.py": _head("memory", memory, modules, _BASE, _LINES) + second,
+    }
+
+
+def _head(
+    owner: str, methods: list[str], modules: dict[str, str], base: str, constants: str
+) -> str:
+    used = _names(methods) | {
         *("Identity", "GraphSession", "Session", "Path", "OpenOptions", "Config", "Role"),
-        *("Mapping", "Unpack", "EventOptions", "AsyncEventStream"),
+        *("Mapping", "Unpack", "EventOptions", "AsyncEventStream", "Iterable"),
     }
     by_module: dict[str, set[str]] = {}
     for name in used & modules.keys():
         by_module.setdefault(modules[name], set()).add(name)
-    own = {"collections.abc": {"AsyncIterator", "Callable"}, "typing": {"Any", "TYPE_CHECKING"}}
+    own = {"collections.abc": {"AsyncIterator"}, "typing": {"Any", "TYPE_CHECKING"}}
     imports = "\n".join(
         f"    from {module} import {', '.join(sorted(names))}"
         for module, names in sorted(by_module.items())
         if module not in own
     )
     abc, typing = (", ".join(sorted(by_module[module] - names)) for module, names in own.items())
-    head = _HEAD.format(abc=abc, typing=typing, imports=imports, **texts)
-    return "\n".join([head, *session]) + "\n".join([_MEMORY.format(**texts), *memory])
+    return _HEAD.format(
+        owner=owner, abc=abc, typing=typing, imports=imports, base=base, constants=constants
+    )
 
 
 def _verbs(owner: str) -> Iterator[Verb]:
@@ -188,7 +204,7 @@ def _method(function: ast.FunctionDef, summary: str, owner: str) -> str:
     return (
         f"    async def {function.name}({ast.unparse(given)}) -> {ast.unparse(function.returns)}:\n"
         f'        """{summary}"""\n'
-        f"        return await _on_thread({call})\n"
+        f"        return await on_thread({call})\n"
     )
 
 
@@ -200,5 +216,11 @@ def _names(methods: list[str]) -> set[str]:
     return found
 
 
+def main(folder: Path) -> None:
+    """Write the modules into a folder."""
+    for name, text in sources().items():
+        (folder / name).write_text(text)
+
+
 if __name__ == "__main__":
-    print(source())
+    main(Path(sys.argv[1]))

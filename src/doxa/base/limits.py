@@ -33,6 +33,9 @@ TRAVERSE_DEPTH_MAX = 20
 TRAVERSE_NODES_MAX = 100_000
 BUNDLE_MEMBERS_MAX = 100_000
 
+ENTITY_ALIASES_ITEMS_MAX = 50
+ENTITIES_LISTED_ITEMS_MAX = 1_000
+
 # Store
 BUSY_TIMEOUT_MS = 60_000
 WRITER_IDLE_MS = 20_000
@@ -87,6 +90,8 @@ EMBED_MS = 30_000
 COMPLETE_MS = 600_000
 COMPLETE_TOKENS_DEFAULT = 1_024
 COMPLETE_TOKENS_MAX = 131_072
+MODEL_COMMAND_MS = 300_000  # for a program that is the language model
+MODEL_COMMAND_BYTES_MAX = 4_194_304  # of what it prints
 EMBED_REQUEST_ITEMS_MAX = 64
 EMBED_REQUEST_BYTES_MAX = 262_144
 EMBED_CUT_CHARS_MIN = 256
@@ -181,6 +186,23 @@ BOLT_DEPTH_MAX = 100
 BOLT_QUEUE_BYTES_MAX = 1_048_576
 BOLT_OUTPUT_BYTES_MAX = 1_048_576
 
+# Units
+ARTIFACTS_PER_UNIT_ITEMS_MAX = 100
+ARTIFACT_CHUNK_BYTES_READ = 1_048_576
+KNOWN_ITEMS_MAX = 10  # beliefs that the answer of a stored unit names
+EXECUTION_OUTPUT_CHARS_MAX = 4_000
+DISCOVERED_EDGES_ITEMS_MAX = 20
+DISCOVERY_QUERIES_ITEMS_MAX = 8
+SURVEY_ITEMS_MAX = 100  # of each list of a survey
+STALE_DAYS_MAX = 36_500
+
+# Idempotency keys
+IDEMPOTENCY_KEY_CHARS_MAX = 200
+IDEMPOTENCY_KEY_TTL_S = 86_400
+IDEMPOTENCY_KEYS_ITEMS_MAX = 100_000
+IDEMPOTENCY_ANSWER_BYTES_MAX = 1_048_576
+IDEMPOTENCY_EXPIRED_ITEMS_READ = 100  # keys that one call removes
+
 # Events
 EVENT_BATCH_ITEMS_MAX = 1_000  # log entries that a consumer reads at a time
 EVENT_POLL_MS = 100  # how often one that follows looks for commits of other processes
@@ -212,6 +234,7 @@ HTTP_CONTEXT_NAME_CHARS_MAX = 64
 HTTP_CONTEXT_VALUE_BYTES_MAX = 1_024
 
 # Working memory
+RETAIN_EVERY_S = 86_400  # retention policies are applied in the background
 WORKING_TTL_S = 3_600
 WORKING_TTL_S_MAX = 604_800
 WORKING_MESSAGES_ITEMS_MAX = 50
@@ -227,3 +250,13 @@ HOOK_PROMPT_CHARS_MAX = 800  # of what a prompt brings in
 HOOK_TEXT_CHARS_MAX = 200_000  # of a captured message
 HOOK_SESSIONS_DAYS = 30  # how long the state of a conversation is kept
 HOOK_QUESTION_CHARS_MAX = 1_000  # of a prompt, for recall
+
+# Consolidation
+CONSOLIDATED_TURNS_ITEMS_MAX = 100  # of one part of a session
+CONSOLIDATED_TEXT_CHARS_MAX = 2_000_000  # a structure that a producer gives, as JSON
+CONSOLIDATED_WINDOW_CHARS_MAX = 24_000  # of turns in one call of a model
+CONSOLIDATED_CALLS_ITEMS_MAX = 4  # calls of a model at once
+CONSOLIDATED_SOURCES_ITEMS_MAX = 20  # turns that one entry is drawn from
+CONSOLIDATED_TOKENS_MAX = 4_096  # of one answer of a model
+CONSOLIDATED_ATTEMPTS_MAX = 3  # calls of a model for one window, in one run
+CONSOLIDATED_RETRY_S_MIN, CONSOLIDATED_RETRY_S_MAX = 60, 86_400

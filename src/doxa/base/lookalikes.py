@@ -49,7 +49,17 @@ _LOOK: dict[str, str] = {
     "y": "уγүʏყ",
     "z": "ᴢʐ",
 }
-_TABLE = {ord(char): letter for letter, chars in _LOOK.items() for char in chars if char != letter}
+_AS_WRITTEN = {
+    ord(char): letter for letter, chars in _LOOK.items() for char in chars if char != letter
+}
+# The other case of an entry looks alike too. Folding gives it, to capitals where the script has it
+# so, and sometimes another letter, which may be an entry of its own.
+_FOLDED = {
+    ord(folded): letter
+    for letter, chars in _LOOK.items()
+    for char in chars
+    if len(folded := unicodedata.normalize("NFKC", char).casefold()) == 1 and not folded.isascii()
+} | _AS_WRITTEN
 
 # Exactly alike, in this case: what a name may hide without looking odd.
 _CYRILLIC = dict(
@@ -57,6 +67,7 @@ _CYRILLIC = dict(
 )
 _GREEK = dict(zip("ΑΒΕΖΗΙΚΜΝΟΡΤΥΧονιυ", "ABEZHIKMNOPTYXoviu", strict=True))
 _LATIN_OF = _CYRILLIC | _GREEK
+_LATIN_LOOK = {ord(letter): latin for letter, latin in _LATIN_OF.items()}
 _WORD = re.compile(r"[^\W\d_]+")
 _FOREIGN = re.compile(f"[{''.join(_LATIN_OF)}]")
 _LATIN = re.compile(r"[A-Za-z]")
@@ -65,9 +76,15 @@ _LATIN = re.compile(r"[A-Za-z]")
 @lru_cache(maxsize=4_096)
 def skeleton(text: str) -> str:
     """Return what `text` looks like, in small Latin letters where it can be read so."""
-    folded = unicodedata.normalize("NFKC", text).casefold()
-    plain = unicodedata.normalize("NFKD", folded).translate(_TABLE)
+    folded = unicodedata.normalize("NFKC", text.translate(_AS_WRITTEN)).casefold()
+    plain = unicodedata.normalize("NFKD", folded).translate(_FOLDED)
     return "".join(char for char in plain if char.isalnum() and not unicodedata.combining(char))
+
+
+def latin_look(text: str) -> str:
+    """Return a text with the Latin letters that its Cyrillic and Greek ones look exactly like, in
+    the same case: a capital may look like another letter than its small form."""
+    return text if text.isascii() else text.translate(_LATIN_LOOK)
 
 
 def reads_as(text: object, names: Iterable[str]) -> str | None:

@@ -12,6 +12,8 @@
     (:Run)-[:HAS_PROPOSAL]->(:Proposal)-[:CONCERNS]->(:Item|Revision|Exchange|…), of background jobs
     (:Conflict)-[:CHALLENGER]->(:Revision), not believed      (:Conflict)-[:HELD]->(:Revision), what
     it contradicts
+    (:Exchange|Revision)-[:MENTIONS]->(:Entity|PendingEntity)      (:Entity)-[:SAME_AS]->(:Entity)
+    (:PendingEntity)-[:CANDIDATE]->(:Entity)
 
 A revision is believed exactly if a CURRENT edge leads to it: a retired item carries `deprecated:
 true` and the number of the revision that was (`retired_revision`), and has no such edge. A retired
@@ -41,6 +43,7 @@ from doxa.belief.types import (
     parse_fact,
 )
 from doxa.store import Edge, Node, Reader
+from doxa.store.intake.chains import root_of
 from doxa.store.retention.horizon import require_believed
 
 CURRENT, TAG, HAS_REVISION, SUPERSEDES = "CURRENT", "TAG", "HAS_REVISION", "SUPERSEDES"
@@ -69,6 +72,11 @@ RESERVED_EDGES = STRUCTURE | {SUPERSEDES, "NEXT"}
 PROTECTED_TAGS = ("approved", "published", "verified", "crystallised")
 _PROTECTED = {"role": "operator", "names": list(PROTECTED_TAGS)}
 _BY_OPERATOR = {"by_hand": "operator"}
+# Whom and what memory is about (written by the package entities)
+ENTITY, PENDING_ENTITY = "Entity", "PendingEntity"
+MENTIONS, SAME_AS, CANDIDATE = "MENTIONS", "SAME_AS", "CANDIDATE"
+ENTITY_KIND, PENDING_KIND = "entity", "mention"
+_REASONED = ["why", "rule"]  # what every edge about an entity says
 EXCHANGE_KIND = "exchange"
 _CONVERSATION = {
     EXCHANGE_KIND: "Exchange",
@@ -77,6 +85,8 @@ _CONVERSATION = {
     RUN_KIND: "Run",
     PROPOSAL_KIND: "Proposal",
 }  # kinds whose addresses are of no item
+# kinds that items may have too: the node tells
+_SHARED_KINDS = {ENTITY_KIND: ENTITY, PENDING_KIND: PENDING_ENTITY}
 
 # What the ledger declares to the store when a file is new: gates, and what is searchable.
 DECLARATIONS: dict[str, Any] = {
@@ -200,8 +210,12 @@ DECLARATIONS: dict[str, Any] = {
     },
     "guard:label:Exchange": {
         "immutable": True,
-        "mutable": ["deprecated", "entities", "dates"],  # the last two: what rules read in it
-        "by_hand": {"entities": "operator", "dates": "operator"},
+        # entities and dates: what rules read in it; trust: an operator vouches for its source
+        "mutable": ["deprecated", "entities", "dates", "trust"],
+        "by_hand": {"entities": "operator", "dates": "operator", "trust": "operator"},
+        "reserved": {
+            "trust": {"role": "operator", "names": ["candidate", "stated", "verified"]},
+        },
         "within": "HAS_EXCHANGE",
         "holds": dict.fromkeys(
             ("kref", "project", "space", "kind", "thread", "session", "speaker", "role", "text"),
@@ -221,6 +235,46 @@ DECLARATIONS: dict[str, Any] = {
         "mutable": ["decision", "decided", "decided_by"],
         "holds": dict.fromkeys(("kref", "project", "space", "kind", "opened_by"), "text")
         | {"opened": "integer"},
+    },
+    "guard:label:Entity": {
+        "addressed": True,
+        "fixed": ["kref", "project", "space", "kind", "name", "folded"],
+        "removable": True,
+        "holds": dict.fromkeys(("kref", "project", "space", "kind", "name", "folded"), "text")
+        | {"type": "text?", "trust": "text?", "stated_by": "text?"},
+        "by_hand": dict.fromkeys(("trust", "stated_by"), "system"),
+        "reserved": {"trust": _PROTECTED},
+        "owned": {"trust": _PROTECTED},
+    },
+    "guard:label:PendingEntity": {
+        "addressed": True,
+        "fixed": ["kref", "project", "space", "kind", "name", "folded"],
+        "removable": True,
+        "holds": dict.fromkeys(
+            ("kref", "project", "space", "kind", "name", "folded", "state"), "text"
+        )
+        | {"reason": "text?", "answer": "text?", "answered_by": "text?"},
+        "by_hand": dict.fromkeys(("state", "answer", "answered_by"), "system"),
+    },
+    "guard:edge:MENTIONS": {
+        "from": ["Exchange", "Revision"],
+        "into": [ENTITY, PENDING_ENTITY],
+        "needs": [*_REASONED, "as"],
+        **_BY_OPERATOR,
+    },
+    "guard:edge:CANDIDATE": {
+        "from": [PENDING_ENTITY],
+        "into": [ENTITY],
+        "needs": _REASONED,
+        **_BY_OPERATOR,
+    },
+    "guard:edge:SAME_AS": {
+        "from": [ENTITY],
+        "into": [ENTITY],
+        "needs": _REASONED,
+        "single": True,
+        "chain": {"trust": _PROTECTED},
+        **_BY_OPERATOR,
     },
     "guard:label:Run": {
         "addressed": True,
@@ -268,6 +322,8 @@ DECLARATIONS: dict[str, Any] = {
             "Thread",
             "Exchange",
             "Conflict",
+            ENTITY,
+            PENDING_ENTITY,
             "Run",
             "Proposal",
         ]
@@ -326,6 +382,8 @@ def labels_at(kref: Kref) -> frozenset[str]:
         return frozenset(("Revision",))
     if not kref.is_item:
         return frozenset(("Space",)) if kref.spaces else frozenset(("Project",))
+    if kref.kind in _SHARED_KINDS and kref == kref.item():
+        return frozenset(("Item", _SHARED_KINDS[kref.kind]))
     return frozenset((_CONVERSATION.get(kref.kind, "Item"),))
 
 
@@ -394,6 +452,12 @@ def resolve(reader: Reader, kref: Kref) -> Node:
         and is_bundle(reader, bundle := require(reader, kref.item()))
     ):
         return bundle
+    if (
+        kref.kind in _SHARED_KINDS
+        and kref == kref.item()
+        and _SHARED_KINDS[kref.kind] in (entity := require(reader, kref)).labels
+    ):
+        return root_of(reader, entity, SAME_AS)
     if kref.revision is not None:
         node = reader.node_by_kref(str(kref.pinned(kref.revision)))
     elif kref.tag is not None:

@@ -29,7 +29,15 @@ from doxa.store import RUN_KREF, RUN_MODEL, TRUST_DEFAULT, TRUSTS
 # What a belief gives besides what it states, in words of their own: each a list of short texts,
 # each text found by itself. Nothing is concluded from them: what happened and what followed, what
 # may come, what is open, what was settled, who and what it is about.
-ENRICHMENTS = ("events", "implications", "questions", "decisions", "entities")
+ENRICHMENTS = (
+    "events",
+    "implications",
+    "questions",
+    "decisions",
+    "entities",
+    "claims",
+    "actions",
+)
 
 FactValue = bool | int | float | str  # of what a property may hold, what a sentence can say
 
@@ -95,6 +103,8 @@ class Draft:
     questions: tuple[str, ...] = ()
     decisions: tuple[str, ...] = ()
     entities: tuple[str, ...] = ()
+    claims: tuple[str, ...] = ()
+    actions: tuple[str, ...] = ()
 
     def content(self) -> dict[str, Value]:
         """Return the properties by which two revisions are compared, without absent ones."""
@@ -472,6 +482,8 @@ class Revision:
     questions: tuple[str, ...] = ()
     decisions: tuple[str, ...] = ()
     entities: tuple[str, ...] = ()
+    claims: tuple[str, ...] = ()
+    actions: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -146,7 +146,7 @@ def _reverse(tx: Transaction, entry: LogEntry, receipt: Receipt) -> str:
             _require_as_made(tx, "edge", entry.element, body["props"], receipt=receipt)
             tx.set_edge(EdgeId(entry.element), decode_properties(past[0]))
         case "node.create":
-            return _remove_node(tx, body)
+            return _remove_node(tx, body, receipt)
         case "node.set":
             if not _RECORDS.isdisjoint(body["labels"]):
                 return ""
@@ -241,11 +241,14 @@ def _suppress_again(tx: Transaction, kind: str, identity: int) -> None:
         tx.suppress(identity, edge=kind == "edge")
 
 
-def _remove_node(tx: Transaction, body: dict[str, Any]) -> str:
+def _remove_node(tx: Transaction, body: dict[str, Any], receipt: Receipt) -> str:
     node = tx.node(NodeId(body["id"]))
     if node is None:
         return ""
     if not _KEPT_LABELS & set(node.labels):
+        if tx.edges_in(node.id) or tx.edges_out(node.id):
+            what = str(node.props.get("kref", "")) or f"node {node.id}"
+            raise _later(tx, what, receipt=receipt, src=node.id)
         tx.delete_node(node.id)
     elif _RETIRED_LABELS & set(node.labels):
         set_deprecated(tx, node, True)

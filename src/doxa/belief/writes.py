@@ -13,7 +13,9 @@ from doxa.base.ids import NodeId, is_below_operator
 from doxa.base.values import Properties, encode_properties
 from doxa.belief.graph import (
     CURRENT,
+    ENTITY,
     HAS_REVISION,
+    PENDING_ENTITY,
     RESERVED_EDGES,
     SUPERSEDES,
     TAG,
@@ -339,7 +341,7 @@ def require_item(tx: Transaction, kref: Kref) -> Node:
     return node
 
 
-_HELD = frozenset(("Item", "Exchange", "Thread"))
+_HELD = frozenset(("Item", "Exchange", "Thread", ENTITY, PENDING_ENTITY))
 
 
 def require_belief(tx: Transaction, kref: Kref) -> Node:

@@ -26,10 +26,12 @@ from doxa.cli.context import (
     project_named,
     user,
 )
+from doxa.cli.entities import entities_text, entity_text, patterns_text, pending_text
 from doxa.cli.output import (
     chat_text,
     chats_text,
     conflicts_text,
+    consolidated_text,
     cursors_text,
     doctor_text,
     element_text,
@@ -46,6 +48,8 @@ from doxa.cli.output import (
     recall_text,
     said_text,
     show,
+    tasks_text,
+    waiting_text,
     walk_text,
 )
 
@@ -203,7 +207,14 @@ def _ingest(memory: Memory, verb: Verb, values: Given, as_json: bool) -> None:
             "skipped": done.skipped,
             "cut": done.cut,
             "places": done.places,
+            "untrusted": done.untrusted,
+            "vouched": done.vouched,
         }
+        if done.untrusted:
+            summary["note"] = (
+                "The origin of these turns is not known: recall lists them last. If you vouch for"
+                " it, import again with --trust stated."
+            )
     if values["embed"]:
         # what was read is stored; if a cap on spending ends this, `unembedded` counts what is left
         with suppress(LimitError), progress("vectors", as_json) as advance:
@@ -491,6 +502,13 @@ _TEXTS: dict[str, Callable[[Any], str]] = {
     "Change": said_text,
     "Chat": chat_text,
     "list[ChatSummary]": chats_text,
+    "list[EntityInfo]": entities_text,
+    "EntityPage": entity_text,
+    "list[PendingMention]": pending_text,
+    "list[PathYield]": patterns_text,
+    "Consolidated": consolidated_text,
+    "list[Pending]": waiting_text,
+    "list[Task]": tasks_text,
     "int": str,
     "Remembered": lambda made: said_text(made.change, made.warnings),
     "Walk": walk_text,

@@ -18,6 +18,8 @@ TIMES = frozenset(
         "valid_until",
         "opened",
         "decided",
+        "first",
+        "last",
     )
 )
 
@@ -294,6 +296,52 @@ def chats_text(found: list[Any]) -> str:
         )
         or "There are no sessions."
     )
+
+
+def consolidated_text(found: Any) -> str:
+    """Return what became of each session, a line each, and what a host is asked for."""
+    from doxa.base.clock import format_time
+
+    lines = []
+    for one in found.sessions:
+        stored = ", ".join(f"{count} {name}" for name, count in one.stored.items())
+        dropped = sum(one.dropped.values())
+        said = f"  {one.session} {one.part}: {one.status} by {one.producer}"
+        said += f", {stored}" if stored else ""
+        said += f"; {dropped} not supported by the turns" if dropped else ""
+        said += f"; {one.error}" if one.error else ""
+        said += f" Next attempt {format_time(one.due)[:19]}." if one.due is not None else ""
+        lines.append(said)
+    lines.append(f"{found.status}; {found.pending} sessions in the queue")
+    if found.needs is not None:
+        lines.append("Repeat with --json for the schema and the turns that are asked for.")
+    return "\n".join(lines)
+
+
+def waiting_text(found: list[Any]) -> str:
+    """Return the sessions that await consolidation, a line each."""
+    from doxa.base.clock import format_time
+
+    lines = (
+        f"{one.thread} {one.session} {one.part}: {one.producer}, {one.attempts} attempts, next"
+        f" {format_time(one.due)[:19]}" + (f"; {one.error}" if one.error else "")
+        for one in found
+    )
+    return "\n".join(lines) or "No session awaits consolidation."
+
+
+def tasks_text(found: list[Any]) -> str:
+    """Return tasks, a line each."""
+    from doxa.base.quoting import one_line
+
+    lines = (
+        one_line(
+            f"{one.due or '-':10} {one.state:9} {one.kind:10} {one.who or '-'}: {one.text}"
+            f"  {one.kref}"
+        )
+        for one in found
+    )
+    return "\n".join(lines) or "There are none."
 
 
 def log_text(rows: list[dict[str, Any]]) -> str:

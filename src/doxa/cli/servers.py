@@ -100,16 +100,22 @@ PrintConfig = Annotated[
 ]
 
 
+FullProfile = Annotated[
+    bool, typer.Option("--full", help="Also offer the tools by which the host consolidates.")
+]
+
+
 def mcp(
     project: Project = "default",
     bound: Bound = None,
     actor: Actor = "agent",
     session: Conversation = "",
+    full: FullProfile = False,
     config: PrintConfig = False,
     db: Db = None,
 ) -> None:
     if config:
-        sys.stdout.write(json_text(_host_entry(project, bound or [], actor, db)) + "\n")
+        sys.stdout.write(json_text(_host_entry(project, bound or [], actor, db, full)) + "\n")
         return
     from doxa.app import open_memory
 
@@ -135,14 +141,18 @@ def mcp(
         own = project if not bound or project in bound else bound[0]
         made = memory.session(project=own, projects=bound or (), context=context)
         hooks = HookTool(made, project=own if bound else given, db=memory.config.path)
-        serve_stdio(memory, made, version=__version__, hooks=hooks)
+        profile = "full" if full else "default"
+        serve_stdio(memory, made, version=__version__, profile=profile, hooks=hooks)
 
 
-def _host_entry(project: str, bound: list[str], actor: str, db: Path | None) -> dict[str, object]:
+def _host_entry(
+    project: str, bound: list[str], actor: str, db: Path | None, full: bool
+) -> dict[str, object]:
     """The entry of this server in the configuration of an MCP host."""
     where = ["--db", str(db.absolute())] if db else []
     only = [word for name in bound for word in ("--bound", name)]
     args = ["-m", "doxa.cli", "mcp", "--project", project, *only, "--actor", actor, *where]
+    args += ["--full"] * full
     return {"mcpServers": {"memory": {"command": sys.executable, "args": args}}}
 
 

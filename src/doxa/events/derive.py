@@ -26,6 +26,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from doxa.belief import CURRENT, HAS_REVISION, TAG
+from doxa.belief.graph import ENTITY, PENDING_ENTITY
 from doxa.events.context import EMPTY, Context, NodeFacts
 from doxa.events.event import Event, kind_of, made_name
 from doxa.store import LogEntry, Receipt
@@ -39,6 +40,8 @@ _LABELS = (
     ("Thread", "thread"),
     ("Space", "space"),
     ("Project", "project"),
+    (ENTITY, "entity"),
+    (PENDING_ENTITY, "mention"),
 )
 # Edges that give an addressed element its place: the element's own event says as much.
 _PLACING = frozenset(

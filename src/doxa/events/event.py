@@ -6,7 +6,18 @@ from typing import Any, NamedTuple
 
 from doxa.base.clock import format_time
 
-NOUNS = ("project", "space", "item", "revision", "artifact", "thread", "exchange", "conflict")
+NOUNS = (
+    "project",
+    "space",
+    "item",
+    "revision",
+    "artifact",
+    "thread",
+    "exchange",
+    "conflict",
+    "entity",
+    "mention",
+)
 # What happens to an addressed node beyond being made, changed, deleted or imported.
 _OWN = {
     "item": ("item.deprecated", "item.restored"),

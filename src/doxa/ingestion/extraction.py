@@ -16,10 +16,10 @@ from doxa.base.ids import NodeId
 from doxa.base.limits import INGEST_BATCH_TURNS
 from doxa.belief import Ledger, place_of
 from doxa.ingestion.from_turns import CANDIDATES, Candidates, read_turn
-from doxa.ingestion.ingest import noted_in
+from doxa.ingestion.ingest import IMPORTED, noted_in
 from doxa.language.turns import TURN_ROLES, Turn
 from doxa.redaction.redact import refuse_secret
-from doxa.store import Identity, Node, Store, Transaction
+from doxa.store import UNTRUSTED, Identity, Node, Store, Transaction
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +86,8 @@ def _read(tx: Transaction, job: Candidates, node: Node, *, again: bool) -> None:
     }
     if noted:
         tx.set_node(node.id, node.props | noted)
+    if IMPORTED in node.labels and node.props.get("trust") == UNTRUSTED:
+        return  # from a file of unknown origin: it states nothing
     for candidate in found.candidates:
         source = str(node.props["kref"])
         job.state(tx, candidate, turn=turn, source=source, again=again, is_new=False)

@@ -35,7 +35,16 @@ from doxa.ingestion.from_turns import CANDIDATES, Candidates, read_turn, was_und
 from doxa.language.extract import Candidate, Extraction
 from doxa.language.turns import Turn, identified
 from doxa.redaction.redact import redact, refuse_secret
-from doxa.store import UNTRUSTED, AccessRecord, Identity, Node, Store, Transaction, trust_of
+from doxa.store import (
+    TRUST_DEFAULT,
+    UNTRUSTED,
+    AccessRecord,
+    Identity,
+    Node,
+    Store,
+    Transaction,
+    trust_of,
+)
 
 CONVERSATIONS = "conversations"
 IMPORTED = "Imported"
@@ -52,7 +61,8 @@ class Ingested:
     """The result of an ingestion: numbers of new exchanges, known exchanges, candidate beliefs
     created or revised, and redacted secrets; the threads and changes; how many parts of the source
     were skipped, how many messages were cut at the size limit, and the places and reasons of the
-    first ones of both."""
+    first ones of both; how many new exchanges are untrusted because the origin of their file is
+    unknown, and how many known ones are trusted now."""
 
     added: int
     known: int
@@ -63,6 +73,8 @@ class Ingested:
     skipped: int = 0
     places: tuple[str, ...] = ()
     cut: int = 0
+    untrusted: int = 0
+    vouched: int = 0
 
 
 class PreparedTurn(NamedTuple):
@@ -76,12 +88,15 @@ class PreparedTurn(NamedTuple):
     redacted: int = 0
     retired: bool = False
     cut_from: int = 0
+    untrusted: bool = False
 
 
 class Ingest:
     """Ingests turns into one project under one identity. With `extracting` False it only stores the
     exchanges. Those of a history that a product kept are `imported`: they get the label Imported
-    too, by which persistence policies distinguish an archive from the episodes of today."""
+    too, by which persistence policies distinguish an archive from the episodes of today. `doubted`
+    says of the turn that was read last whether its origin is unknown: it is stored as untrusted,
+    and states no candidates. With `vouching`, known turns of that kind are trusted from now on."""
 
     def __init__(
         self,
@@ -92,6 +107,8 @@ class Ingest:
         space: str = CONVERSATIONS,
         extracting: bool = True,
         imported: bool = False,
+        doubted: Callable[[], bool] = bool,
+        vouching: bool = False,
     ) -> None:
         self._store = store
         self._identity = identity
@@ -100,11 +117,15 @@ class Ingest:
         )
         self._candidates = Candidates(Ledger(store, identity), place_of(project, CANDIDATES))
         self._extracting = extracting
+        self._doubted = doubted
+        self._vouching = vouching
         self._labels = ("Exchange", IMPORTED) if imported else ("Exchange",)
         self._threads: dict[str, tuple[Kref, NodeId]] = {}
         self._last: dict[tuple[str, str], NodeId] = {}
         self._users_threads: dict[str, bool] = {}  # whether the user speaks in a thread
-        self._counts = {"added": 0, "known": 0, "redacted": 0, "cut": 0}
+        self._counts = dict.fromkeys(
+            ("added", "known", "redacted", "cut", "untrusted", "vouched"), 0
+        )
         self._cut_places: list[str] = []
 
     def run(
@@ -134,7 +155,8 @@ class Ingest:
         try:
             self._run_batches(turns, changes, progress)
         except (DoxaError, KeyboardInterrupt) as error:
-            _say_what_is_kept(error, changes, self._counts["added"])
+            kept = [] if self._store.is_joined else changes
+            _say_what_is_kept(error, kept, self._counts["added"])
             raise
         counts = self._counts
         return Ingested(
@@ -146,6 +168,8 @@ class Ingest:
             changes=tuple(changes),
             places=tuple(self._cut_places),
             cut=counts["cut"],
+            untrusted=counts["untrusted"],
+            vouched=counts["vouched"],
         )
 
     def _run_batches(
@@ -177,12 +201,22 @@ class Ingest:
     def _prepare(self, identity: str, turn: Turn) -> PreparedTurn:
         clean, redacted = cleaned(turn)
         cut_from = _size(turn.text) if clean.text.endswith(_CUT) else 0
+        doubted = self._doubted()
         if not self._extracting:
-            return PreparedTurn(identity, clean, redacted=redacted, cut_from=cut_from)
+            return PreparedTurn(
+                identity, clean, redacted=redacted, cut_from=cut_from, untrusted=doubted
+            )
         found = read_turn(clean)
         names, dates = noted_in(found)
         return PreparedTurn(
-            identity, clean, names, dates, found.candidates, redacted, cut_from=cut_from
+            identity,
+            clean,
+            names,
+            dates,
+            () if doubted else found.candidates,
+            redacted,
+            cut_from=cut_from,
+            untrusted=doubted,
         )
 
     def _take(self, tx: Transaction, prepared: PreparedTurn) -> None:
@@ -201,6 +235,7 @@ class Ingest:
         if found is not None:
             self._last[key] = found.id
             self._counts["known"] += 1
+            self._vouch(tx, found, prepared)
             # A repeated turn counts as an access, so that its persistence policy can restore it.
             if tx.declared().evaluator.rules.any:
                 tx.noted.append(AccessRecord(tx.now, {}, [found.id]))
@@ -210,7 +245,7 @@ class Ingest:
             self._labels,
             {
                 **self._properties(prepared, kref=kref, thread=thread_kref, now=tx.now),
-                "trust": self._label(tx, turn, thread),
+                "trust": UNTRUSTED if prepared.untrusted else self._label(tx, turn, thread),
             },
         )
         tx.create_edge("HAS_EXCHANGE", thread, dst=made)
@@ -218,10 +253,24 @@ class Ingest:
             tx.create_edge("NEXT", previous, dst=made)
         self._last[key] = made
         self._counts["added"] += 1
+        self._counts["untrusted"] += prepared.untrusted
         if prepared.cut_from:
             self._note_cut(kref, prepared)
         for candidate in prepared.candidates:
             self._candidates.state(tx, candidate, turn=turn, source=str(kref))
+
+    def _vouch(self, tx: Transaction, found: Node, prepared: PreparedTurn) -> None:
+        """Trust a known turn that came from a file of unknown origin, and read its candidates."""
+        if not self._vouching or found.props.get("trust") != UNTRUSTED:
+            return
+        if IMPORTED not in found.labels or trust_of({**found.props, "trust": None}) == UNTRUSTED:
+            return  # what tools and strangers said stays what it is
+        tx.set_node(found.id, {**found.props, "trust": TRUST_DEFAULT})
+        self._counts["vouched"] += 1
+        for candidate in prepared.candidates:
+            self._candidates.state(
+                tx, candidate, turn=prepared.turn, source=str(found.props["kref"])
+            )
 
     def _note_cut(self, kref: Kref, prepared: PreparedTurn) -> None:
         self._counts["cut"] += 1

@@ -143,7 +143,7 @@ def remember(
     if not clean.name:
         with store.read() as snapshot:
             seen = snapshot.last_change()
-            known = _near_duplicate(snapshot, clean)
+            known = near_duplicate(snapshot, clean)
             if plain and not known:
                 verdict = consult(store, recaller, clean)
                 known = restated(verdict, clean)
@@ -151,7 +151,7 @@ def remember(
     if not known:
         with ledger.write("put") as work:
             if not clean.name and work.tx.written_since(seen):
-                known = _near_duplicate(work.tx, clean)
+                known = near_duplicate(work.tx, clean)
                 if plain and not known:
                     verdict = consult(store, recaller, clean)
                     known = restated(verdict, clean)
@@ -353,7 +353,7 @@ def clean_value(value: Value, kinds: list[str]) -> Value:
     return result.text
 
 
-def _near_duplicate(reader: Reader, draft: Draft) -> str:
+def near_duplicate(reader: Reader, draft: Draft) -> str:
     """The address of a current belief of the same project, space and kind that says the same, or
     nothing."""
     wanted = _gist(draft.summary)

@@ -60,10 +60,7 @@ class Extraction:
 def extract(turn: Turn) -> Extraction:
     """Extract names, dates and candidates of one turn. Spans are character offsets in `turn.text`.
     Never raises."""
-    # Straight apostrophes keep every span and halve the number of rules.
-    text = turn.text[: limits.EXTRACT_CHARS_MAX].replace("’", "'")
-    text, entities = _links(_blank(_FENCE, text) if "```" in text or "~~~" in text else text)
-    entities += _names(text)
+    text, entities = _read(turn.text)
     dates = find_dates(text, turn.time_ns)
     candidates = candidates_of(
         text, speaker=turn.speaker, time_ns=turn.time_ns, dates=dates, written=turn.text
@@ -74,6 +71,19 @@ def extract(turn: Turn) -> Extraction:
         tuple(islice(candidates, limits.CANDIDATES_PER_TURN_MAX)),
         len(turn.text) > limits.EXTRACT_CHARS_MAX,
     )
+
+
+def names_in(text: str) -> tuple[Entity, ...]:
+    """Return the names in a text, each once, in order. Never raises."""
+    return _distinct(_read(text)[1])
+
+
+def _read(text: str) -> tuple[str, list[Entity]]:
+    """The text without code and links, and the names in it."""
+    # Straight apostrophes keep every span and halve the number of rules.
+    text = text[: limits.EXTRACT_CHARS_MAX].replace("’", "'")
+    text, entities = _links(_blank(_FENCE, text) if "```" in text or "~~~" in text else text)
+    return text, entities + _names(text)
 
 
 # -- Entities

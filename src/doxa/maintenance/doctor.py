@@ -1,4 +1,5 @@
-"""The checks of `doxa doctor`: file, disk, invariants, log, erasures, vectors and embedder. Each
+"""The checks of `doxa doctor`: file, disk, invariants, log, erasures,
+retention, vectors and embedder. Each
 result says what to do."""
 
 from __future__ import annotations
@@ -9,11 +10,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from doxa.base.clock import NS
 from doxa.base.errors import ClosedError, CorruptError, DoxaError, ModelError, StoreError
 from doxa.base.limits import FREE_BYTES_MIN
 from doxa.maintenance.embedding import Reembedding, failed_embeddings, pending, reembedding
 from doxa.models.contract import Embedder
 from doxa.store import (
+    Identity,
     LogProof,
     Reader,
     Store,
@@ -23,7 +26,11 @@ from doxa.store import (
     replayed_digest,
     verify_log,
 )
+from doxa.store.retention.dropping import last_retained, retain
+from doxa.store.retention.policies import policies_of
 
+_HOUR = 3_600 * NS
+_RETAIN_LATE_HOURS = 48  # the background applies policies once a day
 _RESTORE = (
     "Do not modify the file. Take the latest backup: `doxa restore-backup BACKUP NEW` verifies it"
     " and copies it to a new path. `doxa export` writes what is still readable in this file,"
@@ -71,6 +78,7 @@ def examine(
         ("invariants", lambda: _invariants(store)),
         ("log", lambda: _log(store)),
         ("erasures", lambda: _erasures(store)),
+        ("retention", lambda: _retention(store)),
         ("faded", lambda: _faded(store)),
         ("vectors", lambda: _vectors(store, embedder, unasked)),
         ("embedder", lambda: _embedder(embedder, embedder_error, unasked)),
@@ -157,6 +165,35 @@ def _erasures(store: Store) -> HealthCheck:
     left = store.left_to_scrub()
     next_step = "Close all other programs that have this file open, then reopen it." if left else ""
     return HealthCheck("erasures", not left, left or "no traces are left", next_step)
+
+
+def _retention(store: Store) -> HealthCheck:
+    """Whether the retention policies were applied, and what they would drop now."""
+    with store.read() as snapshot:
+        policies = policies_of(snapshot.catalogue_all("retention:"))
+        ran = last_retained(snapshot)
+    if not policies:
+        return HealthCheck("retention", True, "no policy: everything is kept")
+    due = retain(store, Identity("doctor", "system"), preview=True)
+    if ran is None:
+        said = "never applied"
+    else:
+        hours = max(0, store.clock.now_ns() - ran) // _HOUR
+        said = f"last applied {hours // 24} days and {hours % 24} hours ago"
+    detail = f"{len(policies)} policies, {said}"
+    if not (due.versions or due.payloads or due.accesses):
+        return HealthCheck("retention", True, f"{detail}; nothing is due")
+    detail += (
+        f"; due are {due.versions:,} past versions, {due.payloads:,} log payloads and"
+        f" {due.accesses:,} notes of accesses"
+    )
+    return HealthCheck(
+        "retention",
+        ran is not None and hours < _RETAIN_LATE_HOURS,
+        detail,
+        "Run `doxa retain --preview` to see them and `doxa retain` to drop them; `doxa serve` does"
+        " it by itself.",
+    )
 
 
 def _faded(store: Store) -> HealthCheck:

@@ -21,7 +21,8 @@ from doxa.base.ids import EdgeId, NodeId
 from doxa.base.limits import PREVIEW_ITEMS_MAX
 from doxa.base.values import canonical, check_text, decode, decode_properties
 from doxa.belief import HAS_REVISION, Kref, Ledger, parse_kref, slug
-from doxa.belief.removal.erasure import nodes_at, structural_edge
+from doxa.belief.graph import ENTITY, PENDING_ENTITY
+from doxa.belief.removal.erasure import edges_drawn_from, nodes_at, structural_edge
 from doxa.belief.support import Erasure
 from doxa.maintenance.forget import Forgotten
 from doxa.store import Identity, Reader, Store, Transaction
@@ -30,7 +31,19 @@ from doxa.store.retention.occurrences import Needle, Occurrence, Occurrences, fi
 from doxa.store.retention.rewriting import destroy_payloads, erase_parts, require_operator
 
 _ELEMENT = re.compile(r"([nr]):(0|[1-9][0-9]{0,17})")
-_BELIEF = frozenset(("Item", "Revision", "Exchange", "Artifact", "Project", "Space", "Thread"))
+_BELIEF = frozenset(
+    (
+        "Item",
+        "Revision",
+        "Exchange",
+        "Artifact",
+        "Project",
+        "Space",
+        "Thread",
+        ENTITY,
+        PENDING_ENTITY,
+    )
+)
 _SHORT = 3  # characters: a shorter text is in too much to be meant
 
 
@@ -182,9 +195,10 @@ def _kept(plan: ErasurePlan) -> str:
 
 def _erase(tx: Transaction, plan: ErasurePlan) -> None:
     require_operator(tx)
-    gone = {node.id for node in nodes_at(tx, map(parse_kref, plan.krefs))}
-    gone |= {NodeId(identity) for identity in plan.nodes}
-    edges = [EdgeId(identity) for identity in sorted(plan.edges)]
+    nodes = nodes_at(tx, map(parse_kref, plan.krefs))
+    gone = {node.id for node in nodes} | {NodeId(identity) for identity in plan.nodes}
+    drawn = edges_drawn_from(tx, nodes)
+    edges = sorted({*drawn, *(EdgeId(identity) for identity in plan.edges)})
     if gone or edges:
         erasure = Erasure(tx, gone)
         tx.erase(sorted(gone), edges=edges)

@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from doxa.base.errors import RoleError
 from doxa.base.ids import is_below_operator
 from doxa.store import Identity, Store
 from doxa.store.retention.dropping import Dropped, retain
 
 
-def retain_and_scrub(store: Store, identity: Identity, *, preview: bool = False) -> Dropped:
+def retain_and_scrub(
+    store: Store,
+    identity: Identity,
+    *,
+    preview: bool = False,
+    stopped: Callable[[], bool] = bool,
+) -> Dropped:
     """Drop what no policy keeps and overwrite the freed pages. Raises RoleError for an agent."""
     if is_below_operator(identity.role):
         raise RoleError(
             "Only an operator may apply the retention policies.",
             next_step="Ask the operator to run retention.",
         )
-    dropped = retain(store, identity, preview=preview)
+    dropped = retain(store, identity, preview=preview, stopped=stopped)
     if dropped.changes:
         dropped.note = store.scrub()
     return dropped

@@ -2,7 +2,7 @@
 use it.
 
     embedder    auto, none, minilm, openai:NAME, ollama:NAME, onnx:FOLDER; NAME#N for N dimensions
-    model       auto, none, openai:NAME, ollama:NAME, anthropic:NAME
+    model       auto, none, openai:NAME, ollama:NAME, anthropic:NAME, command:PROGRAM ARGUMENTS
     reranker    auto, none, model, openai:NAME, onnx:FOLDER
 
 The URL of a provider is configured separately.
@@ -27,9 +27,10 @@ ALONE: Mapping[ModelRole, tuple[str, ...]] = {
 }
 NAMED: Mapping[ModelRole, tuple[str, ...]] = {
     "embedder": ("openai", "ollama", "onnx"),
-    "model": ("openai", "ollama", "anthropic"),
+    "model": ("openai", "ollama", "anthropic", "command"),
     "reranker": ("openai", "onnx"),
 }
+_WHAT = {"onnx": "FOLDER", "command": "PROGRAM"}
 ENDPOINTS = ("openai", "ollama", "anthropic")
 
 
@@ -78,7 +79,7 @@ def parse_spec(text: str, role: ModelRole, *, field: str) -> Spec:
             )
         dimensions = int(number)
     if not model:
-        what = "a folder" if provider == "onnx" else "the name of a model"
+        what = {"onnx": "a folder", "command": "a program"}.get(provider, "the name of a model")
         raise InputError(
             f"{field} names {provider} without a model.",
             next_step=f"Give {provider}: and {what}.",
@@ -90,7 +91,7 @@ def parse_spec(text: str, role: ModelRole, *, field: str) -> Spec:
 def _unknown(text: str, role: ModelRole, field: str) -> InputError:
     known = [
         *ALONE[role],
-        *(f"{name}:{'FOLDER' if name == 'onnx' else 'NAME'}" for name in NAMED[role]),
+        *(f"{name}:{_WHAT.get(name, 'NAME')}" for name in NAMED[role]),
     ]
     return InputError(
         f"{text[:80]!r} does not name a known {role}.",

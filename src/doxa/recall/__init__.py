@@ -4,13 +4,14 @@ now."""
 from doxa.recall.budget import tokens_of
 from doxa.recall.engine import Recaller
 from doxa.recall.framing import lane_heading
-from doxa.recall.fusion import LANES, MODES
+from doxa.recall.fusion import LANES, LANES_DEFAULT, MODES
 from doxa.recall.lanes.meaning import field_texts
 from doxa.recall.result import Recall
 from doxa.recall.types import Ask, Hit
 
 __all__ = [
     "LANES",
+    "LANES_DEFAULT",
     "MODES",
     "Ask",
     "Hit",

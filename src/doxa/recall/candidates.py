@@ -155,6 +155,7 @@ class CandidateSet:
             "entities": self._entities(reader, rows) if "entities" in on else zero,
             "time": time.nearness(project["time"][rows], query.times) if query.times else zero,
             "graph": zero,
+            "mentions": zero,
             "recency": time.recency(project, rows, reader.now) if "recency" in on else zero,
             "policy": np.ones(len(rows), dtype=np.float32),
         }
@@ -190,8 +191,9 @@ class CandidateSet:
             spoken, entities.mentions(reader, self.project, rows, named=named, nobody=nobody)
         )
 
-    def link(self, reader: Reader, reached: dict[int, float]) -> None:
-        """Add what is linked with the best hits of any project and passes the filters."""
+    def link(self, reader: Reader, reached: dict[int, float], lane: str = "graph") -> None:
+        """Add what is linked with the best hits of any project and passes the filters, with the
+        value of a lane."""
         rows = graph.rows_of(reader, self.project, reached)
         allowed = self._eligible.allowed
         linked = {
@@ -202,7 +204,7 @@ class CandidateSet:
         if linked:
             found = np.array(sorted(linked), dtype=np.int64)
             self._add(reader, np.setdiff1d(found, self.rows, assume_unique=True))
-            self.lanes["graph"][np.searchsorted(self.rows, found)] = [
+            self.lanes[lane][np.searchsorted(self.rows, found)] = [
                 linked[row] for row in found.tolist()
             ]
 

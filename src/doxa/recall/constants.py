@@ -227,6 +227,9 @@ C_STATEMENT: Annotated[
 ENTITIES: Annotated[float, Constant("weight of entities", "score", FITTED, True)] = 1 / 3
 TIME: Annotated[float, Constant("weight of time", "score", JUDGED, True)] = 0.25
 GRAPH: Annotated[float, Constant("weight of links", "score", JUDGED, True)] = 0.4
+MENTIONS: Annotated[
+    float, Constant("weight of entities that good hits mention too", "score", JUDGED)
+] = 0.4
 RECENCY: Annotated[float, Constant("weight of recency", "score", JUDGED, True)] = 0.05
 POLICY: Annotated[float, Constant("weight of a policy's decay", "score", JUDGED, True)] = 0.3
 THREAD: Annotated[

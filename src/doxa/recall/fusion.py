@@ -12,11 +12,13 @@
     time      1 if it lies, or mentions something that lies, in a time that the question names;
               less the farther away
     graph     how much of the best hits' score reaches it along edges, halved by each
+    mentions  the same by way of the entities that both mention; not in use unless it is named
     recency   2^(-age / RECENCY_DAYS), age in whole minutes
     policy    what a decay policy leaves of it: 1 where none applies
 
     auto      MEANING * meaning + WORDS * gate * words / best words + ENTITIES * entities
-              + TIME * time + GRAPH * graph + RECENCY * recency - POLICY * (1 - policy)
+              + TIME * time + GRAPH * graph + MENTIONS * mentions + RECENCY * recency
+              - POLICY * (1 - policy)
     gate      cover^2 / (cover^2 + C^2), cover = the best coverage of any memory: words count as
               far as the question's words occur at all
 
@@ -36,8 +38,10 @@ from numpy.typing import NDArray
 
 from doxa.recall import constants
 
-Lane = Literal["words", "meaning", "entities", "time", "graph", "recency", "policy"]
+Lane = Literal["words", "meaning", "entities", "time", "graph", "mentions", "recency", "policy"]
 LANES: tuple[str, ...] = get_args(Lane)
+# those in use unless others are named: what does not gain more than its interval is left out
+LANES_DEFAULT: tuple[str, ...] = tuple(lane for lane in LANES if lane != "mentions")
 Mode = Literal["auto", "max", "rrf", "convex"]
 MODES: tuple[str, ...] = get_args(Mode)
 
@@ -70,19 +74,20 @@ def fuse(
         meaning = constants.BETA * cosine if has_vectors else words
         return np.asarray(weight * np.fmax(words, meaning), dtype=np.float32)
     if mode == "rrf":
-        ranked = [_reciprocal(lanes[name]) for name in ("words", "entities", "time", "graph")] + (
-            [_reciprocal(cosine, low=-np.inf)] if has_vectors else []
-        )
+        ranked = [
+            _reciprocal(lanes[name]) for name in ("words", "entities", "time", "graph", "mentions")
+        ] + ([_reciprocal(cosine, low=-np.inf)] if has_vectors else [])
         return np.asarray(sum(ranked), dtype=np.float32)
     others = (
         constants.ENTITIES * lanes["entities"]
         + constants.TIME * lanes["time"]
         + constants.GRAPH * lanes["graph"]
+        + constants.MENTIONS * lanes["mentions"]
         + constants.RECENCY * lanes["recency"]
         - constants.POLICY * (1 - lanes["policy"])
     )
     if not has_vectors:  # on the scale of coverage
-        found = (words > 0) | (lanes["graph"] > 0)
+        found = (words > 0) | (lanes["graph"] > 0) | (lanes["mentions"] > 0)
         return np.asarray(words + others * best * found, dtype=np.float32)
     if mode == "convex":
         share = constants.ALPHA * _unit(cosine) + (1 - constants.ALPHA) * _unit(words)

@@ -238,6 +238,8 @@ def _why(reader: Reader, node: Node, item: Ranked) -> str:
         parts.append("of the time that the question names")
     if lane["graph"] >= constants.LANE_VALUE_MIN:
         parts.append("linked with better hits")
+    if lane["mentions"] >= constants.LANE_VALUE_MIN:
+        parts.append("mentions what better hits mention")
     if lane["policy"] < 1:
         parts.append(f"faded to {lane['policy']:.0%} by its policy")
     if item.idle:

@@ -73,11 +73,14 @@ def rank(reader: Reader, candidates: list[CandidateSet], ask: Ask, *, wanted: in
         return scores
 
     scores = fused()
-    follows = "graph" in ask.lanes and ask.as_of is None
-    if follows and (reached := _linked(reader, candidates, scores)):
-        for one in candidates:
-            one.link(reader, reached)
-        scores = fused()
+    if ask.as_of is None:
+        seeds = _seeds(candidates, scores)
+        ways = (("graph", graph.spread), ("mentions", graph.mentioned_with))
+        reached = {lane: way(reader, seeds) for lane, way in ways if seeds and lane in ask.lanes}
+        for lane, found in reached.items():
+            for one in candidates if found else ():
+                one.link(reader, found, lane)
+        scores = fused() if any(reached.values()) else scores
     dated = _add_mentioned_times(reader, candidates, scores)
     if _add_policy_scores(reader, candidates, scores, ask, count=2 * count) or dated:
         scores = fused()
@@ -229,19 +232,18 @@ def _owners(candidates: list[CandidateSet]) -> tuple[NDArray[np.int64], NDArray[
     return np.repeat(np.arange(len(candidates)), sizes), rows
 
 
-def _linked(reader: Reader, candidates: list[CandidateSet], scores: Floats) -> dict[int, float]:
-    """What is linked with the best hits, by node."""
+def _seeds(candidates: list[CandidateSet], scores: Floats) -> dict[int, float]:
+    """The best hits that links are followed from, by node, with their share of the best score."""
     best = np.argsort(-scores, kind="stable")[: constants.GRAPH_SEEDS]
     top = float(scores[best[0]]) if len(best) else 0.0
     if top <= 0:
         return {}
     owner, row = _owners(candidates)
-    seeds = {
+    return {
         int(candidates[owner[i]].project["node"][row[i]]): float(scores[i]) / top
         for i in best.tolist()
         if scores[i] > 0 and candidates[owner[i]].project["trust"][row[i]] > _UNTRUSTED
     }
-    return graph.spread(reader, seeds)
 
 
 def _add_mentioned_times(reader: Reader, candidates: list[CandidateSet], scores: Floats) -> bool:

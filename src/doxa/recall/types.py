@@ -11,7 +11,7 @@ from doxa.base.clock import TIME_MAX
 from doxa.base.errors import InputError, LimitError
 from doxa.base.limits import QUERY_CHARS_MAX, RECALL_HITS_MAX, RECALL_TOKENS_MAX
 from doxa.base.values import check_text
-from doxa.recall.fusion import LANES, MODES
+from doxa.recall.fusion import LANES, LANES_DEFAULT, MODES
 from doxa.store import TRUSTS
 
 HITS_DEFAULT = 10
@@ -52,7 +52,7 @@ class Ask:
     history: bool = False
     limit: int = HITS_DEFAULT
     tokens_max: int | None = None
-    lanes: tuple[str, ...] = LANES
+    lanes: tuple[str, ...] = LANES_DEFAULT
     mode: str = "auto"
     from_thread: str = ""
     strict: bool = False

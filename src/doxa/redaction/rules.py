@@ -24,6 +24,8 @@ from ipaddress import AddressValueError, IPv4Address
 from itertools import pairwise
 
 from doxa.redaction.assignments import ASSIGNED, KEY_GATE, spans_of
+from doxa.redaction.near_names import GATE as NEAR_GATE
+from doxa.redaction.near_names import NAMED, spans_near_names
 from doxa.redaction.token_formats import FORMATS, SAMPLE, TokenFormat
 
 
@@ -592,6 +594,24 @@ SECRETS: tuple[RedactionRule, ...] = (
             "The token: what a word. The secret is patience; the key is practice.",
             "MAX_TOKEN=unlimited-length",
             "API_KEY=$KEY_FROM_2024",
+        ),
+    ),
+    RedactionRule(
+        "named-secret",
+        matches="a generated value close behind the name of a secret, in prose, logs and arguments",
+        source="no standard: near_names.py says how it decides",
+        hints=("pass", "kennwort", "secret", "token", "credential", "bearer", "key"),
+        gate=NEAR_GATE,
+        pattern=NAMED,
+        spans=spans_near_names,
+        examples=(
+            "use the token «q7Zr2Kx9Lw4Tn8Vb3Yd6» for staging",
+            "new secret (rotated today) «9f3a71c04be2d85f6a1790ce»",
+        ),
+        near_misses=(
+            "the token hash is 9f3a71c04be2d85f6a1790ce",
+            "password reset for user_id 550e8400-e29b-41d4-a716-446655440000",
+            "the secret of internationalization2024isPatience",
         ),
     ),
     RedactionRule(

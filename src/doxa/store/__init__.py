@@ -31,13 +31,11 @@ from doxa.store.indexing.packing import (
     wrong_length,
 )
 from doxa.store.indexing.search_rows import (
-    TRUST_DEFAULT,
-    TRUSTS,
     attributes_of,
     rule_of,
 )
 from doxa.store.indexing.search_texts import SearchRule, added_statements, entries_of, text_of
-from doxa.store.indexing.trust import UNTRUSTED, trust_of
+from doxa.store.indexing.trust import TRUST_DEFAULT, TRUSTS, UNTRUSTED, trust_of
 from doxa.store.indexing.vector_tables import FIELDS_FROM, INDEXED_PARTS, PARTS, vector_id
 from doxa.store.reader import Reader, int64_array
 from doxa.store.rows import RUN_KREF, RUN_MODEL, Edge, Identity, LogEntry, Node, Receipt

@@ -32,6 +32,7 @@ from doxa.store.declared import Declared
 from doxa.store.guard import End
 from doxa.store.index import IndexWriter, State
 from doxa.store.indexing.search_rows import SearchWriter
+from doxa.store.intake.chains import check_chain
 from doxa.store.intake.secrets import check_name, cleaned
 from doxa.store.log_writer import LogWriter, Tail
 from doxa.store.reader import Reader, read_edge, read_node
@@ -400,8 +401,12 @@ class ElementWriter(Reader):
         asked = self._guards.has_ends(kind)
         ends = self._end(src, asked), self._end(dst, asked)
         applies = self._guards.edge_write(self.rights, kind, props, ends=ends, by_hand=self.by_hand)
-        if applies and judged and kind in self._guards.judged_last:
-            self._judged[src, kind, dst] = None
+        if applies and judged:
+            self._guards.check_needs(kind, props)
+            if kind in self._guards.judged_last:
+                self._judged[src, kind, dst] = None
+        if applies and "chain" in self._guards.edges[kind]:
+            check_chain(self, self._guards.edges[kind], kind, src, dst, self.rights, adding=judged)
         return applies
 
     def _require_live(self, node: NodeId) -> None:

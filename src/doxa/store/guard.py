@@ -5,13 +5,16 @@ Catalogue entries:
     guard:label:<Label>   {"role": least role that may write it, "immutable": bool, "mutable":
     [property names that may still change],
                            "fixed": [property names that never change, where the others may],
+                           "removable": bool (it may be deleted all the same),
                            "holds": {property: "text" | "integer" |
                            "number" | "list", with "?" at its end where it may be absent},
                            "addressed": bool (only nodes with a kref are meant),
                            "by_hand": {property: least role that may change it in a query},
                            "within": type of an edge that comes in if it has a kref; `check` looks,
                            "reserved": {property: {"role": least role, "names": [values that, and
-                           whatever looks like them, take that role]}}}
+                           whatever looks like them, take that role]}},
+                           "owned": {property: the same; a node that has such a value is changed
+                           and deleted by that role alone}}
     guard:address         {"labels": [of which a node with a kref has one]}; no query gives a kref
     guard:edge:<TYPE>     {"role": ..., "names": [values of the edge property `name` it is about;
     empty = all; what looks like one is meant too],
@@ -22,7 +25,11 @@ Catalogue entries:
                            "single_name": bool (of each value of `name` at most one leaves a node),
                            "kept": bool (never removed),
                            "along": type of an edge that must join the same two nodes, "ends":
-                           [[labels it leaves], [labels it reaches]]}
+                           [[labels it leaves], [labels it reaches]],
+                           "into": [labels]; instead of `ends`: it is about edges that reach a node
+                           with an address and such a label, "from": [labels that these leave],
+                           "needs": [properties that it has, as text that is not empty],
+                           "chain": {property: as in `owned`}; see intake/chains.py}
 An edge guard with `ends` is about nodes that have an address and a label which some `ends` names,
 at either end: between other nodes the type is anybody's, so that a graph of other things may have a
 CURRENT or TAG of its own. Role order: background <
@@ -72,6 +79,9 @@ class Guards:
             name[11:]: rule for name, rule in catalogue.items() if name.startswith("guard:edge:")
         }
         self._addressed = frozenset(catalogue.get("guard:address", {}).get("labels", ()))
+        self._into = {
+            kind: frozenset(rule["into"]) for kind, rule in self.edges.items() if rule.get("into")
+        }
         self.judged_last = frozenset(
             kind
             for kind, rule in self.edges.items()
@@ -160,12 +170,18 @@ class Guards:
         later = labels if labels_after is None else labels_after
         for label in dict.fromkeys((*labels, *later)):
             rule = self.labels.get(label)
+            for name, kept in rule.get("owned", {}).items() if rule and label in labels else ():
+                like = reads_as(before.get(name), kept["names"])
+                if like and rank(role) < rank(kept["role"]):
+                    raise _refused(role, f"a {label} whose {name} is {like}", kept["role"])
             if not rule or not (rule.get("immutable") or rule.get("fixed")) or role == "system":
                 continue
             was = label in labels and _is_about(rule, before)
             if after is not None and was != (label in later and _is_about(rule, after)):
                 raise _relabelled(label, was)
             if not was:
+                continue
+            if after is None and rule.get("removable"):
                 continue
             if after is None:
                 changed = {"(the node itself)"}
@@ -189,7 +205,7 @@ class Guards:
                 )
 
     def has_ends(self, kind: str) -> bool:
-        return kind in self._sides
+        return kind in self._sides or kind in self._into
 
     def edge_write(
         self,
@@ -216,6 +232,11 @@ class Guards:
                 or allowed_dst.isdisjoint(dst.labels)
             ):
                 raise _misplaced(kind, rule["ends"], ends)
+        if ends is not None and kind in self._into:
+            if not ends[1].addressed or self._into[kind].isdisjoint(ends[1].labels):
+                return False
+            if not ends[0].addressed or frozenset(rule["from"]).isdisjoint(ends[0].labels):
+                raise _misplaced(kind, [rule["from"], rule["into"]], ends)
         needed = rule.get("role", ROLES[0])
         if rank(role) < rank(needed):
             names, name = rule.get("names") or (), props.get("name")
@@ -231,6 +252,18 @@ class Guards:
             if rank(role) < rank(rule.get("by_hand", ROLES[0])):
                 raise _by_hand(f"edges {kind} of beliefs are", rule["by_hand"])
         return True
+
+    def check_needs(self, kind: str, props: Properties) -> None:
+        """Check that an edge that a guard applies to says what it has to."""
+        for name in self.edges[kind].get("needs", ()):
+            value = props.get(name)
+            if not isinstance(value, str) or not value.strip():
+                raise ConstraintError(
+                    f"An edge {kind} needs the property {name}.",
+                    next_step="Say why the edge exists and what made it.",
+                    edge_type=kind,
+                    property=name,
+                )
 
     def edge_removal(self, role: Role, kind: str) -> None:
         """Check the removal of an edge that a guard applies to."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +27,7 @@ from doxa.store.file.damage import damage_reported
 from doxa.store.file.engine import Engine, make_private, translated, usable_path
 from doxa.store.file.file_copy import copy_whole, discard, holds_nothing
 from doxa.store.file.scrub import left_over, marked, scrub
+from doxa.store.idempotency.keys import KeyedCall
 from doxa.store.indexing.search_rows import (
     analyser_of,
     compact,
@@ -207,13 +208,43 @@ class Store:
         `not_before`: the earliest time that it may have, in ns. `run`: the node of the run of a
         job that writes; the role `background` writes in no other way.
         """
-        db = self._engine.connection()
         joined: Transaction | None = getattr(self._local, "joined", None)
+        keyed: KeyedCall | None = getattr(self._local, "keyed", None)
+        if joined is None and keyed is not None:
+            joined = keyed.open(identity, op, note)
         if joined is not None:
             joined.require_run(run)
             with joined.part():
                 yield joined
             return
+        with self._transaction(
+            identity,
+            op=op,
+            note=note,
+            stopped=stopped,
+            scored_at=scored_at,
+            rights=rights,
+            by_hand=by_hand,
+            not_before=not_before,
+            run=run,
+        ) as tx:
+            yield tx
+
+    @contextmanager
+    def _transaction(
+        self,
+        identity: Identity,
+        *,
+        op: str,
+        note: str = "",
+        stopped: Callable[[], bool] | None = None,
+        scored_at: int | None = None,
+        rights: Role | None = None,
+        by_hand: bool = False,
+        not_before: int = 0,
+        run: NodeId | None = None,
+    ) -> Iterator[Transaction]:
+        db = self._engine.connection()
         _require_free(db, identity, run)
         with translated(self.path):
             turn = self._engine.begin(db, stopped)
@@ -271,7 +302,7 @@ class Store:
     @property
     def is_joined(self) -> bool:
         """Whether writes of this thread are parts of a larger transaction."""
-        return getattr(self._local, "joined", None) is not None
+        return any(getattr(self._local, name, None) for name in ("joined", "keyed"))
 
     @contextmanager
     def joined(self, reader: Reader) -> Iterator[None]:
@@ -283,6 +314,29 @@ class Store:
             yield
         finally:
             self._local.joined = before
+
+    @contextmanager
+    def keyed(self, call: KeyedCall) -> Iterator[KeyedCall]:
+        """Make all writes of this thread one transaction in the block: that of a call under an
+        idempotency key. It begins with the first write, which raises Repeated if the call was
+        carried out before. `KeyedCall.keep` belongs at the end of the block."""
+        before: Transaction | None = getattr(self._local, "joined", None)
+        with ExitStack() as stack:
+
+            def begin(identity: Identity, op: str, note: str) -> Transaction:
+                tx = stack.enter_context(self._transaction(identity, op=op, note=note))
+                self._local.joined = tx
+                call.begin(tx)
+                return tx
+
+            call.open = begin
+            if before is not None:
+                call.begin(before)
+            self._local.keyed = call
+            try:
+                yield call
+            finally:
+                self._local.keyed, self._local.joined = None, before
 
     def _hand_on(self, notes: list[AccessRecord]) -> None:
         """Notes of a transaction that has ended. Those of an id that it gave and took back would be

@@ -62,6 +62,7 @@ class ExchangeLine(msgspec.Struct, tag="exchange"):
     deprecated: bool = False
     entities: tuple[str, ...] = ()
     dates: tuple[str, ...] = ()
+    trust: str = ""
 
 
 class RevisionLine(msgspec.Struct, tag="revision"):
@@ -92,6 +93,8 @@ class RevisionLine(msgspec.Struct, tag="revision"):
     questions: tuple[str, ...] = ()
     decisions: tuple[str, ...] = ()
     entities: tuple[str, ...] = ()
+    claims: tuple[str, ...] = ()
+    actions: tuple[str, ...] = ()
 
 
 class LinkLine(msgspec.Struct, tag="edge"):
@@ -163,6 +166,7 @@ def _found(snapshot: Reader) -> Iterator[dict[str, object]]:
             "deprecated": said.deprecated,
             "entities": said.entities,
             "dates": said.dates,
+            "trust": str(node.props.get("trust", "")),
         }
     for item in snapshot.labelled("Item"):
         if item.props.get("kref") is not None:

@@ -23,7 +23,7 @@ from doxa.base.errors import ConstraintError, InputError, RoleError
 from doxa.base.ids import NodeId
 from doxa.base.limits import IMPORT_BATCH_ITEMS_MAX, INGEST_BATCH_TURNS
 from doxa.base.values import decode, decode_properties
-from doxa.belief.graph import STRUCTURE, SUPERSEDES
+from doxa.belief.graph import ENTITY, SAME_AS, STRUCTURE, SUPERSEDES
 from doxa.ingestion.remember import clean_properties
 from doxa.redaction.redact import refuse_secret
 from doxa.store import (
@@ -35,6 +35,7 @@ from doxa.store import (
     edge_versions,
     node_versions,
 )
+from doxa.store.intake.chains import root_of
 from doxa.transfer.merge import BeliefMerge
 
 _BELIEF = frozenset(
@@ -176,17 +177,36 @@ class GraphMerge:
             known = bool(tx.rows(_HELD, (src, dst, edge.type)))
         else:
             known = self._is_known(tx, src, dst, edge)
-        if known:
+        if known or (edge.type == SAME_AS and self._is_decided(job, tx, src, dst)):
             return
         kinds: list[str] = []
         kind = refuse_secret(edge.type, field="edge type")
         props = clean_properties(decode_properties(edge.props), kinds)
-        made = self._checked(
-            f"edge {edge.id}", lambda: tx.create_edge(kind, src, dst=dst, props=props)
-        )
+        try:
+            made = self._checked(
+                f"edge {edge.id}", lambda: tx.create_edge(kind, src, dst=dst, props=props)
+            )
+        except (ConstraintError, RoleError):
+            if edge.type != SAME_AS:
+                raise
+            job.pass_over(f"{places[0]} {SAME_AS} {places[1]}")  # it is an operator's to say
+            return
         self._maps.execute("INSERT INTO used VALUES(?)", (made,))
         job.counts["redacted"] += len(kinds)
         job.counts["edges"] += 1
+
+    def _is_decided(self, job: BeliefMerge, tx: Transaction, src: NodeId, dst: NodeId) -> bool:
+        """Whether it was decided here whom a name means, or the two are one here already."""
+        ends = [tx.node(src), tx.node(dst)]
+        if any(end is None or ENTITY not in end.labels for end in ends):
+            return False
+        roots = [root_of(tx, end, SAME_AS) for end in ends if end is not None]
+        if roots[0].id == roots[1].id:
+            return True
+        if tx.edges_out(src, SAME_AS):
+            job.pass_over(f"{ends[0].props['kref']!s} {SAME_AS}")  # type: ignore[union-attr]
+            return True
+        return False
 
     def _is_known(self, tx: Transaction, src: int, dst: int, edge: EdgeVersion) -> bool:
         for (identity,) in tx.rows(_ALIKE, (src, dst, edge.type, edge.props)):

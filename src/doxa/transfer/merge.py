@@ -42,7 +42,7 @@ from doxa.ingestion.remember import clean_draft, clean_properties
 from doxa.language.turns import Turn, readable
 from doxa.logic.sentence import parse_sentence
 from doxa.redaction.redact import redact, refuse_secret
-from doxa.store import Identity, Node, Store, Transaction
+from doxa.store import UNTRUSTED, Identity, Node, Store, Transaction
 from doxa.transfer.beliefs import (
     ArtifactLine,
     BeliefLine,
@@ -229,7 +229,15 @@ def _prepared(line: ExchangeLine) -> PreparedTurn:
         tuple(redact(one).text for one in ones) for ones in (line.entities, line.dates)
     )
     identity = refuse_secret(parse_kref(line.kref).name, field="id")
-    return PreparedTurn(identity, turn, entities, dates, redacted=redacted, retired=line.deprecated)
+    return PreparedTurn(
+        identity,
+        turn,
+        entities,
+        dates,
+        redacted=redacted,
+        retired=line.deprecated,
+        untrusted=line.trust == UNTRUSTED,
+    )
 
 
 class BeliefMerge:

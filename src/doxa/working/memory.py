@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import json
 import secrets
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +30,7 @@ from doxa.working.types import (
     Chat,
     ChatAdded,
     ChatBackend,
+    ChatHealth,
     ChatKey,
     ChatMessage,
     ChatSummary,
@@ -39,6 +40,7 @@ from doxa.working.types import (
 
 CHAT_ROLES = ("user", "assistant", "system", "tool")
 _MS = NS // 1_000
+_SOON_MS = 600_000  # of an hour
 
 
 def open_working(
@@ -200,6 +202,31 @@ class WorkingMemory:
             )
             for one in self._listed(project, user, context)[:limit]
         ]
+
+    def health(self, projects: Sequence[str]) -> ChatHealth:
+        """Count the sessions of these projects: those that end soon with messages that are not
+        consolidated, those that are full, and those that lost messages. Raises what the backend
+        raises if it cannot be reached."""
+        life = self._life(self._clock.now_ns())
+        sessions = [self._backend.sessions(project, life) for project in projects]
+        held = [one for some in sessions for one in some]
+        soon_ms = min(_SOON_MS, self._ttl_ms // 2)
+        ending = sum(one.pending > 0 and one.until_ms - life.now_ms <= soon_ms for one in held)
+        full = sum(one.pending >= WORKING_MESSAGES_ITEMS_MAX for one in held)
+        lost = sum(one.dropped for one in held)
+        crowded = any(len(some) >= WORKING_SESSIONS_ITEMS_MAX for some in sessions)
+        counts = {
+            f"end within {soon_ms // 1_000} s with messages that are not consolidated": ending,
+            f"are full ({WORKING_MESSAGES_ITEMS_MAX} messages that are not consolidated)": full,
+        }
+        parts = [f"{self._backend.place()}: {len(held)} sessions"]
+        parts += [f"{count} {said}" for said, count in counts.items() if count]
+        parts += [f"{lost} messages fell out before they were consolidated"] if lost else []
+        parts += [f"a project has {WORKING_SESSIONS_ITEMS_MAX:,}, no more fit"] if crowded else []
+        step = "Consolidate them, or take over what matters with `remember`."
+        if crowded:
+            step = "End sessions that are not used any more with `doxa chat-clear`."
+        return ChatHealth(crowded, "; ".join(parts), step if len(parts) > 1 else "")
 
     def _listed(self, project: str, user: str, context: str) -> list[Held]:
         named_user = names.pseudonym(user, self._pseudonym_secret)

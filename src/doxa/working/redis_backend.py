@@ -67,6 +67,9 @@ class RedisBackend:
         self._clear = registered(scripts.CLEAR)
         self._mint = registered(scripts.MINT)
 
+    def place(self) -> str:
+        return f"Redis at {self._place}"
+
     def close(self, now_ms: int) -> None:
         self._client.close()
 

@@ -74,6 +74,9 @@ class SqliteBackend:
         self._connection: apsw.Connection | None = None
         self._process = 0
 
+    def place(self) -> str:
+        return str(self._path)
+
     def close(self, now_ms: int) -> None:
         opened = self._connection is not None and self._process == os.getpid()
         if opened and not self._read_only:

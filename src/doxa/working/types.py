@@ -55,6 +55,15 @@ class ChatAdded:
 
 
 @dataclass(frozen=True, slots=True)
+class ChatHealth:
+    """What doctor says about working memory. `crowded`: a project has no room for a session."""
+
+    crowded: bool
+    detail: str
+    next_step: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class ChatSummary:
     """A session in a list, without its messages."""
 
@@ -160,6 +169,9 @@ class ChatBackend(Protocol):
     ) -> str:
         """Return the handle in use, which lives on; else a new one that begins with `prefix`, or
         "" unless `mint`."""
+
+    def place(self) -> str:
+        """Return where the sessions are, without a password."""
 
     def close(self, now_ms: int) -> None:
         """Destroy what has expired, and close connections."""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from doxa.app.verbs.chat import CHAT
 from doxa.app.verbs.commands import GROUP_HELP, SHELL
+from doxa.app.verbs.consolidation import CONSOLIDATION
+from doxa.app.verbs.entities import ENTITIES
 from doxa.app.verbs.maintenance import CARE, EVENTS, OPEN
 from doxa.app.verbs.model import (
     GROUPS,
@@ -17,12 +19,14 @@ from doxa.app.verbs.model import (
     Kind,
     Parameter,
     Procedure,
+    Profile,
     Tool,
     ToolArgument,
     Verb,
 )
 from doxa.app.verbs.reading import ASK, GRAPH, LOOK
 from doxa.app.verbs.tools import TOOLS
+from doxa.app.verbs.units import UNITS
 from doxa.app.verbs.writing import DRY_RUN_PROCEDURE, EXTRACT, INGEST, STATE
 
 ALL: tuple[Verb, ...] = (
@@ -30,10 +34,13 @@ ALL: tuple[Verb, ...] = (
     INGEST,
     *ASK,
     *STATE,
+    *UNITS,
     *LOOK,
     *GRAPH,
     EXTRACT,
     *CHAT,
+    *ENTITIES,
+    *CONSOLIDATION,
     *EVENTS,
     *CARE,
 )
@@ -57,6 +64,7 @@ __all__ = [
     "Kind",
     "Parameter",
     "Procedure",
+    "Profile",
     "Tool",
     "ToolArgument",
     "Verb",

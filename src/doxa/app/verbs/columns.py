@@ -70,6 +70,53 @@ INGESTED = (
     ("redacted", _NUMBER),
     ("threads", "LIST OF STRING"),
     ("changes", "LIST OF INTEGER"),
+    ("untrusted", _NUMBER),
+)
+STORED_UNIT = (
+    ("action", _TEXT),
+    ("kref", _TEXT),
+    ("stored", _FLAG),
+    ("artifacts", "LIST OF STRING"),
+    ("edges", "LIST OF STRING"),
+    ("bundles", "LIST OF STRING"),
+    ("tags", "LIST OF STRING"),
+    ("known", _MAPS),
+    ("warnings", "LIST OF STRING"),
+    ("losses", _MAPS),
+    ("conflict", _TEXT),
+    ("change", _NUMBER),
+    ("receipt", _TEXT),
+)
+EXECUTION = (
+    ("kref", _TEXT),
+    ("task", _TEXT),
+    ("outcome", _TEXT),
+    ("steps", "LIST OF STRING"),
+    ("tools", "LIST OF STRING"),
+    ("exit_code", _NUMBER),
+    ("duration_ms", _NUMBER),
+    ("cost", "FLOAT"),
+    ("time", _TEXT),
+    ("likeness", "FLOAT"),
+)
+RESPONSE = (
+    ("kref", _TEXT),
+    ("thread", _TEXT),
+    ("stored", _FLAG),
+    ("sources", "LIST OF STRING"),
+    ("change", _NUMBER),
+    ("receipt", _TEXT),
+)
+SURVEY = (("survey", "MAP"),)
+EDGES = (
+    ("source", _TEXT),
+    ("target", _TEXT),
+    ("type", _TEXT),
+    ("score", "FLOAT"),
+    ("why", _TEXT),
+    ("by", _TEXT),
+    ("applied", _FLAG),
+    ("change", _NUMBER),
 )
 CHAT = (
     ("session", _TEXT),
@@ -112,4 +159,59 @@ EVENT = (
     ("labels", "LIST OF STRING"),
     ("previous", _TEXT),
     ("event", "MAP"),
+)
+ENTITY = (
+    ("kref", _TEXT),
+    ("name", _TEXT),
+    ("kind", _TEXT),
+    ("trust", _TEXT),
+    ("aliases", "LIST OF STRING"),
+    ("mentions", _NUMBER),
+    ("first", _TEXT),
+    ("last", _TEXT),
+)
+ENTITY_PAGE = (("part", _TEXT), ("kref", _TEXT), ("name", _TEXT), ("says", _TEXT))
+RESOLUTION = (("decision", _TEXT), ("kref", _TEXT), ("score", "FLOAT"), ("why", _TEXT))
+RECORDED = (
+    ("sources", _NUMBER),
+    ("mentions", _NUMBER),
+    ("entities", _NUMBER),
+    ("pending", _NUMBER),
+    ("changes", "LIST OF INTEGER"),
+)
+PENDING = (
+    ("kref", _TEXT),
+    ("name", _TEXT),
+    ("kind", _TEXT),
+    ("state", _TEXT),
+    ("reason", _TEXT),
+    ("sources", "LIST OF STRING"),
+    ("candidates", _MAPS),
+    ("answer", _TEXT),
+)
+PATTERN = (
+    ("path", _TEXT),
+    ("reached", _NUMBER),
+    ("used", _NUMBER),
+    ("yield", "FLOAT"),
+    ("coverage", "FLOAT"),
+    ("overlap", "FLOAT"),
+)
+WAITING = (
+    ("thread", _TEXT),
+    ("session", _TEXT),
+    ("part", _NUMBER),
+    ("producer", _TEXT),
+    ("attempts", _NUMBER),
+    ("due", _TEXT),
+    ("error", _TEXT),
+)
+TASK = (
+    ("kref", _TEXT),
+    ("kind", _TEXT),
+    ("text", _TEXT),
+    ("who", _TEXT),
+    ("due", _TEXT),
+    ("state", _TEXT),
+    ("sources", "LIST OF STRING"),
 )

@@ -43,6 +43,7 @@ Kind = Literal[
 ]
 Group = Literal["start", "ask", "change", "look", "care", "serve"]
 Interface = Literal["python", "cli", "cypher", "mcp"]
+Profile = Literal["default", "full"]
 INTERFACES: tuple[Interface, ...] = ("python", "cli", "cypher", "mcp")
 
 GROUPS: dict[Group, str] = {
@@ -200,7 +201,7 @@ class ToolArgument:
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """An MCP tool of the default profile, and the verbs that it calls."""
+    """An MCP tool, the verbs that it calls, and the smallest profile that lists it."""
 
     name: str
     verbs: tuple[str, ...]
@@ -209,6 +210,7 @@ class Tool:
     reason: str = ""  # for its name, and for what it leaves out
     destructive: bool = False
     idempotent: bool = False
+    profile: Profile = "default"
 
 
 def argument(doc: str, kind: Kind = "text", **rest: object) -> Parameter:

@@ -62,7 +62,7 @@ class RecallOptions(TypedDict, total=False):
     lanes: Annotated[
         Texts | None,
         Parameter(
-            "Only these signals: words, meaning, entities, time, graph, recency, policy.",
+            "Only these signals: words, meaning, entities, time, graph, recency, policy, mentions.",
             None,
             cli="--lane",
         ),
@@ -113,6 +113,10 @@ class ContentOptions(TypedDict, total=False):
     entities: Annotated[
         Texts, Parameter("The people and things it is about.", UNSET, cli="--entity")
     ]
+    claims: Annotated[Texts, Parameter("What it says that holds.", UNSET, cli="--claim")]
+    actions: Annotated[
+        Texts, Parameter("What somebody is to do, and by when.", UNSET, cli="--action")
+    ]
 
 
 class RevisionOptions(ContentOptions, total=False):
@@ -144,6 +148,34 @@ class RememberOptions(ContentOptions, total=False):
     trust: Annotated[str, Parameter(f"How far it is trusted: {TRUST}.", "stated")]
     derived_from: Annotated[Texts, Parameter("Krefs of its sources.", ())]
     depends_on: Annotated[Texts, Parameter("Krefs of beliefs that it depends on.", ())]
+
+
+class UnitOptions(RememberOptions, total=False):
+    """The same with all that belongs to a belief: files, edges, groups, tags."""
+
+    created_from: Annotated[Texts, Parameter("Krefs of what it was generated from.", ())]
+    references: Annotated[Texts, Parameter("Krefs of what it mentions.", (), cli="--reference")]
+    bundles: Annotated[
+        Texts, Parameter("Bundles to add it to: krefs, or names in its space.", (), cli="--bundle")
+    ]
+    tags: Annotated[Texts, Parameter("Tags to point at its revision.", (), cli="--tag")]
+    artifacts: Annotated[
+        Mapping[str, Value] | None,
+        Parameter(
+            "Files by name: a path, which is read and hashed, or {location, sha256, size_bytes}.",
+            None,
+            cli="--artifacts",
+            changed={"cypher": "only {location, sha256, size_bytes}: a query reads no files"},
+        ),
+    ]
+    folder: Annotated[
+        str,
+        Parameter(
+            "The folder that paths are relative to; none leads out of it.",
+            "",
+            absent={"cypher": "a query reads no files"},
+        ),
+    ]
 
 
 _ROWS = "a query asks recall for what is near"
@@ -208,6 +240,10 @@ class IngestOptions(TypedDict, total=False):
     session: Annotated[str, Parameter("The session of messages that name none.", "")]
     format: Annotated[str | None, Parameter("The file's format; without one, detected.", None)]
     extract: Annotated[bool, Parameter("Extract candidate beliefs by rules.", True)]
+    trust: Annotated[
+        str,
+        Parameter("stated or untrusted; without it, by the origin of the file and the role.", ""),
+    ]
 
 
 class OpenOptions(TypedDict, total=False):
@@ -230,6 +266,9 @@ class OpenOptions(TypedDict, total=False):
     ]
     access_flush_ms: Annotated[
         int, Parameter("How long an access may wait before it is written.", ACCESS_FLUSH_MS)
+    ]
+    retain_every_s: Annotated[
+        int | None, Parameter("How often retention is applied in the background; 0: never.", None)
     ]
     model: Annotated[Any, Parameter("The language model: a spec, an object, or None.", "auto")]
     reranker: Annotated[Any, Parameter("The reranker: a spec, an object, or None.", "auto")]

@@ -1,7 +1,6 @@
-"""The MCP tools of the default profile: seven, short, each made of verbs.
-
-A full profile can be made from the verbs themselves; this one is what an agent needs in a
-conversation, in less than 1,500 tokens.
+"""The MCP tools, each made of verbs. The default profile has seven, short: what an agent needs in a
+conversation, in less than 1,500 tokens. The profile `full` has those besides whose agent does the
+work of a background job too.
 """
 
 from __future__ import annotations
@@ -12,7 +11,7 @@ from doxa.app.verbs.model import Tool, ToolArgument
 _ISO = {"description": "ISO 8601"}
 _BUDGET = "an agent's context is small"
 _PREFIX = "a host shows the tools of all servers in one list"
-_ENRICHMENTS = "events, implications, questions, decisions and entities as one object: fewer tokens"
+_ENRICHMENTS = "the enrichments as one object: fewer tokens"
 CERTAINTY = {"minimum": 0, "maximum": 1}
 
 TOOLS = (
@@ -65,11 +64,11 @@ TOOLS = (
             ToolArgument("facts"),
             ToolArgument(
                 "enrichments",
-                of="events implications questions decisions entities",
+                of="events implications questions decisions entities claims actions",
                 schema={
                     "type": "object",
                     "description": "lists of texts, each found by itself: events, implications (3-5"
-                    " futures in other words), questions, decisions, entities",
+                    " futures in other words), questions, decisions, entities, claims, actions",
                 },
                 reason=_ENRICHMENTS,
             ),
@@ -94,7 +93,7 @@ TOOLS = (
             ToolArgument("facts"),
             ToolArgument(
                 "enrichments",
-                of="events implications questions decisions entities",
+                of="events implications questions decisions entities claims actions",
                 schema={"type": "object"},
                 reason=_ENRICHMENTS,
             ),
@@ -149,6 +148,23 @@ TOOLS = (
             ),
         ),
         reason=f"{_PREFIX}; it chooses kinds and limit itself, for the beginning of a conversation",
+    ),
+    Tool(
+        "memory_consolidate",
+        ("consolidate",),
+        "Make a conversation into a summary, events, facts, decisions and tasks. Without structure"
+        " it answers with turns, schema and digest: read them, and call again with your structure.",
+        (
+            ToolArgument(
+                "target", schema={"description": "a session or thread; empty: what waits"}
+            ),
+            ToolArgument("structure"),
+            ToolArgument("digest"),
+        ),
+        reason=f"{_PREFIX}; {why.FIXED}; {why.FEW}; the host is the producer, and no client may"
+        " name a program",
+        idempotent=True,
+        profile="full",
     ),
     Tool(
         "memory_status",

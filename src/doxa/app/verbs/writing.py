@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from doxa.app.verbs import columns as rows
 from doxa.app.verbs import reasons as why
 from doxa.app.verbs.model import (
@@ -38,6 +40,13 @@ DRY_RUN_PROCEDURE = CypherOnly(
     "the other interfaces have the parameter `dry_run`; a dry run takes a transaction of its own,"
     " so that no parameter of a procedure can ask for one",
 )
+KEY = Parameter(
+    "A retry with the same key gets the first answer, and writes nothing.",
+    "",
+    name="idempotency_key",
+    cli="--key",
+    changed={"cli": "short, as it is typed"},
+)
 EXPECT = Parameter("The revision number that must be current.", None, kind="integer")
 EDGE = Parameter("The edge type, such as DEPENDS_ON.", cli="EDGE")
 TAG = argument("The tag.")
@@ -52,7 +61,7 @@ WHAT = argument("An address, or a statement.", "belief")
 _CHECKED = ("InputError", "LimitError", "NotFoundError", "StoreError")
 _CHANGE = rows.CHANGE
 
-STATE = (
+_STATE = (
     Verb(
         "remember",
         "change",
@@ -438,7 +447,16 @@ STATE = (
     ),
 )
 
-INGEST = Verb(
+
+def with_key(verb: Verb) -> Verb:
+    """Return a verb that takes an idempotency key."""
+    errors = verb.errors if "ConflictError" in verb.errors else ("ConflictError", *verb.errors)
+    return replace(verb, parameters=(*verb.parameters, KEY), errors=errors)
+
+
+STATE = tuple(map(with_key, _STATE))
+
+_INGEST = Verb(
     "ingest",
     "start",
     "Ingest a conversation: a file or folder, or messages.",
@@ -511,6 +529,8 @@ INGEST = Verb(
     options="IngestOptions",
     absent=why.NO_TOOL,
 )
+
+INGEST = with_key(_INGEST)
 
 EXTRACT = Verb(
     "extract",

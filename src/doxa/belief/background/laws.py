@@ -23,7 +23,9 @@ from doxa.base.values import decode_properties
 from doxa.belief.background.sources import STATED, Sources, trust_rank_of
 from doxa.belief.graph import (
     CURRENT,
+    ENTITY,
     HAS_REVISION,
+    PENDING_ENTITY,
     PROTECTED_TAGS,
     STRUCTURE,
     SUPERSEDES,
@@ -47,7 +49,7 @@ _SOURCES = frozenset(("Exchange", "Thread"))
 _OF_TURNS = frozenset(("HAS_THREAD", "HAS_EXCHANGE", "NEXT"))
 _OF_ITEMS = frozenset((CURRENT, TAG, HAS_REVISION, "MEMBER"))
 # what packages keep of their own beside beliefs; runs may change it
-BOOKKEEPING = RECORDS | {"Project", "Space", "Entity", "Mention"}
+BOOKKEEPING = RECORDS | {"Project", "Space", ENTITY, PENDING_ENTITY}
 
 
 def check_run(tx: Transaction, promotion: Promotion | None = None) -> None:

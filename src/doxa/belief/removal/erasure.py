@@ -6,11 +6,22 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 
 from doxa.base.errors import ConflictError
-from doxa.base.ids import NodeId
-from doxa.belief.graph import CHALLENGER, item_of, require, resolve, revisions_of
+from doxa.base.ids import EdgeId, NodeId
+from doxa.belief.graph import (
+    CANDIDATE,
+    CHALLENGER,
+    ENTITY,
+    MENTIONS,
+    PENDING_ENTITY,
+    SAME_AS,
+    item_of,
+    require,
+    resolve,
+    revisions_of,
+)
 from doxa.belief.kref import Kref, parse_kref
 from doxa.belief.writes import require_item
-from doxa.store import Edge, Node, Reader, Transaction
+from doxa.store import Edge, Node, Reader, Transaction, int64_array
 
 THREAD_KIND = "thread"
 _PLACES = frozenset(("Project", "Space", "Thread"))
@@ -99,7 +110,51 @@ def nodes_at(tx: Transaction, krefs: Iterable[Kref]) -> list[Node]:
         nodes |= {node.id: node for node in emptied_places(tx, kref, nodes.keys())}
     nodes |= {node.id: node for node in emptied_threads(tx, nodes.values())}
     nodes |= {node.id: node for node in orphaned_conflicts(tx, nodes)}
+    nodes |= {node.id: node for node in unnamed_entities(tx, nodes)}
     return list(nodes.values())
+
+
+_NAMED = "SELECT dst FROM {table} WHERE src IN carray(?) AND type = 'MENTIONS'"
+_ATTESTED = (
+    "SELECT 1 FROM {table} WHERE dst = ? AND type = 'MENTIONS' AND props ->> '$.folded' = ?"
+    " AND src NOT IN (SELECT value FROM carray(?)) LIMIT 1"
+)
+
+
+def unnamed_entities(tx: Transaction, taken: Collection[int]) -> list[Node]:
+    """Return the entities, and questions about one, present or past, whose name only what is taken
+    gives: no other source writes it so, and nobody stated it."""
+    sources = int64_array(sorted(taken))
+    tables = ("edge", "edge_past")
+    named = {row[0] for table in tables for row in tx.rows(_NAMED.format(table=table), (sources,))}
+    found = []
+    for identity in sorted(named - set(taken)):
+        node = tx.node(NodeId(identity)) or _last_version(tx, identity)
+        if node is None or not {ENTITY, PENDING_ENTITY} & set(node.labels):
+            continue
+        live = tx.node(NodeId(identity)) is not None
+        args = (identity, node.props.get("folded"), sources)
+        held = any(tx.rows(_ATTESTED.format(table=table), args) for table in tables[: 2 - live])
+        if not node.props.get("stated_by") and not held:
+            found.append(node)
+    return found
+
+
+def _last_version(tx: Transaction, identity: int) -> Node | None:
+    past = tx.node_history(NodeId(identity))
+    return past[-1] if past else None
+
+
+def edges_drawn_from(tx: Transaction, taken: Iterable[Node]) -> list[EdgeId]:
+    """Return the edges between entities that say that one of these nodes is their source."""
+    found: set[EdgeId] = set()
+    for node in taken:
+        kref = node.props.get("kref")
+        for mention in tx.edges_out(node.id, MENTIONS):
+            for kind in (SAME_AS, CANDIDATE):
+                edges = (*tx.edges_out(mention.dst, kind), *tx.edges_in(mention.dst, kind))
+                found |= {edge.id for edge in edges if edge.props.get("source") == kref}
+    return sorted(found)
 
 
 def structural_edge(reader: Reader, edge: Edge) -> bool:

@@ -41,6 +41,9 @@ FORMATS = {
     "locomo": "LoCoMo JSON",
 }
 
+# The history of a person's own account, as the product keeps it: who is the user is known.
+OWN_FORMATS = frozenset(("claude-code", "chatgpt", "claude-ai"))
+
 _KEY = re.compile(rb'(?<!\\)"(mapping|chat_messages|sample_id|conversation|qa)"\s*:')
 _FORMAT_OF_KEY = {
     b"mapping": "chatgpt",
@@ -102,6 +105,7 @@ def _counted(
     for format, file in files:
         try:
             for turn in _reader(file, format, report=report, include=include):
+                report.format = format
                 report.turns += 1
                 found = True
                 yield turn

@@ -44,8 +44,10 @@ _DOCUMENT = re.compile(r"conversations(?:-\d{1,4})?\.json")
 
 @dataclass(slots=True)
 class ReadReport:
-    """The report of a read: counts, the first skipped places, and session titles."""
+    """The report of a read: counts, the first skipped places, session titles, and the format of the
+    file that is being read."""
 
+    format: str = ""
     turns: int = 0
     skipped: int = 0
     places: list[str] = field(default_factory=list)

@@ -22,6 +22,9 @@ _STRUCTURE = (
     "HELD",
     "SUPERSEDES",
     "NEXT",
+    "CANDIDATE",
+    "MENTIONS",
+    "SAME_AS",
 )
 # Linked nodes, in both directions; a superseded revision passes its links on to the current one.
 # What is not believed, or is hidden by a policy, links nothing. Begins with WITH, where the reader
@@ -75,6 +78,53 @@ def spread(reader: Reader, seeds: dict[int, float]) -> dict[int, float]:
                 following[other] = value
         front = {node: value for node, value in following.items() if value > reached.get(node, 0.0)}
         reached |= front
+    return reached
+
+
+# What else mentions an entity that a seed mentions, by any of its names.
+_NAMED = """WITH RECURSIVE named(seed, name) AS (
+  SELECT DISTINCT f.value, e.dst FROM carray(?) f JOIN edge e ON e.src = f.value
+    AND e.type = 'MENTIONS' JOIN node_label l ON l.node = e.dst AND l.label = 'Entity'),
+top(name, root) AS (
+  SELECT DISTINCT name, name FROM named
+  UNION SELECT t.name, e.dst FROM top t JOIN edge e ON e.src = t.root AND e.type = 'SAME_AS')
+SELECT n.seed, t.root FROM named n JOIN top t ON t.name = n.name
+WHERE NOT EXISTS (SELECT 1 FROM edge e WHERE e.src = t.root AND e.type = 'SAME_AS')
+"""
+_MENTIONING = """WITH RECURSIVE below(root, name) AS (
+  SELECT f.value, f.value FROM carray(?) f
+  UNION SELECT b.root, e.src FROM below b JOIN edge e ON e.dst = b.name AND e.type = 'SAME_AS'),
+rare(root) AS (
+  SELECT b.root FROM below b JOIN edge e ON e.dst = b.name AND e.type = 'MENTIONS'
+  GROUP BY b.root HAVING count(*) <= ?)
+SELECT DISTINCT b.root, e.src FROM rare r JOIN below b ON b.root = r.root
+  JOIN {edges} e ON e.dst = b.name AND e.type = 'MENTIONS'
+  JOIN {nodes} x ON x.id = e.src LEFT JOIN doc d ON d.node = e.src
+WHERE coalesce(d.live, 1)
+"""
+
+
+def mentioned_with(reader: Reader, seeds: dict[int, float]) -> dict[int, float]:
+    """Return what reaches other memories of the seeds' values, in [0, 1], by way of the entities
+    that both mention: GRAPH_DECAY of it with each of the two steps, divided by the square root of
+    the number of memories that mention the entity. One of more than GRAPH_EDGES_MAX mentions says
+    nothing."""
+    named = reader.rows(_NAMED, (int64_array(list(seeds)),))
+    roots = sorted({root for _, root in named})
+    if not roots:
+        return {}
+    visible = reader.sight()
+    sql = _MENTIONING.format(edges=visible.table(edge=True), nodes=visible.table(edge=False))
+    sources: dict[int, list[int]] = {}
+    for root, source in reader.rows(sql, (int64_array(roots), constants.GRAPH_EDGES_MAX)):
+        sources.setdefault(root, []).append(source)
+    reached: dict[int, float] = {}
+    for seed, root in named:
+        held = sources.get(root, [])
+        value = seeds[seed] * constants.GRAPH_DECAY**2 / max(len(held), 1) ** 0.5
+        for source in held:
+            if source not in seeds:
+                reached[source] = 1 - (1 - reached.get(source, 0.0)) * (1 - value)
     return reached
 
 

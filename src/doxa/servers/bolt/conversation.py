@@ -138,6 +138,7 @@ class Conversation:
         self.principal: Principal | None = None
         self.stopping = False
         self._database, self._authenticator = database, authenticator
+        self._home: str | None = None  # the database of sessions that name none
         self._send, self._connection_id, self._address, self._timeout_ms = (
             send,
             connection_id,
@@ -365,6 +366,8 @@ class Conversation:
         context = extra.get("routing")
         if isinstance(context, dict) and isinstance(context.get("address"), str):
             self._address = context["address"]
+        if isinstance(context, dict) and isinstance(context.get("database"), str):
+            self._home = context["database"]  # neo4j://host?database=NAME
         self._notifications = notification_filter(extra, ALL_NOTIFICATIONS)
         hints: dict[str, Any] = {}
         metadata: dict[str, Any] = {
@@ -456,7 +459,7 @@ class Conversation:
     def _route(self, context: Any, bookmarks: Any, extra: Any) -> None:
         extra = _map(extra, "ROUTE")
         _not_another(extra)
-        name = extra.get("db") or self._resolve(None)
+        name = extra.get("db") or self._resolve(self._home)
         # the response keeps an alias: drivers look up the table by the name that they requested
         self._resolve(name)
         addresses = [_map(context, "ROUTE").get("address") or self._address]
@@ -471,7 +474,7 @@ class Conversation:
     def _open(self, extra: dict[str, Any], *, explicit: bool) -> UnitOfWork:
         _not_another(extra)
         assert self.principal is not None, "no state before the login opens work"
-        name = self._resolve(extra.get("db"))
+        name = self._resolve(extra.get("db") or self._home)
         asked = extra.get("tx_timeout")
         if asked is not None and (type(asked) is not int or asked < 0):
             raise _invalid(

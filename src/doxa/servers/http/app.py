@@ -45,6 +45,7 @@ from doxa.servers.http.headers import (
     OriginCheck,
     accepted,
     check_length,
+    chosen_database,
     content_type,
     too_long,
 )
@@ -169,8 +170,11 @@ class App:
         check_accepted(request.headers)
         authorization = request.headers.get("authorization")
         principal = await self._login.principal(authorization)
-        name = resolve(self._database, principal, request.path_params["name"])
-        options = event_options(request.query_params.multi_items(), request.headers)
+        name = resolve(self._database, principal, _database_of(request))
+        options = event_options(
+            [one for one in request.query_params.multi_items() if one[0] != "database"],
+            request.headers,
+        )
         if len(self._streams) >= HTTP_EVENT_STREAMS_ITEMS_MAX:
             raise HttpError(
                 f"This server sends events to {HTTP_EVENT_STREAMS_ITEMS_MAX} clients at a time.",
@@ -202,7 +206,7 @@ class App:
         check_length(request.headers)
         context = context_of(request.headers.raw)
         principal = await self._login.principal(request.headers.get("authorization"))
-        return Caller(principal, request.path_params["name"], context), await _body(request)
+        return Caller(principal, _database_of(request), context), await _body(request)
 
     async def _execute(
         self, request: Request, execution: RequestExecution, call: Callable[[], ResponseData]
@@ -336,3 +340,8 @@ async def _until_gone(request: Request) -> None:
 
 def _json(status: int, found: object, **headers: str) -> Response:
     return Response(encode(found), status_code=status, media_type=JSON, headers=_HEADERS | headers)
+
+
+def _database_of(request: Request) -> str:
+    """Return the name of the database that a request is for."""
+    return chosen_database(request.path_params["name"], request.query_params.getlist("database"))

@@ -9,12 +9,13 @@ not one of the server's names in Host; and a request without a CORS preflight ca
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from doxa.base.hosts import is_loopback
 from doxa.base.limits import HTTP_BODY_BYTES_MAX
 from doxa.servers import codes
 from doxa.servers.http.errors import HttpError
+from doxa.servers.unit_of_work import DEFAULT_ALIAS
 
 JSON = "application/json"
 TYPED = (
@@ -119,3 +120,21 @@ def _media(text: str) -> tuple[str, str]:
         "",
     )
     return kind, charset
+
+
+def chosen_database(path_name: str, given: Sequence[str]) -> str:
+    """Return the database that a request is for: `?database=` names it where the path leaves the
+    choice with `neo4j`, and otherwise the same. Raises HttpError where they differ, so that no
+    statement runs on another database than its sender thinks."""
+    if not given:
+        return path_name
+    name = given[0] if len(given) == 1 else ""
+    if name and path_name.lower() in (DEFAULT_ALIAS, name.lower()):
+        return name
+    raise HttpError(
+        f"The path names the database {path_name[:80]!r}, and ?database= names"
+        f" {', '.join(map(repr, given))[:200]}.",
+        http=400,
+        next_step=f"Leave one of them out, or use the path /db/{DEFAULT_ALIAS}/.",
+        status=codes.REQUEST_INVALID,
+    )

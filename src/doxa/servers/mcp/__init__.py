@@ -1,2 +1,2 @@
-"""The Model Context Protocol interface: `tools.py` carries out seven tools, `server.py` serves them
+"""The Model Context Protocol interface: `tools.py` carries out the tools, `server.py` serves them
 over stdio."""

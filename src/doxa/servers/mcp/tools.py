@@ -1,10 +1,10 @@
-"""The seven tools of an agent, without the SDK: schemas from the verb table, and one function that
+"""The tools of an agent, without the SDK: schemas from the verb table, and one function that
 carries out a call on a Session.
 
-Descriptions and schemas are never made from stored text, and the whole list stays under 1,500
-tokens. What is recalled is returned as quoted data with its trust label. An agent retires but never
-erases, and writes only in the project that is fixed when the server starts; it may read what an
-address of another project means, and name one as a source.
+Descriptions and schemas are never made from stored text, and the default profile of seven stays
+under 1,500 tokens. What is recalled is returned as quoted data with its trust label. An agent
+retires but never erases, and writes only in the project that is fixed when the server starts; it
+may read what an address of another project means, and name one as a source.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import msgspec
 
 from doxa.app import Session
 from doxa.app.verbs import TOOLS as TABLE
-from doxa.app.verbs import UNSET, VERBS, Kind, Parameter, Tool, ToolArgument
+from doxa.app.verbs import UNSET, VERBS, Kind, Parameter, Profile, Tool, ToolArgument
 from doxa.base.clock import format_time
 from doxa.base.errors import DoxaError, InputError, RoleError
 from doxa.base.quoting import bare, one_line, quoted
@@ -40,6 +40,7 @@ _SCHEMAS: dict[Kind, dict[str, Any]] = {
     "integer": {"type": "integer"},
     "number": {"type": "number"},
     "flag": {"type": "boolean"},
+    "mapping": {"type": "object"},
 }
 
 
@@ -79,7 +80,15 @@ def parameter_of(tool: Tool, argument: ToolArgument) -> Parameter | None:
     return found[0] if found else None
 
 
-TOOLS: tuple[dict[str, Any], ...] = tuple(schema_of(tool) for tool in TABLE)
+TOOLS: tuple[dict[str, Any], ...] = tuple(
+    schema_of(tool) for tool in TABLE if tool.profile == "default"
+)
+ALL_TOOLS: tuple[dict[str, Any], ...] = tuple(schema_of(tool) for tool in TABLE)
+
+
+def names_of(profile: Profile) -> frozenset[str]:
+    """Return the tools that a profile has; calls of others are refused."""
+    return frozenset(tool.name for tool in TABLE if profile in (tool.profile, "full"))
 
 
 def arguments_of(tool: Tool) -> type[msgspec.Struct]:
@@ -121,6 +130,7 @@ _VALUES: dict[Kind, Any] = {
     "integer": int,
     "number": float,
     "flag": bool,
+    "mapping": dict[str, Any],
 }
 _KINDS: dict[str, Kind] = {"boolean": "flag", "integer": "integer"}
 ARGUMENTS = {tool.name: arguments_of(tool) for tool in TABLE}
@@ -134,16 +144,23 @@ def _given(enrichments: Any) -> dict[str, Any]:
 
 
 def call(
-    session: Session, name: str, arguments: Mapping[str, Any]
+    session: Session,
+    name: str,
+    arguments: Mapping[str, Any],
+    *,
+    key: str = "",
+    profile: Profile = "default",
 ) -> tuple[str, dict[str, Any], bool]:
     """Carry out one call: (text for the model, structured result, whether it is an error). Doxa's
-    own errors are never raised."""
+    own errors are never raised. `key` is the idempotency key of the request, for tools that
+    write."""
     try:
-        shape = ARGUMENTS.get(name)
+        known = names_of(profile)
+        shape = ARGUMENTS.get(name) if name in known else None
         if shape is None:
             raise InputError(
                 f"Unknown tool {name[:80]!r}.",
-                next_step=f"Use one of {', '.join(ARGUMENTS)}.",
+                next_step=f"Use one of {', '.join(one for one in ARGUMENTS if one in known)}.",
                 tool=name,
             )
         try:
@@ -154,7 +171,8 @@ def call(
                 next_step="Follow the tool's schema.",
                 tool=name,
             ) from None
-        text, result = _CALLS[name](session, args)
+        writing = _WRITING.get(name)
+        text, result = writing(session, args, key) if writing else _CALLS[name](session, args)
         return text, msgspec.to_builtins(result), False
     except DoxaError as error:
         return (
@@ -254,7 +272,7 @@ def _quoted(hit: Any) -> str:
 _NEAR = 3  # beliefs that an agent is shown, who reads better than rules do
 
 
-def _remember(session: Session, args: Any) -> tuple[str, dict[str, Any]]:
+def _remember(session: Session, args: Any, key: str) -> tuple[str, dict[str, Any]]:
     made = session.remember(
         args.text,
         name=args.name,
@@ -267,6 +285,7 @@ def _remember(session: Session, args: Any) -> tuple[str, dict[str, Any]]:
         valid_until=args.valid_until,
         confidence=args.confidence,
         near=_NEAR,
+        idempotency_key=key,
         **_given(args.enrichments),
     )
     text = f"{made.action}: {made.kref}" + ("" if made.stored else " (known already)")
@@ -292,7 +311,7 @@ def _remember(session: Session, args: Any) -> tuple[str, dict[str, Any]]:
     return " ".join((text + _retracted(made.change), *warnings)), result
 
 
-def _update(session: Session, args: Any) -> tuple[str, dict[str, Any]]:
+def _update(session: Session, args: Any, key: str) -> tuple[str, dict[str, Any]]:
     given = _given(args.enrichments)
     if args.facts is not None:
         given["facts"] = args.facts
@@ -303,11 +322,36 @@ def _update(session: Session, args: Any) -> tuple[str, dict[str, Any]]:
     if args.confidence is not None:
         given["confidence"] = args.confidence
     return _changed(
-        session.revise(_own(session, args.kref), args.text, expect=args.expect, **given)
+        session.revise(
+            _own(session, args.kref),
+            args.text,
+            expect=args.expect,
+            idempotency_key=key,
+            **given,
+        )
     )
 
 
-def _forget(session: Session, args: Any) -> tuple[str, dict[str, Any]]:
+def _consolidate(session: Session, args: Any) -> tuple[str, dict[str, Any]]:
+    found = session.consolidate(
+        args.target, producer="host", structure=args.structure, digest=args.digest
+    )
+    result = msgspec.to_builtins(found)
+    for one in result["sessions"]:  # JSON readers round integers of this size
+        one["due"] = None if one["due"] is None else format_time(one["due"])
+    if found.needs is None:
+        told = (
+            f"{one.session}: {one.status}, {sum(one.stored.values())} entries stored,"
+            f" {sum(one.dropped.values())} not supported by the turns"
+            + (f" ({one.error})" if one.error else "")
+            for one in found.sessions
+        )
+        return "; ".join(told) or "Nothing to consolidate.", result
+    needs = msgspec.json.encode(found.needs).decode()
+    return f"input-required. {NOT_INSTRUCTIONS}\n{_sendable(needs)}", result
+
+
+def _forget(session: Session, args: Any, key: str) -> tuple[str, dict[str, Any]]:
     kref = _own(session, args.kref)
     preview = session.forget(kref, preview=True)
     if preview.count > 1 and not args.confirm:
@@ -321,7 +365,7 @@ def _forget(session: Session, args: Any) -> tuple[str, dict[str, Any]]:
             "krefs": list(preview.krefs),
             "confirm": preview.token,
         }
-    done = session.forget(kref, confirm=args.confirm)
+    done = session.forget(kref, confirm=args.confirm, idempotency_key=key)
     return f"retired: {done.count}", {
         "done": True,
         "count": done.count,
@@ -449,10 +493,13 @@ def _sendable(value: Any) -> Any:
 _TIMES = frozenset(("time", "created", "since", "until", "valid_from", "valid_until", "recorded"))
 _CALLS: dict[str, Any] = {
     "memory_recall": _recall,
-    "memory_remember": _remember,
-    "memory_update": _update,
-    "memory_forget": _forget,
+    "memory_consolidate": _consolidate,
     "memory_get": _get,
     "memory_context": _context,
     "memory_status": _status,
+}
+_WRITING: dict[str, Any] = {
+    "memory_remember": _remember,
+    "memory_update": _update,
+    "memory_forget": _forget,
 }

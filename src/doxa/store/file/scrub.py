@@ -16,12 +16,19 @@ from doxa.base.limits import SCRUB_WAIT_MS
 from doxa.store.file.engine import BusyBackoff
 
 _RETRY_S = 0.02
+# of calls with an idempotency key (idempotency/keys.py)
+CLEAR_ANSWERS = (
+    "UPDATE main.idempotency_key SET salt = NULL, request = NULL, answer = NULL WHERE answer IS NOT"
+    " NULL"
+)
 _LATER = "it is tried again when the memory is closed and at the next erasure"
 
 
 def mark(db: apsw.Connection, tx: int) -> None:
-    """Record that content was erased; called in the erasing transaction."""
+    """Record that content was erased, and clear the kept answers, which may quote it; called in the
+    erasing transaction."""
     db.execute("INSERT OR REPLACE INTO meta VALUES('scrub', ?)", (tx,))
+    db.execute(CLEAR_ANSWERS)
 
 
 def marked(db: apsw.Connection) -> int | None:

@@ -37,6 +37,7 @@ from doxa.logic.sentence import Sentence, atoms, parse_sentence
 from doxa.store.batches import insert_rows
 from doxa.store.change_counter import next_change
 from doxa.store.indexing.search_texts import SearchRule, repeats_itself, texts_of, words_of
+from doxa.store.indexing.trust import TRUSTS, trust_of
 from doxa.store.indexing.vector_tables import DUE_NEXT, forget_vectors
 from doxa.store.rows import Edge, Node
 from doxa.store.visibility.evaluator import SEEN, VisibilityDecision, common_window
@@ -45,14 +46,6 @@ RECORD = struct.Struct("<IB")
 COUNT_MAX = 255
 COMPACT_AFTER_ROWS = 1_000  # an unnamed belief is compared with each of them
 POSTING_BYTES_MAX = 2_048 * RECORD.size
-TRUSTS = (
-    "untrusted",
-    "inferred",
-    "candidate",
-    "stated",
-    "verified",
-)  # stored by rank; a later one is trusted more
-TRUST_DEFAULT = "stated"
 
 # records in memory before they are written, so that a declaration over a large file stays small: of
 # ordinary text 100 MB
@@ -168,11 +161,10 @@ class Attributes(NamedTuple):
 
 def attributes_of(props: Mapping[str, Any], *, born: int) -> Attributes:
     """Return what recall filters by. Times that are not integers count as not given, an unknown
-    trust as the least."""
-    trust, time, valid_from, valid_until = (
-        props.get(name) for name in ("trust", "time", "valid_from", "valid_until")
+    trust as the least; without a label, the role and the speaker tell."""
+    time, valid_from, valid_until = (
+        props.get(name) for name in ("time", "valid_from", "valid_until")
     )
-    trust = TRUST_DEFAULT if trust is None else trust
     return Attributes(
         "scope:" + str(props.get("project", "")),
         "kind:" + str(props.get("kind", "")),
@@ -182,7 +174,7 @@ def attributes_of(props: Mapping[str, Any], *, born: int) -> Attributes:
         time if type(time) is int else born,
         valid_from if type(valid_from) is int else -TIME_MAX,
         valid_until if type(valid_until) is int else TIME_MAX,
-        TRUSTS.index(trust) if trust in TRUSTS else 0,
+        TRUSTS.index(trust_of(props)),
     )
 
 
@@ -688,6 +680,22 @@ _LIVE_AMONG = (
     " d.live AND d.kind = ?3 AND d.space = ?4 AND d.valid_from <= ?5 AND ?6 < d.valid_until"
     " ORDER BY d.length, d.doc LIMIT ?7"
 )
+
+
+def label_rows(db: apsw.Connection) -> None:
+    """Label the rows of turns that were stored without a label of trust, by role and speaker."""
+    found = db.execute(
+        "SELECT d.scope, d.doc, d.trust, json(n.props) FROM main.doc d JOIN main.node n ON n.id ="
+        " d.node WHERE n.props ->> '$.trust' IS NULL AND n.props ->> '$.role' IS NOT NULL"
+    )
+    db.executemany(
+        "UPDATE main.doc SET trust = ? WHERE scope = ? AND doc = ?",
+        [
+            (rank, scope, doc)
+            for scope, doc, held, props in found
+            if (rank := TRUSTS.index(trust_of(decode_properties(props)))) != held
+        ],
+    )
 
 
 def analyser_of(db: apsw.Connection) -> str:

@@ -7,8 +7,9 @@
     alphabet ("Аna" with a Cyrillic А)      untrusted: nobody knows who that is
     everything else                         stated: the user, a named person, an assistant
 
-Ingestion writes the label of an untrusted turn into the node, so that recall can filter by it, and
-for named people too in a thread in which the user speaks: there they are others.
+Search rows hold it, so that recall can filter by it. Ingestion writes the label of an untrusted
+turn into the node: also of named people in a thread in which the user speaks, where they are
+others, and of what came from a file of unknown origin.
 """
 
 from __future__ import annotations
@@ -17,9 +18,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from doxa.base.lookalikes import has_lookalike
-from doxa.store.indexing.search_rows import TRUST_DEFAULT, TRUSTS
 
 UNTRUSTED = "untrusted"
+# stored by rank; a later one is trusted more
+TRUSTS = (UNTRUSTED, "inferred", "candidate", "stated", "verified")
+TRUST_DEFAULT = "stated"
 
 _FOREIGN_ROLES = ("tool", "system")
 _UNNAMED = ("", "person", None)  # a message without a speaker is stored under its role

@@ -14,8 +14,20 @@ from doxa.base.errors import CorruptError, NewerFileError, StoreError
 from doxa.base.words import ANALYSER
 from doxa.store.index import Indexes, build_past
 from doxa.store.indexing.packing import recode
-from doxa.store.indexing.search_rows import SearchWriter, analyser_of, note_analyser, rules_of
-from doxa.store.migration.schema import APPLICATION_ID, FORMAT, PAST_ENTRIES, VECTORS_NUMBERED
+from doxa.store.indexing.search_rows import (
+    SearchWriter,
+    analyser_of,
+    label_rows,
+    note_analyser,
+    rules_of,
+)
+from doxa.store.migration.schema import (
+    APPLICATION_ID,
+    FORMAT,
+    PAST_ENTRIES,
+    TRUST_OF_TURNS,
+    VECTORS_NUMBERED,
+)
 from doxa.store.reader import Reader
 
 Migrations = Sequence[tuple[str, str]]
@@ -92,6 +104,8 @@ def _migrate(
             if name == VECTORS_NUMBERED:
                 recode(db, "vector", "vector_code")
                 recode(db, "vector_next", "vector_code_next")
+            if name == TRUST_OF_TURNS:
+                label_rows(db)
             db.execute("INSERT INTO migration VALUES(?, ?)", (name, clock.now_ns()))
         db.execute("INSERT OR IGNORE INTO meta VALUES('catalogue', 0)")
         if not snapshot:

@@ -20,6 +20,7 @@ first, term, data)
              (vector_tables.py)
 Access       access(edge, element, data)   what is known of an element's use (access.py)
 Bookkeeping  meta(key, value)   token(id, text)   migration(name, applied)   cursor(name, seq)
+             idempotency_key(key, tx, expires, salt, request, answer)   (idempotency/keys.py)
 
 props is JSONB; labels is a JSON array in code-point order. posting.data is a run of 5-byte records:
 doc number (u32 LE), term count (u8). vector.data is f16 LE, vector_code.code four bits a number of
@@ -29,7 +30,7 @@ tables are derived from state and can be rebuilt; state can be rebuilt from the 
 
 from __future__ import annotations
 
-FORMAT = 9
+FORMAT = 11
 APPLICATION_ID = 0x646F7861  # "doxa"
 
 _FIRST = """
@@ -197,9 +198,15 @@ DROP TABLE lies;
 
 # What a job concludes is trusted less than what rules read in a turn: the ranks above it move up.
 _INFERRED = "UPDATE doc SET trust = trust + 1 WHERE trust >= 1;"
+_IDEMPOTENCY_KEYS = """
+CREATE TABLE idempotency_key(key BLOB PRIMARY KEY, tx INTEGER NOT NULL, expires INTEGER NOT NULL,
+  salt BLOB, request BLOB, answer BLOB);
+CREATE INDEX idempotency_key_expires ON idempotency_key(expires);
+"""
 
 PAST_ENTRIES = "0003-past-entries"  # the store fills the table from the past that there is
 VECTORS_NUMBERED = "0007-vectors-numbered"  # the store makes codes of the vectors that there are
+TRUST_OF_TURNS = "0010-trust-of-turns"  # the store labels the rows of turns that have no label
 MIGRATIONS: tuple[tuple[str, str], ...] = (
     ("0001-first", _FIRST),
     ("0002-indexes", _INDEXES),
@@ -210,4 +217,6 @@ MIGRATIONS: tuple[tuple[str, str], ...] = (
     (VECTORS_NUMBERED, _VECTORS_NUMBERED),
     ("0008-projects", _PROJECTS),
     ("0009-inferred", _INFERRED),
+    (TRUST_OF_TURNS, ""),
+    ("0011-idempotency-keys", _IDEMPOTENCY_KEYS),
 )

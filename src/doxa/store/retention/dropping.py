@@ -9,7 +9,7 @@ and stays. What is on legal hold stays.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import groupby
 from operator import itemgetter
@@ -19,7 +19,7 @@ import apsw
 
 from doxa.base.values import canonical, decode
 from doxa.store.file.scrub import mark
-from doxa.store.reader import int64_array
+from doxa.store.reader import Reader, int64_array
 from doxa.store.retention.holds import held_elements, holds_of
 from doxa.store.retention.horizon import LOG, note_dropped
 from doxa.store.retention.policies import RetentionPolicy, policies_of
@@ -32,6 +32,7 @@ from doxa.store.transaction import Transaction
 BATCH = 500
 Due = tuple[int, list[int]]  # an element, and the log entries whose payloads go
 RETAIN = "retain"
+_RAN = "retain_ran"  # in `meta`: when the policies were last applied
 _MAX = 9_223_372_036_854_775_807
 
 
@@ -48,10 +49,24 @@ class Dropped:
     note: str = ""  # where dropped bytes may still be
 
 
-def retain(store: Store, identity: Identity, *, preview: bool = False) -> Dropped:
-    """Apply every retention policy. With `preview` nothing is written. Does not scrub."""
+def last_retained(reader: Reader) -> int | None:
+    """Return when the policies were last applied to the end, in ns; None if never."""
+    found = reader.rows("SELECT value FROM meta WHERE key = ?", (_RAN,))
+    return int(found[0][0]) if found else None
+
+
+def retain(
+    store: Store,
+    identity: Identity,
+    *,
+    preview: bool = False,
+    stopped: Callable[[], bool] = bool,
+) -> Dropped:
+    """Apply every retention policy. With `preview` nothing is written. Does not scrub. `stopped` is
+    asked before each transaction and ends the run, which the next one goes on with."""
     total = Dropped()
-    store.flush_accesses()
+    if not preview:
+        store.flush_accesses()
     now = store.clock.now_ns()
     with store.read() as snapshot:
         policies = policies_of(snapshot.catalogue_all("retention:"))
@@ -62,24 +77,29 @@ def retain(store: Store, identity: Identity, *, preview: bool = False) -> Droppe
             ("accesses", policy.accesses),
         ):
             if span is not None:
-                _apply(store, identity, policy, part, now - span, total, preview=preview)
+                due = (policy, part, now - span)
+                _apply(store, identity, due, total, preview=preview, stopped=stopped)
+    if policies and not preview and not stopped():
+        store.connection().execute("INSERT OR REPLACE INTO meta VALUES(?, ?)", (_RAN, now))
     return total
 
 
 def _apply(
     store: Store,
     identity: Identity,
-    policy: RetentionPolicy,
-    part: str,
-    before: int,
+    asked: tuple[RetentionPolicy, str, int],
     total: Dropped,
     *,
     preview: bool,
+    stopped: Callable[[], bool],
 ) -> None:
+    policy, part, before = asked
     with store.read() as snapshot:
         due = list(_DUE[part](snapshot._db, policy, before))
     for start in range(0, len(due), BATCH):
         batch = due[start : start + BATCH]
+        if stopped():
+            return
         if preview:
             with store.read() as snapshot:
                 free = _free(snapshot._db, snapshot.catalogue_all("hold:"), policy, batch, total)

@@ -77,6 +77,7 @@ def views(projects: Sequence[str]) -> list[tuple[str, str]]:
             " FROM temp.edge WHERE id = a.element) ELSE a.element IN (SELECT id FROM temp.node"
             " WHERE id = a.element) END",
         ),
+        ("idempotency_key", "SELECT * FROM main.idempotency_key WHERE 0"),  # read by key alone
         *_log(),
         *_search(mine, tokens, scopes),
         (

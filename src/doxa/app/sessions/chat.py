@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from doxa.app.beliefs import BeliefVerbs
 from doxa.app.checks import one_project
+from doxa.app.sessions.beliefs import BeliefVerbs
 from doxa.base.errors import RoleError
 from doxa.base.ids import is_below_operator
 from doxa.ingestion import arguments

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, Unpack
 
 from doxa.app.checks import checked, may_trust, one_project, searched_project
 from doxa.app.file import MemoryFile
+from doxa.app.retries import retryable
 from doxa.base.errors import InputError, LimitError, RoleError
 from doxa.base.ids import is_below_operator
 from doxa.base.limits import CONFLICTS_ITEMS_MAX, NEAR_ITEMS_MAX
@@ -58,7 +59,10 @@ class BeliefVerbs:
 
     # State
 
-    def remember(self, text: str, **options: Unpack[StatementOptions]) -> Remembered:
+    @retryable
+    def remember(
+        self, text: str, *, idempotency_key: str = "", **options: Unpack[StatementOptions]
+    ) -> Remembered:
         """State one belief; one that says the same is not stored twice.
 
         A `name` that exists is revised. Without a name, facts or sentences, the text is matched
@@ -89,7 +93,10 @@ class BeliefVerbs:
         self._memory.wake()
         return result
 
-    def expand(self, text: str, **options: Unpack[RememberOptions]) -> Change:
+    @retryable
+    def expand(
+        self, text: str, *, idempotency_key: str = "", **options: Unpack[RememberOptions]
+    ) -> Change:
         """Add one belief, and refuse it if it contradicts anything or exists already.
 
         Nothing is retracted: this is the expansion of belief revision.
@@ -114,6 +121,7 @@ class BeliefVerbs:
             **fields,
         )
 
+    @retryable
     def revise(
         self,
         what: str | Kref | Sequence[object] | Mapping[str, object],
@@ -123,6 +131,7 @@ class BeliefVerbs:
         expect: int | None = None,
         again: bool = False,
         dry_run: bool = False,
+        idempotency_key: str = "",
         **options: Unpack[PlacedOptions],
     ) -> Change:
         """Believe something, and retract what contradicts it anywhere in the project.
@@ -193,7 +202,15 @@ class BeliefVerbs:
         with self._store.read() as snapshot:
             return snapshot.node_by_kref(str(parse_target(item).item())) is not None
 
-    def supersede(self, kref: str | Kref, text: str, **options: Unpack[PlacedOptions]) -> Change:
+    @retryable
+    def supersede(
+        self,
+        kref: str | Kref,
+        text: str,
+        *,
+        idempotency_key: str = "",
+        **options: Unpack[PlacedOptions],
+    ) -> Change:
         """Replace a belief, under its own address or a new one.
 
         With `name`, `kind`, `space` or `project`, the replacement is a new item that supersedes
@@ -228,6 +245,7 @@ class BeliefVerbs:
             )
         return given
 
+    @retryable
     def contract(
         self,
         what: str | Kref | Sequence[object] | Mapping[str, object],
@@ -235,6 +253,7 @@ class BeliefVerbs:
         fact: Sequence[object] | None = None,
         project: str | None = None,
         dry_run: bool = False,
+        idempotency_key: str = "",
     ) -> Change:
         """Stop believing an item, a pinned revision, one fact, or a statement.
 
@@ -250,22 +269,37 @@ class BeliefVerbs:
             ledger.contract_sentence(one_project(project, self.project), arguments.stated(what))
         )
 
-    def deprecate(self, kref: str | Kref, *, dry_run: bool = False) -> Change:
+    @retryable
+    def deprecate(
+        self, kref: str | Kref, *, dry_run: bool = False, idempotency_key: str = ""
+    ) -> Change:
         """Take an item or a turn out of recall; `restore` brings it back."""
         return self._ledger(dry_run=dry_run).deprecate(kref)
 
-    def restore(self, kref: str | Kref, *, dry_run: bool = False) -> Change:
+    @retryable
+    def restore(
+        self, kref: str | Kref, *, dry_run: bool = False, idempotency_key: str = ""
+    ) -> Change:
         """Bring a deprecated item or turn back, and retract what contradicts it."""
         return self._after(self._ledger(dry_run=dry_run).restore(kref))
 
+    @retryable
     def rollback(
-        self, kref: str | Kref, *, expect: int | None = None, dry_run: bool = False
+        self,
+        kref: str | Kref,
+        *,
+        expect: int | None = None,
+        dry_run: bool = False,
+        idempotency_key: str = "",
     ) -> Change:
         """Make the pinned revision current again, and retract what contradicts it."""
         arguments.whole(expect, "expect", optional=True)
         return self._after(self._ledger(dry_run=dry_run).rollback(kref, expect=expect))
 
-    def tag(self, kref: str | Kref, tag: str, *, expect: int | None = None) -> Change:
+    @retryable
+    def tag(
+        self, kref: str | Kref, tag: str, *, expect: int | None = None, idempotency_key: str = ""
+    ) -> Change:
         """Point a tag at a revision.
 
         `approved`, `published`, `verified` and `crystallised` are the operator's.
@@ -275,12 +309,18 @@ class BeliefVerbs:
         arguments.whole(expect, "expect", optional=True)
         return self._ledger().tag(kref, refuse_secret(tag, field="tag"), expect=expect)
 
-    def untag(self, kref: str | Kref, tag: str, *, expect: int | None = None) -> Change:
+    @retryable
+    def untag(
+        self, kref: str | Kref, tag: str, *, expect: int | None = None, idempotency_key: str = ""
+    ) -> Change:
         """Remove a tag from an item."""
         arguments.whole(expect, "expect", optional=True)
         return self._ledger().untag(kref, tag, expect=expect)
 
-    def undo(self, change: int | Change, *, dry_run: bool = False) -> Change:
+    @retryable
+    def undo(
+        self, change: int | Change, *, dry_run: bool = False, idempotency_key: str = ""
+    ) -> Change:
         """Reverse one change. Undoing an undo redoes it.
 
         A change is given by its number, which `log` lists, or as the Change that a verb returned.
@@ -320,6 +360,7 @@ class BeliefVerbs:
             limit=limit,
         )
 
+    @retryable
     def tell(
         self,
         text: str,
@@ -330,6 +371,7 @@ class BeliefVerbs:
         trust: str = "stated",
         facts: Facts = (),
         dry_run: bool = False,
+        idempotency_key: str = "",
     ) -> Change:
         """State something in plain words: revise, challenge or remember.
 
@@ -374,6 +416,7 @@ class BeliefVerbs:
                 snapshot, found, decided=decided, limit=min(limit, CONFLICTS_ITEMS_MAX)
             )
 
+    @retryable
     def resolve(
         self,
         conflict: str | Kref,
@@ -381,6 +424,7 @@ class BeliefVerbs:
         *,
         valid_from: Time | None = None,
         dry_run: bool = False,
+        idempotency_key: str = "",
     ) -> Change:
         """Decide an open conflict: accept the challenger, reject it, or keep both.
 
@@ -400,6 +444,7 @@ class BeliefVerbs:
             laws = laws_of(snapshot, found)
         return {"constraints": laws.constraints.as_data(), "entrenchment": laws.order.as_data()}
 
+    @retryable
     def constrain(
         self,
         constraints: Mapping[str, object] | None = None,
@@ -407,6 +452,7 @@ class BeliefVerbs:
         entrenchment: Mapping[str, object] | None = None,
         project: str | None = None,
         dry_run: bool = False,
+        idempotency_key: str = "",
     ) -> Change:
         """Declare what cannot be true together in a project, and what is retracted first.
 
@@ -448,6 +494,7 @@ class BeliefVerbs:
 
     # Edges and groups
 
+    @retryable
     def link(
         self,
         source: str | Kref,
@@ -455,6 +502,7 @@ class BeliefVerbs:
         *,
         kind: str,
         metadata: Mapping[str, object] | None = None,
+        idempotency_key: str = "",
     ) -> Change:
         """Add a typed edge, such as DEPENDS_ON, between two beliefs."""
         from doxa.ingestion.remember import clean_metadata
@@ -465,12 +513,23 @@ class BeliefVerbs:
         clean, found = clean_metadata(arguments.mapping(metadata))
         return noted(self._ledger().link(source, target, kind=kind, metadata=clean), found)
 
-    def unlink(self, source: str | Kref, target: str | Kref, *, kind: str) -> Change:
+    @retryable
+    def unlink(
+        self, source: str | Kref, target: str | Kref, *, kind: str, idempotency_key: str = ""
+    ) -> Change:
         """Remove a typed edge between two beliefs."""
         return self._ledger().unlink(source, target, kind=kind)
 
+    @retryable
     def attach(
-        self, kref: str | Kref, name: str, *, location: str, sha256: str = "", size_bytes: int = 0
+        self,
+        kref: str | Kref,
+        name: str,
+        *,
+        location: str,
+        sha256: str = "",
+        size_bytes: int = 0,
+        idempotency_key: str = "",
     ) -> Change:
         """Attach a file to a revision by name and location; the file is not read.
 
@@ -485,8 +544,14 @@ class BeliefVerbs:
             found,
         )
 
+    @retryable
     def bundle(
-        self, kref: str | Kref, *, add: Iterable[str] = (), remove: Iterable[str] = ()
+        self,
+        kref: str | Kref,
+        *,
+        add: Iterable[str] = (),
+        remove: Iterable[str] = (),
+        idempotency_key: str = "",
     ) -> Change:
         """Group items under an address of kind bundle."""
         from doxa.redaction.redact import refuse_secret

@@ -1,0 +1,917 @@
+"""The verbs of a session, awaited. Generated from the verb table by doxa.app.twin.
+
+Each call runs on a thread, so that there is one implementation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal, Unpack
+
+from doxa.app.asynchronous.threads import on_thread
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from doxa.app.session import History, Session
+    from doxa.app.verbs.options import (
+        EventOptions,
+        Facts,
+        IngestOptions,
+        PlacedOptions,
+        RecallOptions,
+        RememberOptions,
+        StatementOptions,
+        Time,
+        UnitOptions,
+    )
+    from doxa.belief import (
+        Bundle,
+        Change,
+        Conflict,
+        Exchange,
+        Explanation,
+        Kref,
+        Listing,
+        Place,
+        Revision,
+        Walk,
+    )
+    from doxa.consolidation.consolidate import Consolidated
+    from doxa.consolidation.queue import Pending
+    from doxa.consolidation.tasks import Task
+    from doxa.entities import (
+        EntityInfo,
+        EntityPage,
+        PathYield,
+        PendingMention,
+        Recorded,
+        Resolution,
+    )
+    from doxa.events import AsyncEventStream
+    from doxa.ingestion.extraction import Extracted
+    from doxa.ingestion.ingest import Ingested
+    from doxa.ingestion.match import MatchResult
+    from doxa.ingestion.remember import Remembered
+    from doxa.ingestion.units.edges import DiscoveredEdges
+    from doxa.ingestion.units.executions import Execution
+    from doxa.ingestion.units.files import ArtifactFile
+    from doxa.ingestion.units.responses import StoredResponse
+    from doxa.ingestion.units.unit import StoredUnit
+    from doxa.language.turns import Turn
+    from doxa.maintenance.forget import Forgotten
+    from doxa.maintenance.survey import Survey
+    from doxa.query.result import GraphResult
+    from doxa.query.session import GraphSession
+    from doxa.recall import Hit, Recall
+    from doxa.store import Identity
+    from doxa.store.stream.cursors import EventCursor
+    from doxa.working import Chat, ChatAdded, ChatSummary
+
+
+class AsyncSession:
+    """A Session whose verbs are awaited."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+
+    @property
+    def identity(self) -> Identity:
+        return self._session.identity
+
+    @property
+    def project(self) -> str:
+        return self._session.project
+
+    @property
+    def context(self) -> dict[str, Any]:
+        return self._session.context
+
+    async def graph(self, context: Mapping[str, Any] | None = None) -> GraphSession:
+        """Open a Cypher session: results that stream, and transactions of several statements."""
+        return await on_thread(self._session.graph, context)
+
+    def events(self, **options: Unpack[EventOptions]) -> AsyncEventStream:
+        """Iterate over what was committed, in order, as events derived from the log."""
+        from doxa.events import AsyncEventStream
+
+        return AsyncEventStream(lambda: self._session.events(**options))
+
+    async def ingest(
+        self,
+        source: str | Path | Iterable[Turn | Mapping[str, object]],
+        *,
+        progress: Callable[[int], None] | None = None,
+        idempotency_key: str = "",
+        **options: Unpack[IngestOptions],
+    ) -> Ingested:
+        """Ingest a conversation: a file or folder, or messages."""
+        return await on_thread(
+            self._session.ingest,
+            source,
+            progress=progress,
+            idempotency_key=idempotency_key,
+            **options,
+        )
+
+    async def recall(self, text: str, **options: Unpack[RecallOptions]) -> Recall:
+        """Find the best answers among what memory believes and what was said."""
+        return await on_thread(self._session.recall, text, **options)
+
+    async def get(
+        self, kref: str | Kref, *, reveal: bool = False
+    ) -> Revision | Exchange | Place | Bundle | Conflict:
+        """Return what an address means now, or at its pin."""
+        return await on_thread(self._session.get, kref, reveal=reveal)
+
+    async def contents(
+        self, kref: str | Kref = "", *, limit: int = 100, after: str = ""
+    ) -> Listing:
+        """List what is directly in a project, space or thread; without an address, the projects."""
+        return await on_thread(self._session.contents, kref, limit=limit, after=after)
+
+    async def recent(
+        self, *, project: str | None = None, kinds: Iterable[str] = (), limit: int = 10
+    ) -> list[Hit]:
+        """List what was last said or stated and is still believed, newest first."""
+        return await on_thread(self._session.recent, project=project, kinds=kinds, limit=limit)
+
+    async def match(
+        self,
+        text: str,
+        *,
+        project: str | None = None,
+        space: str = "",
+        kinds: Iterable[str] = (),
+        speaker: str = "",
+        limit: int = 10,
+    ) -> MatchResult:
+        """Find which beliefs a plain sentence is about, and what it asks for."""
+        return await on_thread(
+            self._session.match,
+            text,
+            project=project,
+            space=space,
+            kinds=kinds,
+            speaker=speaker,
+            limit=limit,
+        )
+
+    async def remember(
+        self, text: str, *, idempotency_key: str = "", **options: Unpack[StatementOptions]
+    ) -> Remembered:
+        """State one belief; one that says the same is not stored twice."""
+        return await on_thread(
+            self._session.remember, text, idempotency_key=idempotency_key, **options
+        )
+
+    async def tell(
+        self,
+        text: str,
+        *,
+        project: str | None = None,
+        space: str = "",
+        kind: str = "fact",
+        trust: str = "stated",
+        facts: Facts = (),
+        dry_run: bool = False,
+        idempotency_key: str = "",
+    ) -> Change:
+        """State something in plain words: revise, challenge or remember."""
+        return await on_thread(
+            self._session.tell,
+            text,
+            project=project,
+            space=space,
+            kind=kind,
+            trust=trust,
+            facts=facts,
+            dry_run=dry_run,
+            idempotency_key=idempotency_key,
+        )
+
+    async def revise(
+        self,
+        what: str | Kref | Sequence[object] | Mapping[str, object],
+        text: str = "",
+        *,
+        item: str | Kref | None = None,
+        expect: int | None = None,
+        again: bool = False,
+        dry_run: bool = False,
+        idempotency_key: str = "",
+        **options: Unpack[PlacedOptions],
+    ) -> Change:
+        """Believe something, and retract what contradicts it anywhere in the project."""
+        return await on_thread(
+            self._session.revise,
+            what,
+            text,
+            item=item,
+            expect=expect,
+            again=again,
+            dry_run=dry_run,
+            idempotency_key=idempotency_key,
+            **options,
+        )
+
+    async def expand(
+        self, text: str, *, idempotency_key: str = "", **options: Unpack[RememberOptions]
+    ) -> Change:
+        """Add one belief, and refuse it if it contradicts anything or exists already."""
+        return await on_thread(
+            self._session.expand, text, idempotency_key=idempotency_key, **options
+        )
+
+    async def supersede(
+        self,
+        kref: str | Kref,
+        text: str,
+        *,
+        idempotency_key: str = "",
+        **options: Unpack[PlacedOptions],
+    ) -> Change:
+        """Replace a belief, under its own address or a new one."""
+        return await on_thread(
+            self._session.supersede, kref, text, idempotency_key=idempotency_key, **options
+        )
+
+    async def contract(
+        self,
+        what: str | Kref | Sequence[object] | Mapping[str, object],
+        *,
+        fact: Sequence[object] | None = None,
+        project: str | None = None,
+        dry_run: bool = False,
+        idempotency_key: str = "",
+    ) -> Change:
+        """Stop believing an item, a pinned revision, one fact, or a statement."""
+        return await on_thread(
+            self._session.contract,
+            what,
+            fact=fact,
+            project=project,
+            dry_run=dry_run,
+            idempotency_key=idempotency_key,
+        )
+
+    async def deprecate(
+        self, kref: str | Kref, *, dry_run: bool = False, idempotency_key: str = ""
+    ) -> Change:
+        """Take an item or a turn out of recall; `restore` brings it back."""
+        return await on_thread(
+            self._session.deprecate, kref, dry_run=dry_run, idempotency_key=idempotency_key
+        )
+
+    async def restore(
+        self, kref: str | Kref, *, dry_run: bool = False, idempotency_key: str = ""
+    ) -> Change:
+        """Bring a deprecated item or turn back, and retract what contradicts it."""
+        return await on_thread(
+            self._session.restore, kref, dry_run=dry_run, idempotency_key=idempotency_key
+        )
+
+    async def rollback(
+        self,
+        kref: str | Kref,
+        *,
+        expect: int | None = None,
+        dry_run: bool = False,
+        idempotency_key: str = "",
+    ) -> Change:
+        """Make the pinned revision current again, and retract what contradicts it."""
+        return await on_thread(
+            self._session.rollback,
+            kref,
+            expect=expect,
+            dry_run=dry_run,
+            idempotency_key=idempotency_key,
+        )
+
+    async def undo(
+        self, change: int | Change, *, dry_run: bool = False, idempotency_key: str = ""
+    ) -> Change:
+        """Reverse one change. Undoing an undo redoes it."""
+        return await on_thread(
+            self._session.undo, change, dry_run=dry_run, idempotency_key=idempotency_key
+        )
+
+    async def forget(
+        self,
+        kref: str | Kref,
+        *,
+        erase: bool = False,
+        confirm: str = "",
+        preview: bool = False,
+        idempotency_key: str = "",
+    ) -> Forgotten:
+        """Retire an item, turn, thread, space or project, or erase it for good."""
+        return await on_thread(
+            self._session.forget,
+            kref,
+            erase=erase,
+            confirm=confirm,
+            preview=preview,
+            idempotency_key=idempotency_key,
+        )
+
+    async def resolve(
+        self,
+        conflict: str | Kref,
+        decision: Literal["accept", "reject", "both"],
+        *,
+        valid_from: Time | None = None,
+        dry_run: bool = False,
+        idempotency_key: str = "",
+    ) -> Change:
+        """Decide an open conflict: accept the challenger, reject it, or keep both."""
+        return await on_thread(
+            self._session.resolve,
+            conflict,
+            decision,
+            valid_from=valid_from,
+            dry_run=dry_run,
+            idempotency_key=idempotency_key,
+        )
+
+    async def constrain(
+        self,
+        constraints: Mapping[str, object] | None = None,
+        *,
+        entrenchment: Mapping[str, object] | None = None,
+        project: str | None = None,
+        dry_run: bool = False,
+        idempotency_key: str = "",
+    ) -> Change:
+        """Declare what cannot be true together in a project, and what is retracted first."""
+        return await on_thread(
+            self._session.constrain,
+            constraints,
+            entrenchment=entrenchment,
+            project=project,
+            dry_run=dry_run,
+            idempotency_key=idempotency_key,
+        )
+
+    async def tag(
+        self, kref: str | Kref, tag: str, *, expect: int | None = None, idempotency_key: str = ""
+    ) -> Change:
+        """Point a tag at a revision."""
+        return await on_thread(
+            self._session.tag, kref, tag, expect=expect, idempotency_key=idempotency_key
+        )
+
+    async def untag(
+        self, kref: str | Kref, tag: str, *, expect: int | None = None, idempotency_key: str = ""
+    ) -> Change:
+        """Remove a tag from an item."""
+        return await on_thread(
+            self._session.untag, kref, tag, expect=expect, idempotency_key=idempotency_key
+        )
+
+    async def link(
+        self,
+        source: str | Kref,
+        target: str | Kref,
+        *,
+        kind: str,
+        metadata: Mapping[str, object] | None = None,
+        idempotency_key: str = "",
+    ) -> Change:
+        """Add a typed edge, such as DEPENDS_ON, between two beliefs."""
+        return await on_thread(
+            self._session.link,
+            source,
+            target,
+            kind=kind,
+            metadata=metadata,
+            idempotency_key=idempotency_key,
+        )
+
+    async def unlink(
+        self, source: str | Kref, target: str | Kref, *, kind: str, idempotency_key: str = ""
+    ) -> Change:
+        """Remove a typed edge between two beliefs."""
+        return await on_thread(
+            self._session.unlink, source, target, kind=kind, idempotency_key=idempotency_key
+        )
+
+    async def attach(
+        self,
+        kref: str | Kref,
+        name: str,
+        *,
+        location: str,
+        sha256: str = "",
+        size_bytes: int = 0,
+        idempotency_key: str = "",
+    ) -> Change:
+        """Attach a file to a revision by name and location; the file is not read."""
+        return await on_thread(
+            self._session.attach,
+            kref,
+            name,
+            location=location,
+            sha256=sha256,
+            size_bytes=size_bytes,
+            idempotency_key=idempotency_key,
+        )
+
+    async def bundle(
+        self,
+        kref: str | Kref,
+        *,
+        add: Iterable[str] = (),
+        remove: Iterable[str] = (),
+        idempotency_key: str = "",
+    ) -> Change:
+        """Group items under an address of kind bundle."""
+        return await on_thread(
+            self._session.bundle, kref, add=add, remove=remove, idempotency_key=idempotency_key
+        )
+
+    async def survey(
+        self, *, project: str | None = None, stale_days: int = 180, limit: int = 10
+    ) -> Survey:
+        """Report what memory knows about itself: coverage, age, and what is open."""
+        return await on_thread(
+            self._session.survey, project=project, stale_days=stale_days, limit=limit
+        )
+
+    async def store_unit(
+        self,
+        text: str,
+        *,
+        dry_run: bool = False,
+        idempotency_key: str = "",
+        **options: Unpack[UnitOptions],
+    ) -> StoredUnit:
+        """Store one belief with its files, edges, bundles and tags, in one transaction."""
+        return await on_thread(
+            self._session.store_unit,
+            text,
+            dry_run=dry_run,
+            idempotency_key=idempotency_key,
+            **options,
+        )
+
+    async def store_execution(
+        self,
+        task: str,
+        *,
+        outcome: str = "done",
+        steps: Iterable[str] = (),
+        tools: Iterable[str] = (),
+        exit_code: int | None = None,
+        duration_ms: int | None = None,
+        cost: float | None = None,
+        output: str = "",
+        derived_from: Iterable[str] = (),
+        created_from: Iterable[str] = (),
+        topics: Iterable[str] = (),
+        tags: Iterable[str] = (),
+        project: str | None = None,
+        space: str = "executions",
+        artifacts: Mapping[str, Any] | None = None,
+        folder: str = "",
+        idempotency_key: str = "",
+    ) -> StoredUnit:
+        """Store what was done for a task: outcome, steps, tools, cost and files."""
+        return await on_thread(
+            self._session.store_execution,
+            task,
+            outcome=outcome,
+            steps=steps,
+            tools=tools,
+            exit_code=exit_code,
+            duration_ms=duration_ms,
+            cost=cost,
+            output=output,
+            derived_from=derived_from,
+            created_from=created_from,
+            topics=topics,
+            tags=tags,
+            project=project,
+            space=space,
+            artifacts=artifacts,
+            folder=folder,
+            idempotency_key=idempotency_key,
+        )
+
+    async def executions(
+        self, task: str, *, outcome: str = "", project: str | None = None, limit: int = 5
+    ) -> list[Execution]:
+        """Find how a task was done before: those that succeeded first, the newest first."""
+        return await on_thread(
+            self._session.executions, task, outcome=outcome, project=project, limit=limit
+        )
+
+    async def add_response(
+        self,
+        text: str,
+        *,
+        sources: Iterable[str] = (),
+        thread: str = "default",
+        session: str = "",
+        speaker: str = "assistant",
+        time: Time | None = None,
+        project: str | None = None,
+        space: str = "conversations",
+        idempotency_key: str = "",
+    ) -> StoredResponse:
+        """Store what an assistant answered, with edges to what the answer is based on."""
+        return await on_thread(
+            self._session.add_response,
+            text,
+            sources=sources,
+            thread=thread,
+            session=session,
+            speaker=speaker,
+            time=time,
+            project=project,
+            space=space,
+            idempotency_key=idempotency_key,
+        )
+
+    async def discover_edges(
+        self,
+        kref: str | Kref,
+        *,
+        types: Iterable[str] = ("DERIVED_FROM", "CREATED_FROM", "REFERENCED"),
+        limit: int = 3,
+        score_min: float = 0.3,
+        model: bool = False,
+        dry_run: bool = True,
+    ) -> DiscoveredEdges:
+        """Propose the edges that a belief lacks, each with the reason why it exists."""
+        return await on_thread(
+            self._session.discover_edges,
+            kref,
+            types=types,
+            limit=limit,
+            score_min=score_min,
+            model=model,
+            dry_run=dry_run,
+        )
+
+    async def artifact_file(self, kref: str | Kref, *, folder: str = "") -> ArtifactFile:
+        """Return the file of an artifact, after comparing it with its digest."""
+        return await on_thread(self._session.artifact_file, kref, folder=folder)
+
+    async def explain(self, kref: str | Kref) -> Explanation:
+        """Explain one belief: its grounds, what it replaced and why, what depends on it."""
+        return await on_thread(self._session.explain, kref)
+
+    async def history(self, kref: str | Kref, *, reveal: bool = False) -> History:
+        """List every revision of an item, oldest first, and every move of its tags."""
+        return await on_thread(self._session.history, kref, reveal=reveal)
+
+    async def as_of(
+        self, kref: str | Kref, time: Time, *, tag: str = "current"
+    ) -> Revision | Exchange | Place | Bundle | Conflict:
+        """Return what a tag of an item pointed to at a time."""
+        return await on_thread(self._session.as_of, kref, time, tag=tag)
+
+    async def impact(self, kref: str | Kref, *, depth: int | None = None) -> Walk:
+        """Find what depends on a belief, and what would lose its support without it."""
+        return await on_thread(self._session.impact, kref, depth=depth)
+
+    async def provenance(self, kref: str | Kref, *, depth: int = 10) -> Walk:
+        """Find what a belief depends on, down to the conversation it came from."""
+        return await on_thread(self._session.provenance, kref, depth=depth)
+
+    async def traverse(
+        self,
+        kref: str | Kref,
+        *,
+        direction: Literal["out", "in", "both"] = "out",
+        depth: int = 10,
+        types: Sequence[str] = (),
+    ) -> Walk:
+        """Follow typed edges from an element, nearest first."""
+        return await on_thread(
+            self._session.traverse, kref, direction=direction, depth=depth, types=types
+        )
+
+    async def shortest_path(
+        self, start: str | Kref, end: str | Kref, *, depth: int = 10, types: Sequence[str] = ()
+    ) -> Walk:
+        """Find the fewest typed edges between two elements, in either direction."""
+        return await on_thread(self._session.shortest_path, start, end, depth=depth, types=types)
+
+    async def conflicts(
+        self, *, project: str | None = None, decided: bool = False, limit: int = 50
+    ) -> list[Conflict]:
+        """List statements that contradict what is trusted more and wait for a decision."""
+        return await on_thread(
+            self._session.conflicts, project=project, decided=decided, limit=limit
+        )
+
+    async def rules(self, project: str | None = None) -> dict[str, object]:
+        """Return the constraints and the order of entrenchment of a project."""
+        return await on_thread(self._session.rules, project)
+
+    async def run(
+        self, text: str, params: Mapping[str, Any] | None = None, *, timeout_ms: int | None = None
+    ) -> GraphResult:
+        """Run one Cypher statement in a transaction of its own."""
+        return await on_thread(self._session.run, text, params, timeout_ms=timeout_ms)
+
+    async def read(
+        self, text: str, params: Mapping[str, Any] | None = None, *, timeout_ms: int | None = None
+    ) -> GraphResult:
+        """Run one Cypher statement that only reads."""
+        return await on_thread(self._session.read, text, params, timeout_ms=timeout_ms)
+
+    async def write(
+        self, text: str, params: Mapping[str, Any] | None = None, *, timeout_ms: int | None = None
+    ) -> GraphResult:
+        """Run one Cypher statement that may write; the same as `run`."""
+        return await on_thread(self._session.write, text, params, timeout_ms=timeout_ms)
+
+    async def extract(
+        self,
+        *,
+        project: str | None = None,
+        again: bool = False,
+        progress: Callable[[int], None] | None = None,
+    ) -> Extracted:
+        """Read stored turns and state the candidate beliefs that rules find in them."""
+        return await on_thread(
+            self._session.extract, project=project, again=again, progress=progress
+        )
+
+    async def chat_add(
+        self,
+        text: str,
+        *,
+        role: str = "user",
+        session: str = "",
+        user: str = "",
+        context: str = "",
+        project: str | None = None,
+        metadata: Mapping[str, Any] | None = None,
+        idempotency_key: str = "",
+    ) -> ChatAdded:
+        """Add a message to a session of working memory."""
+        return await on_thread(
+            self._session.chat_add,
+            text,
+            role=role,
+            session=session,
+            user=user,
+            context=context,
+            project=project,
+            metadata=metadata,
+            idempotency_key=idempotency_key,
+        )
+
+    async def chat_get(
+        self,
+        session: str = "",
+        *,
+        user: str = "",
+        context: str = "",
+        project: str | None = None,
+        limit: int = 50,
+    ) -> Chat:
+        """Return the messages of a session, oldest first, and let it live an hour longer."""
+        return await on_thread(
+            self._session.chat_get,
+            session,
+            user=user,
+            context=context,
+            project=project,
+            limit=limit,
+        )
+
+    async def chat_list(
+        self, *, user: str = "", context: str = "", project: str | None = None, limit: int = 100
+    ) -> list[ChatSummary]:
+        """List the sessions of a project, the one used last first."""
+        return await on_thread(
+            self._session.chat_list, user=user, context=context, project=project, limit=limit
+        )
+
+    async def chat_clear(
+        self,
+        session: str = "",
+        *,
+        user: str = "",
+        context: str = "",
+        project: str | None = None,
+        every: bool = False,
+    ) -> int:
+        """Destroy the messages of a session, and return how many there were."""
+        return await on_thread(
+            self._session.chat_clear,
+            session,
+            user=user,
+            context=context,
+            project=project,
+            every=every,
+        )
+
+    async def chat_snapshot(
+        self, session: str = "", *, user: str = "", context: str = "", project: str | None = None
+    ) -> Chat:
+        """Return the messages of a session that are not marked as consolidated."""
+        return await on_thread(
+            self._session.chat_snapshot, session, user=user, context=context, project=project
+        )
+
+    async def chat_consolidated(
+        self,
+        through: str,
+        session: str = "",
+        *,
+        user: str = "",
+        context: str = "",
+        project: str | None = None,
+    ) -> int:
+        """Mark messages of a session as consolidated, and return how many were not before."""
+        return await on_thread(
+            self._session.chat_consolidated,
+            through,
+            session,
+            user=user,
+            context=context,
+            project=project,
+        )
+
+    async def entities(
+        self,
+        text: str = "",
+        *,
+        kind: str = "",
+        project: str | None = None,
+        limit: int = 50,
+        as_of: Time | None = None,
+    ) -> list[EntityInfo]:
+        """List whom and what memory is about, the most mentioned first."""
+        return await on_thread(
+            self._session.entities, text, kind=kind, project=project, limit=limit, as_of=as_of
+        )
+
+    async def entity(
+        self, entity: str, *, project: str | None = None, limit: int = 20, as_of: Time | None = None
+    ) -> EntityPage:
+        """Show an entity: its names, its mentions, what is mentioned with it, and its facts."""
+        return await on_thread(
+            self._session.entity, entity, project=project, limit=limit, as_of=as_of
+        )
+
+    async def mention(
+        self,
+        name: str,
+        *,
+        kind: str = "",
+        aliases: Iterable[str] = (),
+        source: str | Kref = "",
+        project: str | None = None,
+    ) -> Resolution:
+        """Record that a turn or belief mentions an entity, or state that there is one."""
+        return await on_thread(
+            self._session.mention, name, kind=kind, aliases=aliases, source=source, project=project
+        )
+
+    async def record_mentions(self, *, project: str | None = None, again: bool = False) -> Recorded:
+        """Record the names that turns and beliefs of a project mention, since the last call."""
+        return await on_thread(self._session.record_mentions, project=project, again=again)
+
+    async def merge_entities(
+        self,
+        entity: str,
+        into: str,
+        *,
+        why: str = "",
+        project: str | None = None,
+        dry_run: bool = False,
+    ) -> Change:
+        """Join an entity with another one, whose name and address stand for both."""
+        return await on_thread(
+            self._session.merge_entities, entity, into, why=why, project=project, dry_run=dry_run
+        )
+
+    async def split_entity(
+        self,
+        entity: str,
+        *,
+        sources: Iterable[str] = (),
+        why: str = "",
+        project: str | None = None,
+        dry_run: bool = False,
+    ) -> Change:
+        """Part a name from what it was merged into, or some of its sources into a new entity."""
+        return await on_thread(
+            self._session.split_entity,
+            entity,
+            sources=sources,
+            why=why,
+            project=project,
+            dry_run=dry_run,
+        )
+
+    async def verify_entity(
+        self, entity: str, *, remove: bool = False, project: str | None = None
+    ) -> Change:
+        """Mark the names of an entity as verified, so that no agent joins or parts them."""
+        return await on_thread(self._session.verify_entity, entity, remove=remove, project=project)
+
+    async def pending_entities(
+        self, *, project: str | None = None, answered: bool = False, limit: int = 50
+    ) -> list[PendingMention]:
+        """List names of which memory does not know whom or what they mean."""
+        return await on_thread(
+            self._session.pending_entities, project=project, answered=answered, limit=limit
+        )
+
+    async def resolve_entity(
+        self,
+        mention: str | Kref,
+        answer: str,
+        *,
+        sources: Iterable[str] = (),
+        dry_run: bool = False,
+    ) -> Change:
+        """Answer whom or what a pending name means."""
+        return await on_thread(
+            self._session.resolve_entity, mention, answer, sources=sources, dry_run=dry_run
+        )
+
+    async def traversal_patterns(self, *, project: str | None = None) -> list[PathYield]:
+        """Measure which kinds of paths lead from a memory to others that are used with it."""
+        return await on_thread(self._session.traversal_patterns, project=project)
+
+    async def consolidate(
+        self,
+        target: str = "",
+        *,
+        session: str = "",
+        user: str = "",
+        context: str = "",
+        project: str | None = None,
+        producer: str = "",
+        structure: Mapping[str, Any] | None = None,
+        model: str = "",
+        digest: str = "",
+        dry_run: bool = False,
+        limit: int = 20,
+    ) -> Consolidated:
+        """Make a session or thread into a summary, events, facts, decisions and tasks."""
+        return await on_thread(
+            self._session.consolidate,
+            target,
+            session=session,
+            user=user,
+            context=context,
+            project=project,
+            producer=producer,
+            structure=structure,
+            model=model,
+            digest=digest,
+            dry_run=dry_run,
+            limit=limit,
+        )
+
+    async def consolidations(self, *, project: str | None = None) -> list[Pending]:
+        """List the sessions that await consolidation, with what went wrong, the next one first."""
+        return await on_thread(self._session.consolidations, project=project)
+
+    async def tasks(
+        self,
+        *,
+        kind: str = "",
+        who: str = "",
+        state: str = "open",
+        before: Time | None = None,
+        project: str | None = None,
+        limit: int = 100,
+    ) -> list[Task]:
+        """List what sessions left to do: actions, commitments and open questions."""
+        return await on_thread(
+            self._session.tasks,
+            kind=kind,
+            who=who,
+            state=state,
+            before=before,
+            project=project,
+            limit=limit,
+        )
+
+    async def cursors(self) -> list[EventCursor]:
+        """List the cursors of consumers of this session's role and projects."""
+        return await on_thread(self._session.cursors)
+
+    async def set_cursor(
+        self,
+        name: str,
+        *,
+        after: str | None = None,
+        since: Time | None = None,
+        remove: bool = False,
+    ) -> None:
+        """Move a cursor, also back, or make it: what follows the position is delivered next."""
+        return await on_thread(
+            self._session.set_cursor, name, after=after, since=since, remove=remove
+        )

@@ -1,0 +1,1 @@
+"""The verbs of a session, by what they are about. `doxa.app.session.Session` inherits them all."""

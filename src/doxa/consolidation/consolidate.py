@@ -1,0 +1,322 @@
+"""Consolidate the units of a thread: queue, produce, validate, store, sum up.
+
+    note in the queue -> ask the producer -> validate -> begin a run -> store in one transaction
+    -> end the run        for each unit
+    days, weeks and months, in a run of their own -> remove from the queue        for each thread
+
+The order decides what a crash costs. Before the structure is stored, the task is in the queue and
+nothing else is there; after it, doing it again finds the digest of the turns and writes nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from doxa.base.errors import DoxaError, LimitError, ModelError
+from doxa.base.limits import RUN_TOUCHED_ITEMS_MAX
+from doxa.consolidation import queue
+from doxa.consolidation.drafts import Origin, item_drafts
+from doxa.consolidation.producers.contract import Produced, Producer
+from doxa.consolidation.producers.prompt import INSTRUCTION
+from doxa.consolidation.rollups import sum_up
+from doxa.consolidation.structure import SECTIONS, Structure, schema
+from doxa.consolidation.transcript import Transcript
+from doxa.consolidation.units import Unit, threads_of, transcript_of, units_of
+from doxa.consolidation.validate import Validated, validate
+from doxa.consolidation.writer import MentionEntity, elements_of, is_stored, store_structure
+from doxa.jobs import Caps, begin
+from doxa.jobs.runs import SHARE_MAX, JobRun
+from doxa.store import Reader, Store
+
+JOB = "consolidate"
+Status = Literal["done", "unchanged", "empty", "queued", "input-required", "dry-run"]
+
+
+@dataclass(frozen=True, slots=True)
+class HostRequest:
+    """What a host is asked for: the structure of these turns, in this schema. It passes the
+    structure with the `digest` in its next call."""
+
+    thread: str
+    session: str
+    digest: str
+    instruction: str
+    schema: Mapping[str, Any]
+    turns: tuple[Mapping[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SessionResult:
+    """What became of one part of a session. `stored` counts entries by section, `dropped` those
+    that the turns do not support by reason; `known` facts were believed already. With the status
+    `queued`, `error` says what failed and `due` when it is tried again, in ns."""
+
+    thread: str
+    session: str
+    part: int
+    status: Status
+    kref: str = ""
+    producer: str = ""
+    model: str = ""
+    turns: int = 0
+    left_out: int = 0
+    stored: Mapping[str, int] = field(default_factory=dict)
+    dropped: Mapping[str, int] = field(default_factory=dict)
+    known: int = 0
+    retired: int = 0
+    redacted: int = 0
+    tokens: int = 0
+    run: str = ""
+    change: int | None = None
+    error: str = ""
+    due: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Consolidated:
+    """The result of a consolidation. `status` is that of the session that needs most attention;
+    `pending` counts sessions in the queue. `needs` is what a host has to give, with the status
+    `input-required`."""
+
+    status: Status
+    sessions: tuple[SessionResult, ...] = ()
+    pending: int = 0
+    needs: HostRequest | None = None
+
+
+_ATTENTION: tuple[Status, ...] = (
+    "input-required",
+    "queued",
+    "dry-run",
+    "done",
+    "unchanged",
+    "empty",
+)
+
+
+def overall(results: Iterable[SessionResult]) -> Status:
+    """Return the status that needs most attention; empty if there was nothing to do."""
+    found = {one.status for one in results}
+    return next((status for status in _ATTENTION if status in found), "empty")
+
+
+def request_of(transcript: Transcript) -> HostRequest:
+    """Return what a host is asked for a transcript."""
+    return HostRequest(
+        transcript.thread,
+        transcript.session,
+        transcript.digest,
+        INSTRUCTION,
+        schema(),
+        tuple(turn.as_data() for turn in transcript.turns),
+    )
+
+
+def is_done(reader: Reader, unit: Unit, digest: str, producer: str | None = None) -> bool:
+    """Return whether a unit is stored as its turns are now; by this producer if it is named."""
+    return is_stored(reader, unit, digest, producer=producer, model=None)
+
+
+def due_units(reader: Reader, project: str, *, now: int, of: str = "", but: str = "") -> list[Unit]:
+    """Return the units in the queue whose next attempt is due: `of` this producer, or of any but
+    one."""
+    found = []
+    for task in queue.pending(reader, project=project):
+        if task.due <= now and of in ("", task.producer) and task.producer != but:
+            for unit in units_of(reader, task.thread, session=task.session):
+                if unit.part == task.part:
+                    found.append(unit)
+    return found
+
+
+def waiting_units(reader: Reader, project: str, *, limit: int) -> list[Unit]:
+    """Return units of a project that are not stored as they are now, by whatever producer, the
+    oldest first; those that failed wait for their time."""
+    failed = {
+        (task.thread, task.session, task.part)
+        for task in queue.pending(reader, project=project)
+        if task.attempts
+    }
+    found: list[Unit] = []
+    for thread in threads_of(reader, project):
+        for unit in units_of(reader, thread):
+            if (unit.thread, unit.session, unit.part) in failed:
+                continue
+            transcript = transcript_of(reader, unit)
+            if transcript.turns and not is_done(reader, unit, transcript.digest):
+                found.append(unit)
+                if len(found) >= limit:
+                    return found
+    return found
+
+
+class Consolidation:
+    """Consolidates units with one producer."""
+
+    def __init__(
+        self, store: Store, producer: Producer, *, mention: MentionEntity | None = None
+    ) -> None:
+        self._store = store
+        self._producer = producer
+        self._mention = mention
+
+    @property
+    def producer(self) -> str:
+        return self._producer.name
+
+    def run(self, units: Iterable[Unit], *, dry_run: bool = False) -> list[SessionResult]:
+        """Consolidate units one after the other. One that fails stays in the queue, and the others
+        go on. The days, weeks and months of each thread are brought up to date once, at the end."""
+        results = []
+        stored: dict[str, list[Unit]] = {}
+        for unit in units:
+            result = self._one(unit, dry_run=dry_run)
+            results.append(result)
+            if not dry_run and result.status in ("done", "unchanged", "empty"):
+                stored.setdefault(unit.thread, []).append(unit)
+        for held in stored.values():
+            try:
+                self._sum_up(held[0])
+            except DoxaError as error:
+                queue.failed(self._store, held[0], error.message)
+                held = held[1:]
+            for unit in held:
+                queue.done(self._store, unit)
+        return results
+
+    def _one(self, unit: Unit, *, dry_run: bool) -> SessionResult:
+        with self._store.read() as reader:
+            transcript = transcript_of(reader, unit)
+            same = is_stored(
+                reader,
+                unit,
+                transcript.digest,
+                producer=self._producer.name,
+                model=self._producer.model,
+            )
+        if not transcript.turns or (same and not dry_run):
+            status: Status = "unchanged" if transcript.turns else "empty"
+            return self._result(unit, transcript, status)
+        if not dry_run:
+            queue.enqueue(self._store, unit, self._producer.name)
+        try:
+            produced = self._produced(transcript)
+            validated = validate(produced.structure, transcript)
+            tokens = sum(one.tokens_in + one.tokens_out for one in produced.usage)
+            if dry_run:
+                return self._rehearsed(unit, transcript, validated, tokens)
+            return self._store_one(unit, transcript, validated, tokens)
+        except DoxaError as error:
+            if dry_run:
+                raise
+            return self._failed(unit, transcript, error)
+
+    def _produced(self, transcript: Transcript) -> Produced:
+        try:
+            return self._producer.produce(transcript)
+        except DoxaError:
+            raise
+        except Exception as error:  # a model may be any object: the queue must note how it failed
+            raise ModelError(
+                f"The producer {self._producer.name} failed: {type(error).__name__}: {error}"[:300],
+                next_step="Correct it; the session stays in the queue.",
+                model=self._producer.model,
+            ) from error
+
+    def _sum_up(self, unit: Unit) -> None:
+        with self._store.read() as reader:
+            if not sum_up(reader, unit.thread, write=None):
+                return
+        with self._begin(unit, 1_000) as run:
+            summed = sum_up_in(run, unit)
+            run.finish({"summed": summed})
+
+    def _begin(self, unit: Unit, elements: int) -> JobRun:
+        return begin(
+            self._store,
+            JOB,
+            project=unit.project,
+            caps=Caps(number=min(elements, RUN_TOUCHED_ITEMS_MAX), share=SHARE_MAX),
+            model=self._producer.model or None,
+        )
+
+    def _store_one(
+        self, unit: Unit, transcript: Transcript, validated: Validated, tokens: int
+    ) -> SessionResult:
+        origin = Origin(unit, transcript, self._producer.name, self._producer.model)
+        structure = validated.structure
+        with self._begin(unit, elements_of(structure)) as run:
+            stored = store_structure(run, structure, origin, mention=self._mention)
+            dropped = _added(validated.dropped, stored.dropped)
+            run.finish({"stored": dict(stored.counts), "dropped": dropped})
+        return self._result(
+            unit,
+            transcript,
+            "done",
+            stored=stored.counts,
+            dropped=dropped,
+            known=stored.known,
+            retired=stored.retired,
+            redacted=validated.redacted,
+            tokens=tokens,
+            run=run.kref,
+            change=stored.change,
+        )
+
+    def _rehearsed(
+        self, unit: Unit, transcript: Transcript, validated: Validated, tokens: int
+    ) -> SessionResult:
+        structure = validated.structure
+        return self._result(
+            unit,
+            transcript,
+            "dry-run",
+            stored=counted(structure, Origin(unit, transcript, self._producer.name, "")),
+            dropped=validated.dropped,
+            redacted=validated.redacted,
+            tokens=tokens,
+        )
+
+    def _failed(self, unit: Unit, transcript: Transcript, error: DoxaError) -> SessionResult:
+        noted = queue.failed(self._store, unit, error.message)
+        said = error.message
+        if isinstance(error, LimitError):
+            said = f"{said} {error.next_step}"
+        due = noted.due if noted is not None else None
+        return self._result(unit, transcript, "queued", error=said, due=due)
+
+    def _result(
+        self, unit: Unit, transcript: Transcript, status: Status, **rest: Any
+    ) -> SessionResult:
+        kref = str(unit.kref) if status in ("done", "unchanged") else ""
+        return SessionResult(
+            unit.thread,
+            unit.session,
+            unit.part,
+            status,
+            kref,
+            self._producer.name,
+            self._producer.model,
+            len(transcript.turns),
+            transcript.left_out,
+            **rest,
+        )
+
+
+def counted(structure: Structure, origin: Origin) -> dict[str, int]:
+    """Return how many entries of each section would be stored."""
+    counts = {section: len(getattr(structure, section)) for section in SECTIONS}
+    assert sum(1 for _ in item_drafts(structure, origin)) <= sum(counts.values())
+    return {section: count for section, count in counts.items() if count}
+
+
+def sum_up_in(run: JobRun, unit: Unit) -> int:
+    """Write what sums up the sessions of a unit's thread, and return how many nodes changed."""
+    with run.write(JOB) as tx:
+        return sum_up(tx, unit.thread, write=run)
+
+
+def _added(one: Mapping[str, int], other: Mapping[str, int]) -> dict[str, int]:
+    return {name: one.get(name, 0) + other.get(name, 0) for name in {**one, **other}}

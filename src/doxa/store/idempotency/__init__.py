@@ -1,0 +1,1 @@
+"""Calls that are carried out once, however often they are sent."""
