@@ -18,6 +18,7 @@ from bench import (
     compare,
     counts,
     embedding,
+    hooks,
     libraries,
     locomo,
     locomo_plus,
@@ -64,7 +65,9 @@ _RECORDED = (
     "ablation",
     "sensitivity",
     "talk",
+    "hooks",
 )
+_WITHOUT_DATA = ("speed", "embedding", "precision", "poison", "talk", "questions", "hooks")
 _PARTS: dict[str, Sequence[str]] = {"persistence": tuple(persistence.PARTS), "agm": agm.PARTS}
 
 
@@ -227,6 +230,8 @@ def _run(options: argparse.Namespace, embedder: Embedder | None) -> Report:
         )
     if options.command == "talk":
         return talk.run(embedder, seed=options.seed)
+    if options.command == "hooks":
+        return hooks.run(embedder, seed=options.seed, sizes=options.sizes)
     if options.command == "embedding":
         return embedding.run(options.data, embedder, seed=options.seed, quick=options.quick)
     return speed.run(
@@ -272,13 +277,14 @@ def _parser() -> argparse.ArgumentParser:
         "ablation",
         "sensitivity",
         "talk",
+        "hooks",
         "all",
     ):
         command = commands.add_parser(name)
         command.add_argument(
             "--data",
             type=Path,
-            required=name not in ("speed", "embedding", "precision", "poison", "talk", "questions"),
+            required=name not in _WITHOUT_DATA,
             help="the data set's file or folder",
         )
         command.add_argument("--seed", type=int, default=SEED)
@@ -311,9 +317,10 @@ def _parser() -> argparse.ArgumentParser:
             command.add_argument(
                 "--document", type=Path, help="put the table between its marks in this document"
             )
-        if name in ("speed", "all"):
+        if name in ("speed", "hooks", "all"):
+            sizes = hooks.SIZES if name == "hooks" else SIZES
             command.add_argument(
-                "--sizes", type=_sizes, default=SIZES, help="store sizes, as 10000,100000"
+                "--sizes", type=_sizes, default=sizes, help="store sizes, as 10000,100000"
             )
         if name == "precision":
             command.add_argument("--cases", type=Path, help="another file of cases")

@@ -149,7 +149,7 @@ def test_a_line_that_a_killed_writer_left_unfinished_costs_no_other(
 
 def test_a_killed_host_loses_nothing_that_a_hook_returned_for(tmp_path: Path) -> None:
     """A process appends as fast as it can and is killed in the middle; each line that it had
-    acknowledged is stored by whoever comes next."""
+    acknowledged is stored by the next process."""
     script = (
         "import sys\n"
         "from pathlib import Path\n"

@@ -16,12 +16,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from doxa.base.errors import InputError
-from doxa.hosts.setup.changes import Block, Entries
+from doxa.hosts.setup.changes import Block, JsonEntries
 from doxa.hosts.setup.checking import check
 from doxa.hosts.setup.engine import Setup
 from doxa.hosts.setup.json_text import APPEND, add, remove
 from doxa.hosts.setup.launch import launch_words
-from doxa.hosts.setup.plans import SETUP_HOSTS, Folders, Launch, Plan, plan_of
+from doxa.hosts.setup.plans import SETUP_HOSTS, Folders, HostPlan, Launch, plan_of
 
 WORDS = (sys.executable, "-m", "doxa.cli")
 MARKS = ("OURS",)
@@ -46,9 +46,9 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
-def plan(host: str, home: Path, words: tuple[str, ...] = WORDS) -> Plan:
+def plan(host: str, home: Path, words: tuple[str, ...] = WORDS) -> HostPlan:
     found = plan_of(host, Launch(words, "auto", str(home / "m.db")), Folders(home, {}))
-    return Plan(host, found.changes, (), found.hooks, found.server, found.notes)
+    return HostPlan(host, found.changes, (), found.hooks, found.server, found.notes)
 
 
 def setup_of(host: str, home: Path, words: tuple[str, ...] = WORDS) -> Setup:
@@ -82,7 +82,7 @@ def test_it_is_entered_once_checked_and_taken_out_without_a_trace(host: str, hom
     "text", ['{\r\n    "theme":  "dark",\r\n    "hooks": {}\r\n}', '{"a":1}', "{}"]
 )
 def test_a_file_of_the_person_keeps_its_bytes(host: str, text: str, home: Path) -> None:
-    paths = [one.path for one in plan(host, home).changes if isinstance(one, Entries)]
+    paths = [one.path for one in plan(host, home).changes if isinstance(one, JsonEntries)]
     for path in paths:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(text.encode())
@@ -198,7 +198,7 @@ def test_a_file_of_somebody_else_in_the_place_of_doxas_own_is_refused(home: Path
 def test_adding_and_removing_gives_the_same_text(value: Any, indent: Any, crlf: bool) -> None:
     text = json.dumps(value, indent=indent, ensure_ascii=False)
     text = text.replace("\n", "\r\n") if crlf else text
-    entries = Entries(
+    entries = JsonEntries(
         Path("x.json"),
         ((("OURS", "deep", "list", APPEND), {"OURS": 1}), (("OURS", "member"), ["OURS"])),
         MARKS,

@@ -248,7 +248,7 @@ WORKING_REDIS_ATTEMPTS_MAX = 3
 HOOK_BRIEF_CHARS_MAX = 1_500  # of a brief, as it is injected
 HOOK_PROMPT_CHARS_MAX = 800  # of what a prompt brings in
 HOOK_TEXT_CHARS_MAX = 200_000  # of a captured message
-HOOK_SESSIONS_DAYS = 30  # how long the state of a conversation is kept
+HOOK_SESSIONS_S_MAX = 2_592_000  # how long the state of a conversation is kept
 HOOK_QUESTION_CHARS_MAX = 1_000  # of a prompt, for recall
 
 # Consolidation

@@ -2,7 +2,7 @@
 
 the memory file    DOXA_DB, else doxa/memory.db below XDG_DATA_HOME (~/.local/share)
 configuration      doxa below XDG_CONFIG_HOME (~/.config)
-data of the hooks  <memory file>-hooks, a folder beside the memory file
+data of the hooks  <memory file>-hooks, a folder next to the memory file
 """
 
 from __future__ import annotations

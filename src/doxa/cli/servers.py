@@ -141,8 +141,13 @@ def mcp(
         own = project if not bound or project in bound else bound[0]
         made = memory.session(project=own, projects=bound or (), context=context)
         hooks = HookTool(made, project=own if bound else given, db=memory.config.path)
-        profile = "full" if full else "default"
-        serve_stdio(memory, made, version=__version__, profile=profile, hooks=hooks)
+        serve_stdio(
+            memory,
+            made,
+            version=__version__,
+            profile="full" if full else "default",
+            hooks=hooks,
+        )
 
 
 def _host_entry(

@@ -5,8 +5,8 @@ time: a line that is stored again after a crash, or that two hosts report (Curso
 Claude Code too), is known already.
 
 A belief that the agent stated in the conversation gets an edge DERIVED_FROM to the message of the
-user that says the same, if there is one: so that it can be told from one that the agent made up or
-read elsewhere (`standing.py`).
+user that says the same, if there is one: so that it can be distinguished from one that the agent
+made up or read elsewhere (`standing.py`).
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 """What hooks have seen and the memory does not hold yet: lines that are appended and durable before
-the hook ends. Whoever opens the memory next stores them.
+the hook ends. The next process that opens the memory stores them.
 
     <memory file>-hooks/
         lock                 held for each change of the folder
@@ -24,14 +24,13 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from doxa.base.limits import HOOK_SESSIONS_DAYS, HOOK_TEXT_CHARS_MAX
+from doxa.base.limits import HOOK_SESSIONS_S_MAX, HOOK_TEXT_CHARS_MAX
 from doxa.hosts.events import HookEvent, digest_of
 from doxa.hosts.files import PRIVATE, locked, sync_folder, write_atomically
 from doxa.hosts.stripping import stripped
 
 _STORED = frozenset(("prompt", "tool", "compaction", "answer"))
 _CUT = " [… cut at the size limit]"
-_DAY_S = 86_400
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,12 +74,11 @@ class Spool:
             return False
         from doxa.redaction.redact import redact
 
-        text = redact(text).text.encode("utf-8", "replace").decode().replace("\0", "")
+        text = _storable(redact(text).text)
         if len(text) > HOOK_TEXT_CHARS_MAX:
             text = text[: HOOK_TEXT_CHARS_MAX - len(_CUT)] + _CUT
-        line = Spooled(
-            event.kind, event.host, event.session, project, text, time.time_ns(), event.tool
-        )
+        session, tool = _storable(event.session), _storable(event.tool)
+        line = Spooled(event.kind, event.host, session, project, text, time.time_ns(), tool)
         data = json.dumps(asdict(line), ensure_ascii=False).encode() + b"\n"
         with locked(self.folder / "lock"):
             _append(self._file, data)
@@ -137,7 +135,7 @@ class Spool:
     def others(self, identity: str, project: str) -> list[SessionState]:
         """Return the states of other conversations in a project; drops those that are old."""
         own, found = self._session_file(identity), []
-        oldest_s = time.time() - HOOK_SESSIONS_DAYS * _DAY_S
+        oldest_s = time.time() - HOOK_SESSIONS_S_MAX
         for path in (self.folder / "sessions").glob("*.json"):
             try:
                 if path.stat().st_mtime < oldest_s:
@@ -151,6 +149,11 @@ class Spool:
 
     def _session_file(self, identity: str) -> Path:
         return self.folder / "sessions" / f"{digest_of(identity)}.json"
+
+
+def _storable(text: str) -> str:
+    """Replace lone surrogates, and remove NULs."""
+    return text.encode("utf-8", "replace").decode().replace("\0", "")
 
 
 def _append(path: Path, data: bytes) -> None:

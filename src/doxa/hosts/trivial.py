@@ -1,4 +1,4 @@
-"""Prompts that ask nothing: they bring nothing in, and are no open request."""
+"""Prompts that ask nothing: they bring nothing in, and leave no request open."""
 
 from __future__ import annotations
 

@@ -6,7 +6,7 @@ from doxa.app.verbs.model import CommandOnly, Group
 
 _STARTS = "it starts a program"
 _POLICY = "in the other interfaces, policies are statements of Cypher"
-_FOLDERS = "it edits a table of folders, beside of any memory"
+_FOLDERS = "it edits a table of folders, which is in no memory file"
 _USERS = "it manages logins, which only who owns the file may"
 
 GROUP_HELP: dict[str, tuple[Group, str]] = {
@@ -54,7 +54,7 @@ SHELL = (
     CommandOnly(
         "brief",
         "ask",
-        "Print what an agent is told when a conversation begins.",
+        "Print what an agent reads when a conversation begins.",
         "in MCP it comes with the hooks of a host",
     ),
     CommandOnly(

@@ -1,7 +1,7 @@
 """The kinds of change that a set-up makes, each as a pure function from the text of a file to its
 next text, and back.
 
-    Entries      members and list elements of a JSON file
+    JsonEntries  members and list elements of a JSON file
     OwnFile      a file that is doxa's alone
     Block        lines between two markers, in a file of another format
 
@@ -22,7 +22,7 @@ from doxa.hosts.setup.json_text import Path as JsonPath
 
 
 @dataclass(frozen=True, slots=True)
-class Entries:
+class JsonEntries:
     """Entries of a JSON file: a path whose last step is APPEND adds to a list. `marks` are texts
     one of which every entry of doxa contains as JSON."""
 
@@ -143,7 +143,7 @@ class Block:
         return self._block in text
 
 
-Change = Entries | OwnFile | Block
+Change = JsonEntries | OwnFile | Block
 
 
 def _at(document: Any, path: JsonPath) -> Any:

@@ -16,7 +16,7 @@ from typing import Any
 from doxa.base.errors import DoxaError
 from doxa.base.places import hooks_folder
 from doxa.hosts.setup.engine import Setup
-from doxa.hosts.setup.plans import Hook, Plan
+from doxa.hosts.setup.plans import Hook, HostPlan
 from doxa.hosts.tool import NAME as HOOK_TOOL
 
 _HOOK_S = 30
@@ -24,7 +24,7 @@ _ERRORS_SHOWN = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class CheckResult:
     """One thing that was checked: `fine` or not, what it is, and what to do about it."""
 
     fine: bool
@@ -32,7 +32,7 @@ class Finding:
     step: str = ""
 
 
-def check(setup: Setup, environ: Mapping[str, str], db: Path) -> list[Finding]:
+def check(setup: Setup, environ: Mapping[str, str], db: Path) -> list[CheckResult]:
     """Check one host; nothing is written but the state of a conversation of its own."""
     plan = setup.plan
     found = [*_entered(setup), *_switches(plan)]
@@ -43,46 +43,46 @@ def check(setup: Setup, environ: Mapping[str, str], db: Path) -> list[Finding]:
     errors = hooks_folder(db) / "errors.log"
     if errors.exists():
         last = errors.read_text(errors="replace").splitlines()[-_ERRORS_SHOWN:]
-        found.append(Finding(True, f"what hooks reported last, in {errors}: {'; '.join(last)}"))
+        found.append(CheckResult(True, f"what hooks reported last, in {errors}: {'; '.join(last)}"))
     return found
 
 
-def _entered(setup: Setup) -> Iterator[Finding]:
+def _entered(setup: Setup) -> Iterator[CheckResult]:
     again = f"Run `doxa setup {setup.plan.host}`."
     for change in setup.plan.changes:
         try:
             text = change.path.read_text() if change.path.exists() else ""
             fine = bool(text) and change.present(text)
-            yield Finding(fine, f"{change.path} has the entries of doxa", "" if fine else again)
+            yield CheckResult(fine, f"{change.path} has the entries of doxa", "" if fine else again)
         except (DoxaError, UnicodeDecodeError, OSError) as error:
-            yield Finding(False, f"{change.path} cannot be read: {error}", "Correct the file.")
+            yield CheckResult(False, f"{change.path} cannot be read: {error}", "Correct the file.")
     missing = setup.due()
     for command in setup.plan.commands:
         fine = command not in missing
-        yield Finding(fine, f"{command.file} has the server", "" if fine else again)
+        yield CheckResult(fine, f"{command.file} has the server", "" if fine else again)
 
 
-def _switches(plan: Plan) -> Iterator[Finding]:
+def _switches(plan: HostPlan) -> Iterator[CheckResult]:
     """What switches hooks off although they are entered."""
     if plan.host == "claude-code":
         settings = _json(plan.changes[0].path)
         for name in ("disableAllHooks", "allowManagedHooksOnly"):
             if settings.get(name):
                 step = f"Set {name} to false in {plan.changes[0].path}."
-                yield Finding(False, f"{name} switches all hooks off", step)
+                yield CheckResult(False, f"{name} switches all hooks off", step)
         denied = settings.get("permissions", {}).get("deny", [])
         if any(str(rule) in ("mcp__doxa", "mcp__doxa__*") for rule in denied):
-            yield Finding(False, "permissions.deny has the whole server", "Remove that rule.")
+            yield CheckResult(False, "permissions.deny has the whole server", "Remove that rule.")
     if plan.host == "codex":
         config = _toml(plan.commands[0].file)
         if config.get("features", {}).get("hooks") is False:
-            yield Finding(False, "features.hooks is off", "Set it to true in config.toml.")
+            yield CheckResult(False, "features.hooks is off", "Set it to true in config.toml.")
         state = config.get("hooks", {}).get("state", {})
         hooks = str(plan.changes[0].path)
         trusted = [key for key, one in state.items() if hooks in key and _is_trusted(one)]
         fine = len(trusted) >= len(plan.hooks)
         what = f"{len(trusted)} of {len(plan.hooks)} hooks are trusted"
-        yield Finding(
+        yield CheckResult(
             fine, what, "" if fine else "Start codex, enter /hooks, and trust those of doxa."
         )
 
@@ -93,7 +93,7 @@ def _is_trusted(entry: Any) -> bool:
     )
 
 
-def _run_command(hook: Hook, environ: Mapping[str, str]) -> Finding:
+def _run_command(hook: Hook, environ: Mapping[str, str]) -> CheckResult:
     began = time.perf_counter()
     try:
         done = subprocess.run(  # noqa: S603  # the words that were entered for the host
@@ -105,22 +105,24 @@ def _run_command(hook: Hook, environ: Mapping[str, str]) -> Finding:
             timeout=_HOOK_S,
         )
     except (OSError, subprocess.TimeoutExpired) as error:
-        return Finding(False, f"the hook {hook.event} does not run: {error}", "Set up again.")
+        return CheckResult(False, f"the hook {hook.event} does not run: {error}", "Set up again.")
     took = f"{(time.perf_counter() - began) * 1000:.0f} ms"
     if done.returncode or done.stderr.strip() or not _is_object(done.stdout):
         said = (done.stderr or done.stdout).strip()[:200]
-        return Finding(False, f"the hook {hook.event} fails: {said!r}", "Set up again.")
-    return Finding(True, f"the hook {hook.event} runs ({took})")
+        return CheckResult(False, f"the hook {hook.event} fails: {said!r}", "Set up again.")
+    return CheckResult(True, f"the hook {hook.event} runs ({took})")
 
 
-def _run_server(plan: Plan, tools: list[Hook], environ: Mapping[str, str]) -> Iterator[Finding]:
+def _run_server(
+    plan: HostPlan, tools: list[Hook], environ: Mapping[str, str]
+) -> Iterator[CheckResult]:
     """Start the server as the host does, and call what its hooks call."""
     try:
         with _server(plan.server, environ) as call:
             began = time.perf_counter()
             call("initialize", _CLIENT)
             took = f"{(time.perf_counter() - began) * 1000:.0f} ms"
-            yield Finding(True, f"the server starts ({took})")
+            yield CheckResult(True, f"the server starts ({took})")
             for hook in tools:
                 began = time.perf_counter()
                 made = call("tools/call", {"name": HOOK_TOOL, "arguments": dict(hook.document)})
@@ -128,10 +130,12 @@ def _run_server(plan: Plan, tools: list[Hook], environ: Mapping[str, str]) -> It
                 text = made["content"][0]["text"]
                 fine = not made.get("isError") and _is_object(text)
                 what = f"the hook {hook.event} runs" if fine else f"the hook {hook.event} fails"
-                yield Finding(fine, f"{what} ({took})", "" if fine else f"It said {text[:200]!r}.")
+                yield CheckResult(
+                    fine, f"{what} ({took})", "" if fine else f"It said {text[:200]!r}."
+                )
     except (OSError, ValueError, KeyError, IndexError) as error:
         words = " ".join(plan.server)
-        yield Finding(False, f"the server does not start: {error}", f"Run it yourself: {words}")
+        yield CheckResult(False, f"the server does not start: {error}", f"Run it yourself: {words}")
 
 
 _CLIENT = {

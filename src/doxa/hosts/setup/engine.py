@@ -26,13 +26,13 @@ from typing import Any
 from doxa.base.errors import ConflictError, InputError
 from doxa.hosts.files import locked, write_atomically
 from doxa.hosts.setup.changes import OwnFile
-from doxa.hosts.setup.plans import HostCommand, Plan
+from doxa.hosts.setup.plans import HostCommand, HostPlan
 
 _COMMAND_S = 60
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class FileChange:
     """One file: what it holds (None: it is not there), and what it will (None: it is removed)."""
 
     path: Path
@@ -54,26 +54,26 @@ class Step:
 class Setup:
     """The set-up of one host. `folder` is doxa's configuration folder, for records and backups."""
 
-    def __init__(self, plan: Plan, folder: Path, environ: Mapping[str, str]) -> None:
+    def __init__(self, plan: HostPlan, folder: Path, environ: Mapping[str, str]) -> None:
         self.plan = plan
         self._folder = folder / "setup"
         self._record_file = self._folder / f"{plan.host}.json"
         self._environ = environ
 
-    def steps(self) -> list[Step]:
+    def steps(self) -> list[FileChange]:
         """Return what `apply` would write. Raises InputError for a file that it cannot change."""
         found = []
         for change in self.plan.changes:
             before = _read(change.path)
             text = _decoded(before, change.path)
-            found.append(Step(change.path, before, change.applied(text).encode()))
+            found.append(FileChange(change.path, before, change.applied(text).encode()))
         return found
 
     def due(self) -> list[HostCommand]:
         """Return the commands of the host that are still to run."""
         return [one for one in self.plan.commands if _server_in(one) != _wanted(one)]
 
-    def apply(self) -> list[Step]:
+    def apply(self) -> list[FileChange]:
         """Write it. What is there already is left as it is."""
         with locked(self._folder / "lock"):
             steps = self.steps()
@@ -232,7 +232,7 @@ def _wanted(command: HostCommand) -> tuple[str, ...]:
 
 
 def _server_in(command: HostCommand) -> tuple[str, ...] | None:
-    """The words of the server in the host's file, of whoever it is."""
+    """The words of the server in the host's file, doxa's or another."""
     held = _means(command.file, _read(command.file) or b"")
     for step in command.member:
         held = held.get(step) if isinstance(held, dict) else None

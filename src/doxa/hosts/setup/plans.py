@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from doxa.hosts.formats import FORMATS
-from doxa.hosts.setup.changes import Change, Entries, OwnFile
+from doxa.hosts.setup.changes import Change, JsonEntries, OwnFile
 from doxa.hosts.setup.json_text import APPEND
 from doxa.hosts.setup.json_text import Path as JsonPath
 from doxa.hosts.tool import NAME as HOOK_TOOL
@@ -47,7 +47,7 @@ class Hook:
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class HostPlan:
     """All that a set-up does for one host."""
 
     host: str
@@ -95,7 +95,7 @@ class Folders:
         return Path(named) if named else self.home / default
 
 
-def plan_of(host: str, launch: Launch, folders: Folders) -> Plan:
+def plan_of(host: str, launch: Launch, folders: Folders) -> HostPlan:
     """Return the plan for a host."""
     return _PLANS[host](launch, folders)
 
@@ -117,7 +117,7 @@ def _checked(event: str, host: str) -> Hook:
     return Hook(event, (), {"host": host, "event": event, "session": "doxa-setup", "text": ""})
 
 
-def _claude_code(launch: Launch, folders: Folders) -> Plan:
+def _claude_code(launch: Launch, folders: Folders) -> HostPlan:
     host = "claude-code"
     folder = folders.of("CLAUDE_CONFIG_DIR", ".claude")
     state = folder if folders.environ.get("CLAUDE_CONFIG_DIR") else folders.home
@@ -137,9 +137,9 @@ def _claude_code(launch: Launch, folders: Folders) -> Plan:
         ),
     ]
     own = ("claude", "mcp")
-    return Plan(
+    return HostPlan(
         host,
-        (Entries(folder / "settings.json", tuple(entries), _MARKS),),
+        (JsonEntries(folder / "settings.json", tuple(entries), _MARKS),),
         commands=(
             HostCommand(
                 state / ".claude.json",
@@ -157,7 +157,7 @@ def _claude_code(launch: Launch, folders: Folders) -> Plan:
     )
 
 
-def _codex(launch: Launch, folders: Folders) -> Plan:
+def _codex(launch: Launch, folders: Folders) -> HostPlan:
     host = "codex"
     folder = folders.of("CODEX_HOME", ".codex")
     names = FORMATS[host].names
@@ -171,9 +171,9 @@ def _codex(launch: Launch, folders: Folders) -> Plan:
         for event, fields in tools.items()
     )
     own = ("codex", "mcp")
-    return Plan(
+    return HostPlan(
         host,
-        (Entries(folder / "hooks.json", entries, _MARKS),),
+        (JsonEntries(folder / "hooks.json", entries, _MARKS),),
         commands=(
             HostCommand(
                 folder / "config.toml",
@@ -191,7 +191,7 @@ def _codex(launch: Launch, folders: Folders) -> Plan:
     )
 
 
-def _cursor(launch: Launch, folders: Folders) -> Plan:
+def _cursor(launch: Launch, folders: Folders) -> HostPlan:
     host, folder = "cursor", folders.home / ".cursor"
     names = FORMATS[host].names
     events = ("open", "prompt", "answer")
@@ -199,11 +199,13 @@ def _cursor(launch: Launch, folders: Folders) -> Plan:
         (("hooks", names[event], APPEND), {"command": shlex.join(launch.hook(event, host))})
         for event in events
     )
-    return Plan(
+    return HostPlan(
         host,
         (
-            Entries(folder / "hooks.json", ((("version",), 1), *hooks), _MARKS),
-            Entries(folder / "mcp.json", ((("mcpServers", SERVER), launch.entry(host)),), _MARKS),
+            JsonEntries(folder / "hooks.json", ((("version",), 1), *hooks), _MARKS),
+            JsonEntries(
+                folder / "mcp.json", ((("mcpServers", SERVER), launch.entry(host)),), _MARKS
+            ),
         ),
         hooks=tuple(Hook(e, launch.hook(e, host), _document(host, e)) for e in events),
         server=launch.server(host),
@@ -215,7 +217,7 @@ def _cursor(launch: Launch, folders: Folders) -> Plan:
     )
 
 
-def _gemini(launch: Launch, folders: Folders) -> Plan:
+def _gemini(launch: Launch, folders: Folders) -> HostPlan:
     host, folder = "gemini", folders.home / ".gemini"
     names = FORMATS[host].names
     events = ("open", "prompt", "answer")
@@ -228,24 +230,24 @@ def _gemini(launch: Launch, folders: Folders) -> Plan:
             "timeout": _HOOK_S * 1_000,  # this host counts milliseconds
         }
         entries.append((("hooks", names[event], APPEND), {"hooks": [hook]}))
-    return Plan(
+    return HostPlan(
         host,
-        (Entries(folder / "settings.json", tuple(entries), _MARKS),),
+        (JsonEntries(folder / "settings.json", tuple(entries), _MARKS),),
         hooks=tuple(Hook(e, launch.hook(e, host), _document(host, e)) for e in events),
         server=launch.server(host),
     )
 
 
-def _opencode(launch: Launch, folders: Folders) -> Plan:
+def _opencode(launch: Launch, folders: Folders) -> HostPlan:
     host = "opencode"
     folder = folders.of("XDG_CONFIG_HOME", ".config") / "opencode"
     server = {"type": "local", "command": list(launch.server(host)), "enabled": True}
     events = ("open", "prompt", "answer")
     words = json.dumps(list(launch.hook("EVENT", host)))
-    return Plan(
+    return HostPlan(
         host,
         (
-            Entries(folder / "opencode.json", ((("mcp", SERVER), server),), _MARKS),
+            JsonEntries(folder / "opencode.json", ((("mcp", SERVER), server),), _MARKS),
             OwnFile(folder / "plugins" / "doxa.js", _OPENCODE % words, "doxa setup opencode"),
         ),
         hooks=tuple(Hook(e, launch.hook(e, host), _document(host, e)) for e in events),
@@ -295,7 +297,7 @@ export const DoxaMemory = async ({ directory, client }) => {
 """
 
 
-def _copilot(launch: Launch, folders: Folders) -> Plan:
+def _copilot(launch: Launch, folders: Folders) -> HostPlan:
     host, folder = "copilot", folders.home / ".copilot"
     names = FORMATS[host].names
     events = ("open", "prompt", "answer")
@@ -311,11 +313,11 @@ def _copilot(launch: Launch, folders: Folders) -> Plan:
     }
     content = json.dumps({"version": 1, "hooks": hooks}, indent=2) + "\n"
     server = {"type": "local", **launch.entry(host), "tools": ["*"]}
-    return Plan(
+    return HostPlan(
         host,
         (
             OwnFile(folder / "hooks" / "doxa.json", content, "--host copilot"),
-            Entries(folder / "mcp-config.json", ((("mcpServers", SERVER), server),), _MARKS),
+            JsonEntries(folder / "mcp-config.json", ((("mcpServers", SERVER), server),), _MARKS),
         ),
         hooks=tuple(Hook(e, launch.hook(e, host), _document(host, e)) for e in events),
         server=launch.server(host),
@@ -323,12 +325,12 @@ def _copilot(launch: Launch, folders: Folders) -> Plan:
     )
 
 
-def _openclaw(launch: Launch, folders: Folders) -> Plan:
+def _openclaw(launch: Launch, folders: Folders) -> HostPlan:
     host, folder = "openclaw", folders.home / ".openclaw"
-    return Plan(
+    return HostPlan(
         host,
         (
-            Entries(
+            JsonEntries(
                 folder / "openclaw.json",
                 ((("mcp", "servers", SERVER), launch.entry(host)),),
                 _MARKS,
@@ -342,12 +344,12 @@ def _openclaw(launch: Launch, folders: Folders) -> Plan:
     )
 
 
-def _hermes(launch: Launch, folders: Folders) -> Plan:
+def _hermes(launch: Launch, folders: Folders) -> HostPlan:
     host = "hermes"
     folder = folders.of("HERMES_HOME", ".hermes") / "plugins" / "memory" / "doxa"
     where = f"project={launch.project!r}" + (f", path={launch.db!r}" if launch.db else "")
     content = _HERMES % where
-    return Plan(
+    return HostPlan(
         host,
         (OwnFile(folder / "__init__.py", content, "doxa setup hermes"),),
         server=launch.server(host),
@@ -378,7 +380,7 @@ def _document(host: str, event: str) -> dict[str, Any]:
     return document | ({"source": "startup"} if event == "open" else {})
 
 
-_PLANS: dict[str, Callable[[Launch, Folders], Plan]] = {
+_PLANS: dict[str, Callable[[Launch, Folders], HostPlan]] = {
     "claude-code": _claude_code,
     "codex": _codex,
     "cursor": _cursor,
