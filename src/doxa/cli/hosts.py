@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -142,6 +143,12 @@ def _setup(
             f"{host[:40]!r} is not a host that doxa knows.",
             next_step=f"Use one of {', '.join(SETUP_HOSTS)}; for another, `doxa mcp --config`.",
             field="host",
+        )
+    if not command and find_spec("mcp") is None:
+        raise InputError(
+            "Hosts use the MCP interface, which needs the extra mcp.",
+            next_step="Install it where doxa is: pip install 'mcp>=2.3'",
+            extra="mcp",
         )
     environ = environment()
     named = db or (Path(environ["DOXA_DB"]) if environ.get("DOXA_DB") else None)

@@ -21,9 +21,9 @@ from typing import Any
 from doxa.base.places import config_folder, hooks_folder, memory_file
 from doxa.hosts.events import HookEvent, Injection
 from doxa.hosts.formats import FORMATS, answer_of, event_of
-from doxa.hosts.projects import AUTO, DEFAULT, ProjectTable, project_of
 from doxa.hosts.spool import Spool
 
+_AUTO, _DEFAULT = "auto", "default"
 _OPTIONS = ("host", "project", "db")
 _STDIN_CHARS_MAX = 16_777_216
 _ERRORS_BYTES_MAX = 65_536
@@ -73,8 +73,10 @@ def handle(event: HookEvent, *, db: Path | None, project: str) -> Injection:
 
 def folder_project(folder: str, project: str, environ: Mapping[str, str] | None = None) -> str:
     """Return the project that is given, or for `auto` that of the folder."""
-    if project != AUTO:
+    if project != _AUTO:
         return project
+    from doxa.hosts.projects import ProjectTable, project_of
+
     table = ProjectTable(
         config_folder(os.environ if environ is None else environ) / "projects.toml"
     )
@@ -99,7 +101,7 @@ def note_error(db: Path, text: str) -> None:
 def _read_options(words: Sequence[str]) -> dict[str, Any]:
     """Read the words of the command. What is unknown is passed over: a host of tomorrow may add
     some."""
-    found = {"event": "", "host": "claude-code", "project": DEFAULT, "db": ""}
+    found = {"event": "", "host": "claude-code", "project": _DEFAULT, "db": ""}
     rest = list(words)
     while rest:
         word = rest.pop(0)

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import os
 import stat
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -38,6 +37,8 @@ def locked(path: Path, *, wait: bool = True) -> Iterator[bool]:
 def write_atomically(path: Path, data: bytes, *, mode: int | None = None) -> None:
     """Replace a file in one step, durably. A symbolic link stays one: its target is replaced. The
     mode is that of the file before, or `mode`, or private."""
+    import tempfile
+
     target = path.resolve()
     target.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     if mode is None:

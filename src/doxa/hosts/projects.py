@@ -22,7 +22,6 @@ from __future__ import annotations
 
 import json
 import re
-import tomllib
 import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -76,6 +75,8 @@ class ProjectTable:
 
     def rows(self) -> dict[str, str]:
         """Return project by key. Raises InputError for a file that is not such a table."""
+        import tomllib
+
         try:
             text = self.path.read_text(encoding="utf-8")
             found = tomllib.loads(text).get("projects", {})
@@ -152,6 +153,8 @@ class ProjectTable:
 
 def _key_of(line: str) -> str | None:
     """The key of a row of the table, as written by hand or by doxa."""
+    import tomllib
+
     try:
         rows = tomllib.loads(line)
     except tomllib.TOMLDecodeError:

@@ -161,9 +161,10 @@ def _append(path: Path, data: bytes) -> None:
     is_new = not path.exists()
     handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, PRIVATE)
     try:
-        size = os.fstat(handle).st_size
-        if size and os.pread(handle, 1, size - 1) != b"\n":
-            data = b"\n" + data
+        if os.fstat(handle).st_size:
+            os.lseek(handle, -1, os.SEEK_END)
+            if os.read(handle, 1) != b"\n":
+                data = b"\n" + data
         view = memoryview(data)
         while view:
             view = view[os.write(handle, view) :]
