@@ -48,7 +48,7 @@ def plain(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("doxa.models.http.MODEL_BACKOFF_MS", 1)
     monkeypatch.setattr("doxa.models.http.MODEL_OUTAGE_MS", 300)
     monkeypatch.setattr("doxa.app.models.MODEL_OUTAGE_MS", 300)
-    monkeypatch.setattr("doxa.app.embedding.MODEL_OUTAGE_MS", 300)
+    monkeypatch.setattr("doxa.app.care.embedding.MODEL_OUTAGE_MS", 300)
 
 
 @pytest.fixture

@@ -36,6 +36,7 @@ from doxa.app.verbs import (
 from doxa.base import errors, ids
 from doxa.cli import app
 from doxa.cli.build import is_argument, option_names
+from doxa.jobs import begin
 from doxa.query.procedures.registry import Registry
 from doxa.servers.mcp import tools
 
@@ -185,6 +186,9 @@ def test_an_agent_is_refused_where_the_table_names_the_operator(verb: Verb, tmp_
         operator.mention("Lea", aliases=["Kit"])
         operator.merge_entities("Cam", "Bob")
         operator.export_to(tmp_path / "export.jsonl")
+        run = begin(operator.store, "test", project="shop")
+        proposal = run.propose("stale", "It is old.", about=[KREF])
+        run.finish({})
     with doxa.open(tmp_path / "m.db", role="agent", **settings) as memory:  # type: ignore[arg-type]
         made = memory.remember("The gate is green", facts=[("gate", "colour", "green")])
         weaker = memory.remember(
@@ -193,6 +197,9 @@ def test_an_agent_is_refused_where_the_table_names_the_operator(verb: Verb, tmp_
         given = PLAUSIBLE | {
             "change": made.change.change,
             "conflict": weaker.change.conflict,
+            "run": run.kref,
+            "proposal": proposal,
+            "proposals": [proposal],
             "through": memory.chat_add("hello", session="s").id,
             "path": tmp_path / ("export.jsonl" if verb.name == "import_" else "other.db"),
         }

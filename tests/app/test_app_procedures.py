@@ -29,6 +29,8 @@ GOOD = {
     "decision": "'accept'",
     "verb": "'deprecate'",
     "project": "'shop'",
+    "proposal": "'kref://shop/x.job-proposal'",
+    "run": "'kref://shop/x.job-run'",
     "start": KREF,
     "end": KREF,
     "source": KREF,

@@ -104,6 +104,7 @@ def test_every_verb(tmp_path: Path) -> None:
             "log",
             "erasures",
             "faded",
+            "jobs",
             "vectors",
             "embedder",
             "model",

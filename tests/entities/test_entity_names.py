@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from doxa.belief.kref import parse_kref
 from doxa.entities.names import address_name, compare, key_of, looks_like
-from doxa.entities.scoring import ASSUME, Evidence, posterior
+from doxa.entities.scoring import ASSUME, NameEvidence, posterior
 
 
 @pytest.mark.parametrize(
@@ -61,7 +61,7 @@ def test_an_address_is_of_one_name(one: str, other: str) -> None:
 @given(
     st.lists(
         st.builds(
-            Evidence,
+            NameEvidence,
             st.sampled_from(["exact", "variant", "short", "long", "initials"]),
             st.integers(0, 500),
             st.lists(st.integers(0, 20), max_size=4),
@@ -75,30 +75,30 @@ def test_an_address_is_of_one_name(one: str, other: str) -> None:
     st.integers(1, 5_000),
 )
 def test_probabilities_are_of_one_whole(
-    candidates: list[Evidence], sources: int, entities: int, mentions: int
+    candidates: list[NameEvidence], sources: int, entities: int, mentions: int
 ) -> None:
     found = posterior(candidates, sources=sources, entities=entities, mentions=mentions)
     assert len(found) == len(candidates)
     assert all(0 <= one <= 1 for one in found) and sum(found) <= 1 + 1e-9
 
 
-def _of(*candidates: Evidence, sources: int = 1) -> list[float]:
+def _of(*candidates: NameEvidence, sources: int = 1) -> list[float]:
     return posterior(candidates, sources=sources, entities=30, mentions=100)
 
 
 def test_more_evidence_makes_an_entity_likelier() -> None:
-    plain = _of(Evidence("short", 5, [0]))[0]
-    assert _of(Evidence("short", 5, [0], [(3, 0.1)]))[0] > plain
-    assert _of(Evidence("short", 5, [0], same_kind=True))[0] > plain
-    assert _of(Evidence("short", 5, [0], same_kind=False))[0] < plain
-    assert _of(Evidence("short", 5, [9]))[0] < plain, "others have that word too"
-    assert _of(Evidence("short", 5, [0]), Evidence("short", 5, [0]))[0] < 0.5
+    plain = _of(NameEvidence("short", 5, [0]))[0]
+    assert _of(NameEvidence("short", 5, [0], [(3, 0.1)]))[0] > plain
+    assert _of(NameEvidence("short", 5, [0], same_kind=True))[0] > plain
+    assert _of(NameEvidence("short", 5, [0], same_kind=False))[0] < plain
+    assert _of(NameEvidence("short", 5, [9]))[0] < plain, "others have that word too"
+    assert _of(NameEvidence("short", 5, [0]), NameEvidence("short", 5, [0]))[0] < 0.5
 
 
 def test_a_short_form_alone_is_not_enough_and_a_shared_thread_is() -> None:
-    assert _of(Evidence("short", 3, [0]))[0] < ASSUME
-    assert _of(Evidence("short", 3, [0], [(3, 0.1)]))[0] > ASSUME
+    assert _of(NameEvidence("short", 3, [0]))[0] < ASSUME
+    assert _of(NameEvidence("short", 3, [0], [(3, 0.1)]))[0] > ASSUME
 
 
 def test_a_name_that_is_used_alone_again_and_again_is_its_own() -> None:
-    assert 1 - _of(Evidence("short", 1, [0]), sources=12)[0] > ASSUME
+    assert 1 - _of(NameEvidence("short", 1, [0]), sources=12)[0] > ASSUME

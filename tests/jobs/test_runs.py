@@ -136,6 +136,26 @@ def test_a_heartbeat_says_how_long_ago(memory: Memory) -> None:
     with memory.store.read() as reader:
         (beat,) = heartbeats(reader, now=clock.now_ns())
     assert beat.said() == "dream has not run for 9 days"
+    (check,) = [one for one in memory.doctor() if one.name == "jobs"]
+    assert (check.ok, check.detail) == (False, "dream has not run for 9 days")
+    assert memory.stats()["jobs"] == ["dream has not run for 9 days"]
+    begin(memory.store, "dream", project="default").finish({})
+    assert memory.stats()["jobs"] == ["dream ran today"]
+    begin(memory.store, "embed", project="default").finish({}, state="failed", error="no model")
+    (check,) = [one for one in memory.doctor() if one.name == "jobs"]
+    assert (check.ok, "embed has never ended well" in check.detail) == (False, True)
+
+
+def test_a_run_that_died_is_said(memory: Memory) -> None:
+    begin(memory.store, "dream", project="default")
+    clock = memory.store.clock
+    assert isinstance(clock, FakeClock)
+    clock.advance(seconds=61)
+    (check,) = [one for one in memory.doctor() if one.name == "jobs"]
+    assert (check.ok, check.detail) == (
+        False,
+        "dream has never ended well; its last run is running",
+    )
 
 
 def test_a_run_is_no_part_of_a_transaction(memory: Memory) -> None:

@@ -31,6 +31,7 @@ from doxa.recall.slots import read_slots, states_nothing
 from doxa.recall.threshold import above_threshold, weigh
 from doxa.recall.types import Ask, Hit
 from doxa.recall.updates import Placed, RankedTurn, differing, reorder
+from doxa.store import TRUSTS
 from tests.fixtures_shared import opened
 from tests.recall.constant_examples import (
     EXAMPLES,
@@ -782,7 +783,8 @@ def untrusted_turns_that_share_six_tenths_are_one_hit() -> None:
 
 @example("VERIFIED_HITS")
 def the_best_twenty_verified_beliefs_are_ranked() -> None:
-    labels = np.array([2] * 10 + [3] * 30, dtype=np.int8)
+    ranks = [TRUSTS.index("stated")] * 10 + [TRUSTS.index("verified")] * 30
+    labels = np.array(ranks, dtype=np.int8)
     columns = {"trust": labels, "time": np.zeros(40, dtype=np.int64)}
     one: Any = SimpleNamespace(project=columns, rows=np.arange(40))
     scores = np.linspace(1, 0, 40, dtype=np.float32)

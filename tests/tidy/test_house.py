@@ -40,9 +40,10 @@ MAY_IMPORT: dict[str, frozenset[str]] = {
     "recall": frozenset(("base", "store", "models")),
     "ingestion": INPUT | {"language", "recall"},
     "transfer": INPUT | {"ingestion", "language"},
-    "maintenance": frozenset(("base", "belief", "models", "recall", "store")),
+    "maintenance": frozenset(("base", "belief", "jobs", "models", "recall", "store")),
     "events": frozenset(("base", "belief", "store")),
     "entities": frozenset(("base", "language", "store", "belief")),
+    "dream": INPUT | {"events", "ingestion", "jobs", "language", "models", "recall"},
     "jobs": frozenset(("base", "belief", "store")),
     "consolidation": frozenset(
         ("base", "belief", "jobs", "language", "logic", "models", "redaction", "store")
@@ -53,6 +54,7 @@ MAY_IMPORT: dict[str, frozenset[str]] = {
             "belief",
             "consolidation",
             "cypher",
+            "dream",
             "entities",
             "events",
             "ingestion",

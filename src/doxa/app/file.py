@@ -8,16 +8,18 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from doxa.app.care.embedding import EmbeddingThread
+from doxa.app.care.maintenance import MaintenanceThread
 from doxa.app.checks import deprecated
 from doxa.app.config import Config, check_config, retain_every_s, working_url
-from doxa.app.embedding import EmbeddingThread
 from doxa.app.expressions import LazyExpressions
-from doxa.app.maintenance import MaintenanceThread
 from doxa.app.models import ModelOptions, Models
 from doxa.app.policies import initialise_file
+from doxa.app.promotion import promotion_problem
 from doxa.base.errors import CorruptError, DoxaError, ModelError
 from doxa.base.limits import CONSOLIDATED_ATTEMPTS_MAX
 from doxa.belief.before_commit import check_before_commit
@@ -61,7 +63,7 @@ class MemoryFile:
             read_only=config.read_only,
             expressions=LazyExpressions(),
             decay_enabled=config.decay_enabled is not False,
-            check_before_commit=check_before_commit,
+            check_before_commit=partial(check_before_commit, promotion=promotion_problem),
         )
         self.maintenance = MaintenanceThread(
             self.store,
@@ -370,8 +372,10 @@ class MemoryFile:
     def stats(self) -> dict[str, object]:
         """Return counts and sizes.
 
-        While the vectors of another model are made, also how many there are.
+        While the vectors of another model are made, also how many there are; where background jobs
+        have run, how long ago that was.
         """
+        from doxa.jobs import heartbeats
         from doxa.maintenance.embedding import reembedding
 
         path = Path(self.store.path)
@@ -381,6 +385,7 @@ class MemoryFile:
             }
             last = snapshot.last_receipt()
             coming = reembedding(snapshot)
+            jobs = [one.said() for one in heartbeats(snapshot, now=snapshot.now)]
             rows = snapshot.rows(
                 "SELECT count(*), coalesce(sum(vectors > 0), 0), coalesce(sum(live), 0) FROM doc"
                 " WHERE node > 0"
@@ -393,6 +398,7 @@ class MemoryFile:
             "embedded": rows[1],
             "unembedded": rows[0] - rows[1],
             **({} if coming is None else _coming(coming)),
+            **({"jobs": jobs} if jobs else {}),
             "changes": last.tx if last else 0,
             "log_entries": last.last_seq if last else 0,
             "bytes": size,

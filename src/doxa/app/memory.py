@@ -18,10 +18,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
 from doxa.app.bound import BoundFile
+from doxa.app.care.maintenance import MaintenanceThread
 from doxa.app.checks import deprecated
 from doxa.app.config import Config, default_path
 from doxa.app.file import MemoryFile
-from doxa.app.maintenance import MaintenanceThread
 from doxa.app.retention import Keeping
 from doxa.app.session import Session
 from doxa.base.errors import InputError, RoleError

@@ -512,5 +512,15 @@ _ROWS: dict[str, Callable[[Any], Rows]] = {
     "Forgotten": _forgotten,
     "Ingested": _ingested,
     "list[Receipt]": _receipts,
+    "list[RunInfo]": lambda found: [
+        (one.kref, one.job, one.state, one.touched, one.changed, one.model, one.report)
+        for one in found
+    ],
+    "list[JobProposal]": lambda found: [
+        (one.kref, one.run, one.kind, one.state, one.reason, list(one.about), one.said)
+        for one in found
+    ],
+    "Applied": lambda one: [(one.proposal, one.state, one.change, one.said)],
+    "Undone": lambda one: [(one.run, list(one.changes), one.change)],
     "dict[str, object]": lambda found: [(found,)],
 }

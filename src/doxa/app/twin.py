@@ -17,7 +17,7 @@ from doxa.app.verbs import ALL, VERBS, Verb
 
 _SOURCES = (
     *(f"sessions/{name}" for name in ("beliefs", "chat", "units", "entities", "consolidating")),
-    *("session", "file", "memory", "retention"),
+    *("care/jobs", "session", "file", "memory", "retention"),
 )
 _BY_HAND = ("open", "session", "close", "export", "graph", "events")
 

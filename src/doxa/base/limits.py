@@ -141,13 +141,24 @@ EMBED_SENTENCES_PER_DOC_MAX = 24
 EMBED_FIELDS_PER_DOC_MAX = 24
 COMMAND_EMBED_DOCS = 64
 JOB_ATTEMPTS_MAX = 8
+JOB_SILENT_DAYS_MAX = 7  # without a run that ended well, `doctor` reports the job
 JOB_LEASE_MS = 60_000  # how long a job that has died keeps others from running it
 RUN_TOUCHED_ITEMS_DEFAULT = 20  # elements that a run of a job touches
 RUN_TOUCHED_ITEMS_MAX = 10_000
+RUN_REPORT_CHARS_MAX = 65_536
 RUN_PROPOSALS_ITEMS_MAX = 1_000
 PROPOSAL_ABOUT_ITEMS_MAX = 100
 JOB_PAUSE_MS = 200
 JOB_STOP_S = 30
+
+# Dream
+DREAM_BATCH_ITEMS_MAX = 20  # what an assessor is given at a time
+DREAM_PAGE_ENTRIES_MAX = 500  # log entries between two positions of the cursor
+DREAM_ITEMS_MAX = 1_000  # beliefs that a run assesses
+DREAM_AGE_DAYS_MIN = 7  # before a belief may be retired by a run
+DREAM_SUMMARY_TURNS = 20  # of a thread without a summary
+DREAM_ENTITY_TURNS = 5  # that name somebody of whom nothing is believed
+DREAM_MODEL_TOKENS_MAX = 2_048
 
 # Query
 QUERY_TEXT_CHARS_MAX = 4_194_304

@@ -42,6 +42,12 @@ def open_conflict(
         if challenger.props.get("content_hash") == content.hash:
             return challenger, str(conflict.props["kref"]), False
     made = add_revision(tx, item, draft, current=False, content=content)
+    return made, write_conflict(tx, kref, made, held), True
+
+
+def write_conflict(tx: Transaction, kref: Kref, made: Node, held: Sequence[Node]) -> str:
+    """Write the conflict of a challenger, at `kref`, that is not believed, and return its
+    address."""
     digest = hashlib.blake2b(
         str(made.props["kref"]).encode(), digest_size=6
     ).hexdigest()  # unlike the name it tells nothing of what was said
@@ -58,7 +64,7 @@ def open_conflict(
     tx.create_edge(CHALLENGER, conflict_id, dst=made.id)
     for node in held:
         tx.create_edge(HELD, conflict_id, dst=node.id)
-    return made, str(address), True
+    return str(address)
 
 
 def _open_of(reader: Reader, item: NodeId) -> list[tuple[Node, Node]]:

@@ -42,7 +42,7 @@ from doxa.belief.types import (
     TagMove,
     parse_fact,
 )
-from doxa.store import Edge, Node, Reader
+from doxa.store import RUN_KREF, RUN_MODEL, Edge, Node, Reader
 from doxa.store.intake.chains import root_of
 from doxa.store.retention.horizon import require_believed
 
@@ -175,7 +175,7 @@ DECLARATIONS: dict[str, Any] = {
         "within": "HAS_ITEM",
         "holds": dict.fromkeys(("kref", "project", "space", "kind"), "text")
         | {"name": "text?", "next_number": "integer?", RETIRED_REVISION: "integer?"},
-        "by_hand": {"next_number": "system"},
+        "by_hand": {"next_number": "system", RUN_KREF: "system", RUN_MODEL: "system"},
         "reserved": {"kind": _PROTECTED},
     },
     "guard:label:Bundle": {"addressed": True, "fixed": ["kref"]},

@@ -28,6 +28,7 @@ from doxa.cli.context import (
 )
 from doxa.cli.entities import entities_text, entity_text, patterns_text, pending_text
 from doxa.cli.output import (
+    applied_text,
     chat_text,
     chats_text,
     conflicts_text,
@@ -45,8 +46,11 @@ from doxa.cli.output import (
     listing_text,
     log_text,
     match_text,
+    proposals_text,
     recall_text,
+    runs_text,
     said_text,
+    shifts_text,
     show,
     tasks_text,
     waiting_text,
@@ -514,6 +518,11 @@ _TEXTS: dict[str, Callable[[Any], str]] = {
     "Walk": walk_text,
     "MatchResult": match_text,
     "list[Conflict]": conflicts_text,
+    "DreamReport": lambda found: str(found.markdown),
+    "list[Shift]": shifts_text,
+    "list[RunInfo]": runs_text,
+    "list[JobProposal]": proposals_text,
+    "list[Applied]": applied_text,
     "ErasureProof": erasure_text,
     "list[LegalHold]": holds_text,
     "Explanation": lambda found: str(found.page()),

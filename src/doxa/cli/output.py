@@ -379,3 +379,49 @@ def doctor_text(findings: Any) -> str:
         if finding.next_step:
             lines.append(f"                 {finding.next_step}")
     return "\n".join(lines)
+
+
+def runs_text(found: Any) -> str:
+    """Format runs of background jobs, a line for each."""
+    from doxa.base.clock import format_time
+    from doxa.base.quoting import visible
+
+    return "\n".join(
+        f"{format_time(run.started)} {run.job} {run.state}, touched {run.touched}: {run.kref}"
+        + (f" ({visible(run.error)})" if run.error else "")
+        for run in found
+    )
+
+
+def proposals_text(found: Any) -> str:
+    """Format proposals: what, why and about what."""
+    from doxa.base.quoting import visible
+
+    return "\n".join(
+        f"{one.kref} {one.kind} {one.state}: {visible(one.reason)}"
+        + "".join(f"\n    {kref}" for kref in one.about)
+        + (f"\n    {visible(one.said)}" if one.said else "")
+        for one in found
+    )
+
+
+def applied_text(found: Any) -> str:
+    """Format what became of proposals."""
+    from doxa.base.quoting import visible
+
+    return "\n".join(
+        f"{one.proposal} {one.state}" + (f": {visible(one.said)}" if one.said else "")
+        for one in found
+    )
+
+
+def shifts_text(found: Any) -> str:
+    """Format what the night shift did."""
+    from doxa.base.quoting import visible
+
+    return "\n".join(
+        f"{one.job} {one.state}"
+        + "".join(f", {name} {value}" for name, value in one.counts.items())
+        + (f": {visible(one.reason)}" if one.reason else "")
+        for one in found
+    )

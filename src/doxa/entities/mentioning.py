@@ -37,7 +37,7 @@ from doxa.belief.graph import (
 )
 from doxa.belief.kref import check_name
 from doxa.entities.names import address_name, compare, key_of, looks_like, looks_of, words_of
-from doxa.entities.scoring import ASK_SOURCES, ASSUME, FORMS, Evidence, posterior
+from doxa.entities.scoring import ASK_SOURCES, ASSUME, FORMS, NameEvidence, posterior
 from doxa.entities.types import Resolution
 from doxa.store import Node, Reader, Transaction, int64_array
 from doxa.store.intake.secrets import check_name as refuse_secret
@@ -291,7 +291,7 @@ class Mentioner:
 
     def _evidence(
         self, key: str, root: int, node: int, source: Node | None, kind: str, nearby: Sequence[str]
-    ) -> Evidence:
+    ) -> NameEvidence:
         members = self._members(root)
         own = set(members)
         words = [
@@ -304,7 +304,7 @@ class Mentioner:
         if same is not None:
             notes.append("the same kind" if same else "another kind")
         level = compare(key, self._keys[node])
-        return Evidence(level, count, words, context, same, share, tuple(notes))
+        return NameEvidence(level, count, words, context, same, share, tuple(notes))
 
     def _context(
         self, members: list[int], own: set[int], source: Node | None, nearby: Sequence[str]

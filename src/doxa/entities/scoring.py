@@ -45,7 +45,7 @@ ASK_SOURCES = 3  # from so many sources on, a name that stays uncertain is worth
 
 
 @dataclass(frozen=True, slots=True)
-class Evidence:
+class NameEvidence:
     """What is known of one candidate: how its best name compares, its mentions, in how many names
     of other entities each word of the mention occurs, for each context of the mention how often
     it was that of the candidate and its share of all mentions, and whether the kinds agree (None:
@@ -61,7 +61,7 @@ class Evidence:
 
 
 def posterior(
-    candidates: Sequence[Evidence], *, sources: int, entities: int, mentions: int
+    candidates: Sequence[NameEvidence], *, sources: int, entities: int, mentions: int
 ) -> list[float]:
     """Return the probability of each candidate; what is left to 1 is that of a new entity.
     `sources` is in how many the name stands, `entities` and `mentions` count all of the project."""
@@ -78,7 +78,7 @@ def posterior(
     return [weight / sum(weights) for weight in weights[:-1]]
 
 
-def _of_candidate(one: Evidence, k: int) -> float:
+def _of_candidate(one: NameEvidence, k: int) -> float:
     n = max(1, one.mentions)
     score = lgamma(n + k) - lgamma(n) + k * log(FORMS[one.level])
     context = sum(
@@ -94,7 +94,7 @@ def _of_candidate(one: Evidence, k: int) -> float:
     return score
 
 
-def _of_words(one: Evidence, entities: int) -> float:
+def _of_words(one: NameEvidence, entities: int) -> float:
     found = 1.0
     for count in one.words:
         found *= (count + WORD_UNSEEN) / (entities + 1)

@@ -32,6 +32,12 @@ class Heartbeat:
         """Days since it last ended well; None: never."""
         return None if self.done is None else (self.now - self.done.started) / _DAY_NS
 
+    def is_late(self, days: int) -> bool:
+        """Return whether it failed, stopped in the middle, or has not ended well for so many
+        days."""
+        since = self.days_since
+        return self.run.state == "failed" or self.is_stalled or (since or 0) > days
+
     def said(self) -> str:
         """Describe it in words, such as "dream has not run for 9 days"."""
         since = self.days_since

@@ -10,6 +10,7 @@ belief says is repeated in a proposal but by its address, and what it would writ
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, cast
@@ -53,9 +54,19 @@ def write_proposal(
     reason: str,
     about: Sequence[str],
     action: Mapping[str, Any],
+    key: str = "",
+    state: ProposalState = "open",
+    said: str = "",
 ) -> str:
-    """Write a proposal of a run, and return its address."""
+    """Write a proposal of a run, and return its address. One of the same kind and `key` is found
+    again, whatever became of it. `state` blocked, and why: it is noted and cannot be applied now.
+    """
     check_name(kind, what="kind of proposal")
+    at = parse_kref(run_kref)
+    if key:
+        kref = proposal_kref(at.project, kind, key)
+        if tx.node_by_kref(kref) is not None:
+            return kref
     if not isinstance(reason, str) or not reason.strip() or len(reason) > NOTE_CHARS_MAX:
         raise InputError(
             f"A proposal gives its reason in 1 to {NOTE_CHARS_MAX} characters.",
@@ -75,8 +86,8 @@ def write_proposal(
             next_step="Decide these first.",
             limit_items=RUN_PROPOSALS_ITEMS_MAX,
         )
-    at = parse_kref(run_kref)
-    kref = str(Kref(at.project, (), f"{at.name}-{made + 1}", PROPOSAL_KIND))
+    if not key:
+        kref = str(Kref(at.project, (), f"{at.name}-{made + 1}", PROPOSAL_KIND))
     node = tx.create_node(
         ("Proposal",),
         {
@@ -86,16 +97,23 @@ def write_proposal(
             "kind": PROPOSAL_KIND,
             "run": run_kref,
             "what": kind,
-            "state": "open",
+            "state": state,
             "reason": reason,
             "action": canonical(dict(action)).decode(),
             "made_ns": tx.now,
-        },
+        }
+        | ({"said": said} if said else {}),
     )
     tx.create_edge(HAS_PROPOSAL, run, dst=node)
     for address in dict.fromkeys(about):
         tx.create_edge(CONCERNS, node, dst=resolve(tx, parse_target(address)).id)
     return kref
+
+
+def proposal_kref(project: str, kind: str, key: str) -> str:
+    """Return the address of the proposal of a kind and key."""
+    digest = hashlib.blake2b(key.encode(), digest_size=8).hexdigest()
+    return str(Kref(project, (), f"{kind}-{digest}", PROPOSAL_KIND))
 
 
 def list_proposals(

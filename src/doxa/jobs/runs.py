@@ -21,6 +21,7 @@ from doxa.base.clock import format_time
 from doxa.base.errors import ConflictError, InputError, NotFoundError
 from doxa.base.ids import NodeId, Role
 from doxa.base.limits import (
+    RUN_REPORT_CHARS_MAX,
     RUN_TOUCHED_ITEMS_DEFAULT,
     RUN_TOUCHED_ITEMS_MAX,
 )
@@ -102,6 +103,7 @@ class RunInfo:
     counts: Mapping[str, Any] = field(default_factory=dict)
     budget: Mapping[str, Any] = field(default_factory=dict)
     error: str = ""
+    report: str = ""
 
 
 class JobRun:
@@ -150,18 +152,37 @@ class JobRun:
         *,
         about: Sequence[str] = (),
         action: Mapping[str, Any] | None = None,
+        key: str = "",
+        blocked: str = "",
     ) -> str:
         """Note a proposal and return its address. `about`: addresses of what it concerns;
-        `action`: what applying it does, see jobs/applying.py; without one a person acts."""
+        `action`: what applying it does, see jobs/applying.py; without one a person acts. `key`
+        tells what it is: it is made once, by whichever run. `blocked`: why it cannot be applied.
+        """
         with self.write(f"{self.info.job}.propose") as tx:
             return write_proposal(
-                tx, self.node, self.kref, kind=kind, reason=reason, about=about, action=action or {}
+                tx,
+                self.node,
+                self.kref,
+                kind=kind,
+                reason=reason,
+                about=about,
+                action=action or {},
+                key=key,
+                state="blocked" if blocked else "open",
+                said=blocked,
             )
 
     def finish(
-        self, counts: Mapping[str, Any], *, state: RunState = "done", error: str = ""
+        self,
+        counts: Mapping[str, Any],
+        *,
+        state: RunState = "done",
+        error: str = "",
+        report: str = "",
     ) -> RunInfo:
-        """End the run with its counts. Raises ConflictError if it has ended."""
+        """End the run with its counts, and its report as Markdown. Raises ConflictError if it has
+        ended."""
         with self.write(f"{self.info.job}.finish") as tx:
             run = tx.node(self.node)
             assert run is not None
@@ -172,7 +193,8 @@ class JobRun:
                 "ended_ns": self.store.clock.now_ns(),
                 "counts": canonical(dict(counts)).decode(),
             }
-            tx.set_node(self.node, held | ({"error": error[:1_000]} if error else {}))
+            given = {"error": error[:1_000], "report": report[:RUN_REPORT_CHARS_MAX]}
+            tx.set_node(self.node, held | {name: text for name, text in given.items() if text})
         with self.store.read() as reader:
             node = reader.node(self.node)
             assert node is not None
@@ -288,6 +310,7 @@ def read_run(node: Node) -> RunInfo:
         decode(held["counts"]) if "counts" in held else {},
         decode(held["budget"]) if "budget" in held else {},
         held.get("error", ""),
+        held.get("report", ""),
     )
 
 

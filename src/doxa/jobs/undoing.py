@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from doxa.base.errors import ConflictError
+from doxa.belief.operation import Operation
 from doxa.belief.undo import undo
 from doxa.jobs.proposals import HAS_PROPOSAL, decide
 from doxa.jobs.runs import require_run
@@ -40,8 +41,10 @@ def undo_run(store: Store, identity: Identity, kref: str) -> Undone:
                 kref=kref,
             )
         changes = changes_of(tx, run)
+        work = Operation(tx, dry=False)
         for change in changes:
             undo(tx, change)
+        work.end()
         for edge in tx.edges_out(run.id, HAS_PROPOSAL):
             proposal = tx.node(edge.dst)
             if proposal is not None and proposal.props["state"] in ("open", "applied"):

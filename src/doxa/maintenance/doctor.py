@@ -12,7 +12,8 @@ from pathlib import Path
 
 from doxa.base.clock import NS
 from doxa.base.errors import ClosedError, CorruptError, DoxaError, ModelError, StoreError
-from doxa.base.limits import FREE_BYTES_MIN
+from doxa.base.limits import FREE_BYTES_MIN, JOB_SILENT_DAYS_MAX
+from doxa.jobs import heartbeats
 from doxa.maintenance.embedding import Reembedding, failed_embeddings, pending, reembedding
 from doxa.models.contract import Embedder
 from doxa.store import (
@@ -80,6 +81,7 @@ def examine(
         ("erasures", lambda: _erasures(store)),
         ("retention", lambda: _retention(store)),
         ("faded", lambda: _faded(store)),
+        ("jobs", lambda: _jobs(store)),
         ("vectors", lambda: _vectors(store, embedder, unasked)),
         ("embedder", lambda: _embedder(embedder, embedder_error, unasked)),
     )
@@ -220,6 +222,20 @@ def faded_memories(reader: Reader) -> int:
         f" WHERE l.label IN ('Exchange', 'Revision') AND NOT ({test})"
     )
     return int(rows[0][0])
+
+
+def _jobs(store: Store) -> HealthCheck:
+    with store.read() as snapshot:
+        beats = heartbeats(snapshot, now=snapshot.now)
+    if not beats:
+        return HealthCheck("jobs", True, "no background job has run")
+    late = [one for one in beats if one.is_late(JOB_SILENT_DAYS_MAX)]
+    return HealthCheck(
+        "jobs",
+        not late,
+        "; ".join(one.said() for one in late or beats),
+        "Run it now, and look at what starts it: `doxa runs` lists its runs." if late else "",
+    )
 
 
 def _vectors(store: Store, embedder: Embedder | None, unasked: str) -> HealthCheck:

@@ -227,14 +227,31 @@ class Reader:
         return [NodeId(identity) for identity in found]
 
     def live_with_terms(
-        self, terms: Sequence[str], *, project: str, space: str, kind: str, limit: int
+        self,
+        terms: Sequence[str],
+        *,
+        project: str,
+        space: str | None,
+        kind: str | None,
+        limit: int,
+        live: bool = True,
     ) -> list[Node]:
-        """Return the live nodes of one project, space and kind that are valid and visible now and
-        whose text contains all of these terms of the index, the shortest texts first."""
+        """Return the live nodes of one project, space and kind (None: of any) that are valid and
+        visible now and whose text contains all of these terms of the index, the shortest texts
+        first. Without `live`: those that are not live."""
         from doxa.store.indexing.search_rows import nodes_with
 
-        names = {"scope": "scope:" + project, "space": "space:" + space, "kind": "kind:" + kind}
-        found = self.nodes(nodes_with(self._db, terms, **names, now=self.now, limit=limit))
+        identities = nodes_with(
+            self._db,
+            terms,
+            scope="scope:" + project,
+            space=None if space is None else "space:" + space,
+            kind=None if kind is None else "kind:" + kind,
+            now=self.now,
+            limit=limit,
+            live=live,
+        )
+        found = self.nodes(identities)
         if not self.sight().tests_nodes:
             return found
         return [node for node in found if self.is_seen(False, node.id)]

@@ -14,6 +14,7 @@ from typing import Any
 import apsw
 
 from doxa.base.errors import (
+    ConflictError,
     ConstraintError,
     DoxaError,
     InputError,
@@ -126,6 +127,13 @@ class Transaction(ElementWriter):
             raise StoreError(
                 "A run writes only where its laws are checked at commit.",
                 next_step="Open the store with check_before_commit.",
+            )
+        state = node.props.get("state")
+        if state == "undone" or (self.rights == "background" and state != "running"):
+            raise ConflictError(
+                f"The run {node.props['kref']!s} is {state!s}.",
+                next_step="Begin another run.",
+                kref=str(node.props["kref"]),
             )
         model = node.props.get("model")
         self.run = RunStamp(run, str(node.props["kref"]), model if isinstance(model, str) else "")

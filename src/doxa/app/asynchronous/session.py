@@ -15,9 +15,11 @@ if TYPE_CHECKING:
 
     from doxa.app.session import History, Session
     from doxa.app.verbs.options import (
+        DreamingOptions,
         EventOptions,
         Facts,
         IngestOptions,
+        NightshiftOptions,
         PlacedOptions,
         RecallOptions,
         RememberOptions,
@@ -40,6 +42,8 @@ if TYPE_CHECKING:
     from doxa.consolidation.consolidate import Consolidated
     from doxa.consolidation.queue import Pending
     from doxa.consolidation.tasks import Task
+    from doxa.dream import DreamReport
+    from doxa.dream.nightshift import Shift
     from doxa.entities import (
         EntityInfo,
         EntityPage,
@@ -58,6 +62,7 @@ if TYPE_CHECKING:
     from doxa.ingestion.units.files import ArtifactFile
     from doxa.ingestion.units.responses import StoredResponse
     from doxa.ingestion.units.unit import StoredUnit
+    from doxa.jobs import Applied, JobProposal, RunInfo, Undone
     from doxa.language.turns import Turn
     from doxa.maintenance.forget import Forgotten
     from doxa.maintenance.survey import Survey
@@ -915,3 +920,37 @@ class AsyncSession:
         return await on_thread(
             self._session.set_cursor, name, after=after, since=since, remove=remove
         )
+
+    async def dream(self, **options: Unpack[DreamingOptions]) -> DreamReport:
+        """Look at what is new in a project, and propose duplicates, contradictions and more."""
+        return await on_thread(self._session.dream, **options)
+
+    async def nightshift(self, **options: Unpack[NightshiftOptions]) -> list[Shift]:
+        """Do the background jobs one after another: embed, retain, dream."""
+        return await on_thread(self._session.nightshift, **options)
+
+    async def runs(
+        self, *, project: str | None = None, job: str = "", limit: int = 20
+    ) -> list[RunInfo]:
+        """List the runs of background jobs, the newest first, with what they touched."""
+        return await on_thread(self._session.runs, project=project, job=job, limit=limit)
+
+    async def proposals(
+        self, *, project: str | None = None, run: str = "", state: str = "open", limit: int = 100
+    ) -> list[JobProposal]:
+        """List what background jobs propose, with their reasons, the oldest first."""
+        return await on_thread(
+            self._session.proposals, project=project, run=run, state=state, limit=limit
+        )
+
+    async def apply(self, proposals: Iterable[str], *, age_days: float = 7) -> list[Applied]:
+        """Apply proposals of background jobs, each by itself."""
+        return await on_thread(self._session.apply, proposals, age_days=age_days)
+
+    async def reject(self, proposal: str, *, reason: str = "") -> Applied:
+        """Decide against a proposal: it is not made again."""
+        return await on_thread(self._session.reject, proposal, reason=reason)
+
+    async def undo_run(self, run: str) -> Undone:
+        """Reverse every change of a run of a background job, as one."""
+        return await on_thread(self._session.undo_run, run)

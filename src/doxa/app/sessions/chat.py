@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from doxa.app.care.jobs import JobVerbs
 from doxa.app.checks import one_project
-from doxa.app.sessions.beliefs import BeliefVerbs
 from doxa.base.errors import RoleError
 from doxa.base.ids import is_below_operator
 from doxa.ingestion import arguments
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from doxa.working import Chat, ChatAdded, ChatSummary
 
 
-class ChatVerbs(BeliefVerbs):
+class ChatVerbs(JobVerbs):
     """Made by Session, like the verbs that change beliefs."""
 
     def chat_add(

@@ -178,7 +178,7 @@ class ConsolidationVerbs(EntityVerbs):
             return list(units_of(reader, thread, session=session))
 
     def _due(self, reader: Reader, project: str, job: Consolidation | None) -> list[Unit]:
-        """Return what is due in the queue; with rules, nothing that the model is to try again."""
+        """Return what is pending in the queue; with rules, nothing that the model is to try again."""
         from doxa.consolidation.consolidate import due_units
 
         now = self._store.clock.now_ns()

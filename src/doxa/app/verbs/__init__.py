@@ -6,6 +6,7 @@ from doxa.app.verbs.chat import CHAT
 from doxa.app.verbs.commands import GROUP_HELP, SHELL
 from doxa.app.verbs.consolidation import CONSOLIDATION
 from doxa.app.verbs.entities import ENTITIES
+from doxa.app.verbs.jobs import JOBS
 from doxa.app.verbs.maintenance import CARE, EVENTS, OPEN
 from doxa.app.verbs.model import (
     GROUPS,
@@ -42,6 +43,7 @@ ALL: tuple[Verb, ...] = (
     *ENTITIES,
     *CONSOLIDATION,
     *EVENTS,
+    *JOBS,
     *CARE,
 )
 VERBS: dict[str, Verb] = {verb.name: verb for verb in ALL}

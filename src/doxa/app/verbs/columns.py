@@ -215,3 +215,23 @@ TASK = (
     ("state", _TEXT),
     ("sources", "LIST OF STRING"),
 )
+RUN = (
+    ("kref", _TEXT),
+    ("job", _TEXT),
+    ("state", _TEXT),
+    ("touched", _NUMBER),
+    ("changed", _NUMBER),
+    ("model", _TEXT),
+    ("report", _TEXT),
+)
+PROPOSAL = (
+    ("kref", _TEXT),
+    ("run", _TEXT),
+    ("kind", _TEXT),
+    ("state", _TEXT),
+    ("reason", _TEXT),
+    ("about", "LIST OF STRING"),
+    ("said", _TEXT),
+)
+APPLIED = (("proposal", _TEXT), ("state", _TEXT), ("change", _NUMBER), ("said", _TEXT))
+UNDONE = (("run", _TEXT), ("changes", "LIST OF INTEGER"), ("change", _NUMBER))

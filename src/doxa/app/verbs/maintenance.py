@@ -217,7 +217,8 @@ CARE = (
         "stats",
         "care",
         "Return counts and sizes.",
-        "While the vectors of another model are made, also how many there are.",
+        "While the vectors of another model are made, also how many there are; where background"
+        " jobs have run, how long ago that was.",
         (),
         "dict[str, object]",
         owner="Memory",

@@ -14,7 +14,12 @@ from typing import Annotated, Any, TypedDict, get_origin
 from doxa.app.verbs.model import UNSET, Kind, Parameter, named
 from doxa.base.clock import Clock
 from doxa.base.ids import Role
-from doxa.base.limits import ACCESS_FLUSH_MS, WORKING_TTL_S
+from doxa.base.limits import (
+    ACCESS_FLUSH_MS,
+    DREAM_AGE_DAYS_MIN,
+    RUN_TOUCHED_ITEMS_DEFAULT,
+    WORKING_TTL_S,
+)
 from doxa.base.values import Value
 
 Time = str | int | datetime
@@ -27,6 +32,7 @@ _KINDS: dict[object, Kind] = {
     int: "integer",
     int | None: "integer",
     float: "number",
+    float | None: "number",
     bool: "flag",
     Time | None: "time",
     Texts: "texts",
@@ -35,7 +41,7 @@ _KINDS: dict[object, Kind] = {
     Iterable[object]: "sentences",
     Mapping[str, Value] | None: "mapping",
 }
-TRUST = "untrusted, candidate, stated or verified"
+TRUST = "untrusted, inferred, candidate, stated or verified"
 PROJECT = Parameter("The project; without one, the session's.", None, short="-p")
 SCOPE = Parameter("The project; without one, the session's; '*': all projects.", None, short="-p")
 
@@ -199,6 +205,39 @@ _CURSOR = (
     "A name under which the position is kept in the file; where it exists, it is where to begin."
 )
 _NO_CURSOR = "a query ends with its rows; the consumer keeps the last `id`"
+
+
+_APPLY = Parameter("Carry the proposals out, with your rights.", False)
+_SECONDS = Parameter("How long it may work.", None)
+_CALLS = Parameter("How often it may ask the language model.", 0)
+AGE = Parameter("The least age of what it ends.", DREAM_AGE_DAYS_MIN)
+
+
+class DreamingOptions(TypedDict, total=False):
+    """How a dream is done."""
+
+    project: Annotated[str | None, PROJECT]
+    apply: Annotated[bool, _APPLY]
+    dry_run: Annotated[bool, Parameter("Write nothing: only report.", False)]
+    share: Annotated[float, Parameter("The share of items it may change, 0.1 to 0.9.", 0.5)]
+    number: Annotated[int, Parameter("How many elements it may touch.", RUN_TOUCHED_ITEMS_DEFAULT)]
+    age_days: Annotated[float, AGE]
+    seconds: Annotated[float | None, _SECONDS]
+    calls: Annotated[int, _CALLS]
+    tokens: Annotated[int | None, Parameter("How many tokens the model may use.", None)]
+
+
+class NightshiftOptions(TypedDict, total=False):
+    """Which background jobs are done, and when a dream is due."""
+
+    project: Annotated[str | None, PROJECT]
+    jobs: Annotated[Texts, Parameter("Only these jobs.", (), cli="--job")]
+    apply: Annotated[bool, _APPLY]
+    seconds: Annotated[float | None, _SECONDS]
+    calls: Annotated[int, _CALLS]
+    every_s: Annotated[float | None, Parameter("Seconds between two dreams.", None, cli="--every")]
+    idle_s: Annotated[float | None, Parameter("Seconds without a change.", None, cli="--idle")]
+    entries: Annotated[int | None, Parameter("New entries of the log.", None)]
 
 
 class EventOptions(TypedDict, total=False):

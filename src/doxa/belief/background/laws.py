@@ -6,7 +6,8 @@ a run, whichever verb, query or job made the change:
 2. It leaves alone what carries a protected tag, what an operator verified, and what is on hold; in
    the role `background` also everything that somebody stated.
 3. What it concludes is at most `inferred`, derived from sources that are sources now (sources.py),
-   and not better founded by being concluded again.
+   a complete statement, neither implied by what is believed nor given up before (implied.py), and
+   not surer for being concluded again.
 4. It touches at most so many elements, and changes at most such a share of the project's items.
 
 The transaction counts on the node of the run, so that many transactions of a run share one limit.
@@ -20,6 +21,7 @@ from typing import Any, cast
 from doxa.base.errors import ConstraintError, LimitError, RoleError
 from doxa.base.ids import NodeId, is_below_operator
 from doxa.base.values import decode_properties
+from doxa.belief.background.implied import given_up, implied_by
 from doxa.belief.background.sources import STATED, Sources, trust_rank_of
 from doxa.belief.graph import (
     CURRENT,
@@ -37,8 +39,8 @@ from doxa.belief.graph import (
 )
 from doxa.store import RUN_KREF, TRUSTS, LogEntry, Node, Transaction
 
-# Says why a revision that a run made is not to be believed (incomplete, implied already); "" if it
-# may. The app gives it: it needs the packages of language and recall.
+# Says why what a run concludes is not to be believed; "" if it may be. The app gives it,
+# since it needs the package of language.
 Promotion = Callable[[Transaction, Node], str]
 
 DERIVED = "DERIVED_FROM"
@@ -48,7 +50,7 @@ _OF_RECORDS = frozenset(("HAS_PROPOSAL", "CONCERNS"))
 _SOURCES = frozenset(("Exchange", "Thread"))
 _OF_TURNS = frozenset(("HAS_THREAD", "HAS_EXCHANGE", "NEXT"))
 _OF_ITEMS = frozenset((CURRENT, TAG, HAS_REVISION, "MEMBER"))
-# what packages keep of their own beside beliefs; runs may change it
+# what packages keep of their own next to beliefs; runs may change it
 BOOKKEEPING = RECORDS | {"Project", "Space", ENTITY, PENDING_ENTITY}
 
 
@@ -102,7 +104,7 @@ class _Work:
             if node is not None and "Revision" in labels and node.props.get("kref") is not None:
                 self.revisions.append(node)
             return
-        labels, props = self._before(identity, op, body)
+        labels, props = self._before(identity, body)
         if not _SOURCES.isdisjoint(labels):
             raise self._refused(f"{props.get('kref')!s}: it is a source")
         if identity in self.made or not BOOKKEEPING.isdisjoint(labels):
@@ -115,7 +117,7 @@ class _Work:
             self.loose.add(identity)
 
     def _before(
-        self, identity: NodeId, op: str, body: dict[str, Any]
+        self, identity: NodeId, body: dict[str, Any]
     ) -> tuple[frozenset[str], dict[str, Any]]:
         """Return labels and properties of a node before it was set or deleted."""
         past = [node for node in self.tx.node_history(identity) if node.since < self.tx.now]
@@ -139,24 +141,25 @@ class _Work:
         if kind in _OF_ITEMS:
             self.items.add(NodeId(src))
             return
+        if kind == "HAS_ARTIFACT" and src not in self.made:
+            self.items.add(item_of(self.tx, NodeId(src)).id)
+            return
         if kind in STRUCTURE or {src, dst} & self.made:
             self._check_end(kind, src, dst)
             return
         self._check_end(kind, src, dst)
         if op != "create" and props.get(RUN_KREF) is None:
             raise self._refused(f"an edge {kind} that no job made")
-        self.loose.add(-entry.element)
+        if kind != SUPERSEDES:  # it goes with what it retires
+            self.loose.add(-entry.element)
 
     def _check_end(self, kind: str, src: int, dst: int) -> None:
-        """An edge that changes what a belief of somebody else rests on, or retires a turn."""
-        if src in self.made:
-            if kind != SUPERSEDES:
-                return
+        """An edge that changes what a belief of somebody else depends on, or retires a turn."""
+        if kind == SUPERSEDES and self._alone and dst not in self.made:
             end = self.tx.node(NodeId(dst))
-            if end is not None and "Exchange" in end.labels and self._alone:
-                raise self._refused(f"{_at(end)}: it would mark a source superseded")
-            return
-        node = self.tx.node(NodeId(src))
+            if end is not None and ("Exchange" in end.labels or src not in self.made):
+                raise self._refused(f"an edge {kind} to {_at(end)}, which would count as replaced")
+        node = None if src in self.made else self.tx.node(NodeId(src))
         if kind in SUPPORT_EDGES and node is not None and node.props.get(RUN_KREF) is None:
             raise self._refused(f"what {_at(node)} depends on, which no job wrote")
 
@@ -184,6 +187,8 @@ class _Work:
             if item is None or item.props.get("kref") is None:
                 continue
             kref = str(item.props["kref"])
+            if self._was_retired(item):
+                raise self._refused(f"{kref}: it was retired")
             if self.sources.is_held(item):
                 raise self._refused(f"{kref}: it is on legal hold")
             for node in self._as_it_was(identity):
@@ -195,6 +200,11 @@ class _Work:
                     raise self._refused(f"{kref}: somebody stated it")
             if self._protecting(identity):
                 raise self._refused(f"{kref}: it carries a protected tag")
+
+    def _was_retired(self, item: Node) -> bool:
+        """Whether it is believed again by what a job does alone."""
+        _, before = self._before(item.id, {})
+        return self._alone and bool(before.get("deprecated")) and not item.props.get("deprecated")
 
     def _as_it_was(self, item: NodeId) -> Iterator[Node]:
         for node in revisions_of(self.tx, item):
@@ -228,28 +238,37 @@ class _Work:
             raise self._refused(
                 f"{kref}: what a job concludes is inferred, not {node.props['trust']!s}"
             )
-        grounds = [edge.dst for edge in self.tx.edges_out(node.id, DERIVED)]
+        edges = [edge for kind in SUPPORT_EDGES for edge in self.tx.edges_out(node.id, kind)]
+        grounds = [edge.dst for edge in edges]
         found = {one.id: one for one in self.tx.nodes(grounds)}
         for ground in grounds:
             reason = self.sources.why_not(found[ground]) if ground in found else "gone"
             if reason:
                 at = _at(found[ground]) if ground in found else f"node {ground}"
                 raise self._refused(f"{kref}: what it is derived from, {at}, is {reason}")
-        if not grounds:
+        if all(edge.type != DERIVED for edge in edges):
             raise self._refused(f"{kref}: it is derived from nothing ({DERIVED})")
         self._keep_confidence(node, grounds)
+        back = given_up(self.tx, node, [found[one] for one in grounds])
+        if back:
+            raise self._refused(f"{kref}: {back}")
         said = promotion(self.tx, node) if promotion is not None else ""
+        beside = [one for one in self.revisions if one.id < node.id]
+        said = said or implied_by(self.tx, node, beside=beside)
         if said:
             raise self._refused(f"{kref}: {said}")
 
     def _keep_confidence(self, node: Node, grounds: list[NodeId]) -> None:
-        """What was concluded before does not become surer without a source that is new."""
+        """What was concluded before does not become surer without a source that is new, other than
+        an assistant who repeats it."""
         item = item_of(self.tx, node.id)
         for before in revisions_of(self.tx, item.id):
             if before.id == node.id or before.id > node.id:
                 continue
             known = {edge.dst for edge in self.tx.edges_out(before.id, DERIVED)}
-            if set(grounds) <= known and _surer(node, before):
+            new = self.tx.nodes([one for one in grounds if one not in known])
+            echo = all(one.props.get("role") == "assistant" for one in new)
+            if echo and _surer(node, before):
                 raise self._refused(
                     f"{node.props['kref']!s}: it is surer than {before.props['kref']!s}, without"
                     " a new source"

@@ -42,7 +42,7 @@ class Sources:
                 yield node
 
     def why_not(self, node: Node) -> str:
-        """Return why a node is no source for background work; empty if it is one."""
+        """Return why a node is not a source for background work; empty if it is one."""
         exchange = "Exchange" in node.labels
         if not exchange and "Revision" not in node.labels:
             return "neither a turn nor a belief"

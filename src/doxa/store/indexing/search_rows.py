@@ -629,23 +629,26 @@ def nodes_with(
     terms: Sequence[str],
     *,
     scope: str,
-    kind: str,
-    space: str,
+    kind: str | None,
+    space: str | None,
     now: int,
     limit: int,
+    live: bool = True,
 ) -> list[int]:
-    """Return the live nodes of a scope, kind and space that are valid now and whose rows hold all
-    of these terms, those of the fewest words first."""
-    found = dict(db.execute(_TOKENS, (apsw.carray((scope, kind, space)),)))
-    if len(found) < len({scope, kind, space}) or not terms:
+    """Return the live nodes of a scope, kind and space (None: of any) that are valid now and whose
+    rows hold all of these terms, those of the fewest words first. Without `live`: those that are
+    not live."""
+    names = {name for name in (scope, kind, space) if name is not None}
+    found = dict(db.execute(_TOKENS, (apsw.carray(tuple(names)),)))
+    if len(found) < len(names) or not terms:
         return []
     wanted = tuple(dict.fromkeys(terms))
     docs = {doc for sql in _WITH_TERMS for doc in _docs_with(db, sql, found[scope], wanted)}
     if not docs:
         return []
     numbers = apsw.carray(array("q", sorted(docs)))
-    args = (found[scope], numbers, found[kind], found[space])
-    return [row[0] for row in db.execute(_LIVE_AMONG, (*args, now, now, limit))]
+    args = (found[scope], numbers, found.get(kind), found.get(space))
+    return [row[0] for row in db.execute(_LIVE_AMONG, (*args, now, now, limit, live))]
 
 
 def _docs_with(db: apsw.Connection, sql: str, scope: int, terms: tuple[str, ...]) -> list[int]:
@@ -677,8 +680,8 @@ _WITH_TERMS = tuple(
 )
 _LIVE_AMONG = (
     "SELECT d.node FROM carray(?2) v CROSS JOIN doc d ON d.scope = ?1 AND d.doc = v.value WHERE"
-    " d.live AND d.kind = ?3 AND d.space = ?4 AND d.valid_from <= ?5 AND ?6 < d.valid_until"
-    " ORDER BY d.length, d.doc LIMIT ?7"
+    " d.live = ?8 AND (?3 IS NULL OR d.kind = ?3) AND (?4 IS NULL OR d.space = ?4) AND"
+    " d.valid_from <= ?5 AND ?6 < d.valid_until ORDER BY d.length, d.doc LIMIT ?7"
 )
 
 

@@ -197,7 +197,13 @@ DROP TABLE lies;
 """
 
 # What a job concludes is trusted less than what rules read in a turn: the ranks above it move up.
-_INFERRED = "UPDATE doc SET trust = trust + 1 WHERE trust >= 1;"
+_INFERRED = """
+UPDATE doc SET trust = CASE (SELECT props ->> '$.trust' FROM node WHERE id = doc.node)
+  WHEN 'inferred' THEN 1 WHEN 'candidate' THEN 2 WHEN 'verified' THEN 4 ELSE 3 END
+  WHERE node > 0 AND (trust > 0
+    OR (SELECT props ->> '$.trust' FROM node WHERE id = doc.node) = 'inferred');
+"""
+
 _IDEMPOTENCY_KEYS = """
 CREATE TABLE idempotency_key(key BLOB PRIMARY KEY, tx INTEGER NOT NULL, expires INTEGER NOT NULL,
   salt BLOB, request BLOB, answer BLOB);

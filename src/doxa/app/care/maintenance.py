@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 
-from doxa.app.background import BackgroundThread
+from doxa.app.care.background import BackgroundThread
 from doxa.base.errors import BusyError, ClosedError, DoxaError, StoreError
 from doxa.maintenance.regular import RegularRetention
 from doxa.store import Store

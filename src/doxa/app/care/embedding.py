@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import suppress
 
-from doxa.app.background import BackgroundThread
+from doxa.app.care.background import BackgroundThread
 from doxa.app.models import Interrupted, Job, Models
 from doxa.base.errors import LimitError, ModelError
 from doxa.base.limits import JOB_PAUSE_MS, MODEL_OUTAGE_MS

@@ -1,0 +1,171 @@
+"""The verbs of background jobs: dreaming, runs and proposals, and what a person decides of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any, Unpack
+
+from doxa.app.checks import ALL_PROJECTS, checked, one_project
+from doxa.app.sessions.beliefs import BeliefVerbs
+from doxa.base.errors import BusyError, InputError
+from doxa.ingestion import arguments
+
+if TYPE_CHECKING:
+    from doxa.app.verbs.options import DreamingOptions, NightshiftOptions
+    from doxa.dream import DreamReport
+    from doxa.dream.nightshift import Shift
+    from doxa.dream.pipeline import DreamOptions
+    from doxa.jobs import Applied, JobProposal, RunInfo, Undone
+
+NIGHTSHIFT = ("embed", "retain", "dream")
+
+
+class JobVerbs(BeliefVerbs):
+    """Made by Session, like the verbs that change beliefs."""
+
+    def dream(self, **options: Unpack[DreamingOptions]) -> DreamReport:
+        """Look at what is new in a project, and propose duplicates, contradictions and more.
+
+        Nothing but proposals is written unless `apply` is set, and nothing is ever destroyed. At
+        most `number` elements and a `share` of the items are touched. The language model is asked
+        only with `calls`. The report is kept with the run.
+        """
+        given = checked("dream", options)
+        return self._dream(one_project(given.pop("project"), self.project), _options(given))
+
+    def _dream(self, project: str, options: DreamOptions) -> DreamReport:
+        from doxa.dream import ModelAssessor, RuleAssessor, dream
+        from doxa.dream.contradictions import contradictions
+        from doxa.dream.findings import Assessor
+
+        rules = RuleAssessor(contradictions(self._store, self._memory.recaller))
+        assessors: list[Assessor] = [rules]
+        model = self._memory.model if options.budget.calls else None
+        if model is not None:
+            budget = options.budget
+            assessors.append(ModelAssessor(model, calls_max=budget.calls, tokens_max=budget.tokens))
+        return dream(
+            self._store, self.identity, project=project, assessors=assessors, options=options
+        )
+
+    def nightshift(self, **options: Unpack[NightshiftOptions]) -> list[Shift]:
+        """Do the background jobs one after another: embed, retain, dream.
+
+        A job that fails stops no other. With `every_s`, `idle_s` or `entries` the dream is left
+        out until it is due: so long since the last, so long without a change, or so many new
+        entries of the log.
+        """
+        from doxa.dream.nightshift import work_through
+
+        given = checked("nightshift", options)
+        where = one_project(given["project"], self.project)
+        wanted = given["jobs"] or NIGHTSHIFT
+        unknown = sorted(set(wanted) - set(NIGHTSHIFT))
+        if unknown:
+            raise InputError(
+                f"{unknown[0][:40]!r} is not a job of the night shift.",
+                next_step=f"Use {', '.join(NIGHTSHIFT)}.",
+                field="jobs",
+            )
+        work = {name: getattr(self, f"_{name}_work") for name in wanted if name != "dream"}
+        own = {"dream": lambda: self._dream_shift(where, given)} if "dream" in wanted else {}
+        return work_through(self._store, where, work, own)
+
+    def _embed_work(self) -> Mapping[str, Any]:
+        if self._memory.embedder is None:
+            return {"embedded": 0, "pending": self._memory.pending()}
+        return {"embedded": self._memory.embed(), "pending": self._memory.pending()}
+
+    def _retain_work(self) -> Mapping[str, Any]:
+        from doxa.maintenance.retaining import retain_and_scrub
+
+        return {"versions": retain_and_scrub(self._store, self.identity).versions}
+
+    def _dream_shift(self, project: str, given: Mapping[str, Any]) -> Shift:
+        from doxa.dream import Triggers, why_due
+        from doxa.dream.nightshift import Shift
+
+        when = tuple(given[name] for name in ("every_s", "idle_s", "entries"))
+        with self._store.read() as reader:
+            due = why_due(reader, project, Triggers(*when), now=reader.now)
+        if any(one is not None for one in when) and not due:
+            return Shift("dream", "skipped", reason="it is not due")
+        options = _options({name: given[name] for name in ("apply", "seconds", "calls")})
+        try:
+            report = self._dream(project, options)
+        except BusyError as error:
+            return Shift("dream", "skipped", reason=error.message)
+        return Shift("dream", report.state, report.counts, report.stopped, report.run)
+
+    def runs(self, *, project: str | None = None, job: str = "", limit: int = 20) -> list[RunInfo]:
+        """List the runs of background jobs, the newest first, with what they touched."""
+        from doxa.jobs import list_runs
+
+        arguments.whole(limit, "limit")
+        with self._store.read() as reader:
+            return list_runs(reader, project=self._seen(project), job=job, limit=limit)
+
+    def proposals(
+        self,
+        *,
+        project: str | None = None,
+        run: str = "",
+        state: str = "open",
+        limit: int = 100,
+    ) -> list[JobProposal]:
+        """List what background jobs propose, with their reasons, the oldest first.
+
+        `state` is open, applied, blocked, failed or rejected; empty for all.
+        """
+        from doxa.jobs import list_proposals
+
+        arguments.whole(limit, "limit")
+        with self._store.read() as reader:
+            return list_proposals(
+                reader, project=self._seen(project), run=run, state=state, limit=limit
+            )
+
+    def _seen(self, project: str | None) -> str | None:
+        return None if project == ALL_PROJECTS else project or self.project
+
+    def apply(self, proposals: Iterable[str], *, age_days: float = 7) -> list[Applied]:
+        """Apply proposals of background jobs, each by itself.
+
+        It takes your rights and the limits of the run that made them; what is protected, on hold or
+        younger than `age_days` is blocked.
+        """
+        from doxa.dream.actions import actions
+        from doxa.jobs import apply
+
+        given = arguments.texts(proposals, "proposals")
+        return apply(self._store, self.identity, given, actions=actions(age_days=age_days))
+
+    def reject(self, proposal: str, *, reason: str = "") -> Applied:
+        """Decide against a proposal: it is not made again."""
+        from doxa.jobs import reject
+
+        arguments.text(proposal, "proposal")
+        arguments.text(reason, "reason")
+        return reject(self._store, self.identity, proposal, reason)
+
+    def undo_run(self, run: str) -> Undone:
+        """Reverse every change of a run of a background job, as one.
+
+        Refused if what it wrote was changed since.
+        """
+        from doxa.jobs import undo_run
+
+        arguments.text(run, "run")
+        return undo_run(self._store, self.identity, run)
+
+
+def _options(given: Mapping[str, Any]) -> DreamOptions:
+    from doxa.dream import DreamOptions
+    from doxa.jobs import Budget, Caps
+
+    names = ("apply", "dry_run", "age_days")
+    return DreamOptions(
+        caps=Caps(**{name: given[name] for name in ("number", "share") if name in given}),
+        budget=Budget(given["seconds"], given["calls"], given.get("tokens")),
+        **{name: given[name] for name in names if name in given},
+    )

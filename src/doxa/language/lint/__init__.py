@@ -1,0 +1,1 @@
+"""Checks of texts that anybody may have written."""
