@@ -1,7 +1,7 @@
 """The brief: what an agent should know when a conversation begins, state before knowledge.
 
-    state        conflicts that wait, commitments and their dates, a request that was left
-                 unanswered, what changed since the last conversation here, jobs that stopped
+    state        conflicts and proposals that wait, commitments and their dates, a request that was
+                 left unanswered, what changed since the last conversation here, jobs that stopped
     knowledge    what is verified or what a person stated in this project, decisions first
     person       preferences
     index        how much more there is, which recall finds
@@ -28,6 +28,7 @@ from doxa.hosts.stripping import BLOCK
 from doxa.hosts.trivial import is_trivial
 from doxa.ingestion.own_words import own_words
 from doxa.jobs.heartbeat import heartbeats
+from doxa.jobs.proposals import list_proposals
 from doxa.recall import Hit
 from doxa.store import Reader
 
@@ -104,6 +105,7 @@ def brief(
         known = without_repeats(vouched(reader, held))
         state = [
             *_conflicts(session),
+            *_proposals(reader, session.project),
             *_commitments(known),
             *_unanswered(session, since_ns),
             *_changed(known, since_ns),
@@ -171,6 +173,16 @@ def _conflicts(session: Session) -> list[BriefLine]:
     return [BriefLine("state", text, f"{newest.kref}: an undecided conflict", newest.kref)]
 
 
+def _proposals(reader: Reader, project: str) -> list[BriefLine]:
+    """How many changes background jobs have proposed; what they say comes through tools alone."""
+    count = len(list_proposals(reader, project=project, limit=_READ_ITEMS))
+    if not count:
+        return []
+    many = f"{count} proposed changes wait" if count > 1 else "1 proposed change waits"
+    reason = "open proposals of background jobs; see `doxa proposals`"
+    return [BriefLine("state", f"- {many} for a person.", reason)]
+
+
 def _commitments(known: Sequence[Hit]) -> list[BriefLine]:
     found = [hit for hit in known if hit.kind in _COMMITMENTS]
     found.sort(key=lambda hit: (hit.valid_until is None, hit.valid_until or 0))
@@ -218,7 +230,9 @@ def _stopped_jobs(reader: Reader, project: str) -> list[BriefLine]:
         late = days is None or days >= _OVERDUE_DAYS
         if late or beat.is_stalled or beat.run.state == "failed":
             reason = "a job that keeps memory in order does not run"
-            lines.append(BriefLine("state", f"- {beat.said()}.", reason))
+            done = "never" if beat.done is None else f"on {format_time(beat.done.started)[:10]}"
+            what = f"- The background job {bare(beat.job)} last ended well {done}."
+            lines.append(BriefLine("state", what, f"{reason}: {beat.said()}"))
     return lines
 
 
