@@ -133,10 +133,11 @@ def three_sessions(machine: Machine) -> None:
     assert "memory_hook" not in third
 
 
-def check_capture(machine: Machine) -> None:
+def check_capture(machine: Machine, *before: str) -> None:
     turns = said(machine.home)
     users = [text for role, text in turns if role == "user"]
     assert users == [
+        *before,
         "We decided that billing uses PostgreSQL 16. Please note it.",
         "Correction: billing uses MySQL 8, not PostgreSQL 16.",
         "Which database does billing use now?",
@@ -155,8 +156,14 @@ def test_the_first_minutes_in_claude_code(tmp_path: Path, model: ScriptedModel) 
     assert "+" in machine.setup()
     assert "nothing to change" in machine.setup()
     assert "NOT" not in machine.setup("--check")
+    old = "We decided to use Redis 7 for the queue."
+    line = {"type": "user", "sessionId": "old", "cwd": str(machine.work), "uuid": "u1"}
+    line |= {"timestamp": "2026-03-02T14:00:00Z", "message": {"role": "user", "content": old}}
+    (tmp_path / "history.jsonl").write_text(json.dumps(line) + "\n")
+    machine.doxa("import", str(tmp_path / "history.jsonl"), "-p", "auto")
     three_sessions(machine)
-    check_capture(machine)
+    assert "Redis 7" in machine.model.system_text()
+    check_capture(machine, old)
     assert "MySQL" in machine.doxa("brief", "-p", "auto")
     machine.setup("--remove")
     assert tree(tmp_path) == before
