@@ -18,6 +18,7 @@ from bench import (
     compare,
     counts,
     embedding,
+    hooks,
     libraries,
     locomo,
     locomo_plus,
@@ -73,7 +74,9 @@ _RECORDED = (
     "ripening-state",
     "ripening-costs",
     "simulation",
+    "hooks",
 )
+_WITHOUT_DATA = ("speed", "embedding", "precision", "poison", "talk", "questions", "hooks")
 _PARTS: dict[str, Sequence[str]] = {"persistence": tuple(persistence.PARTS), "agm": agm.PARTS}
 
 
@@ -253,6 +256,8 @@ def _run(options: argparse.Namespace, embedder: Embedder | None) -> Report:
         return simulation.run(
             options.data, seed=options.seed, days=options.days, folder=options.folder
         )
+    if options.command == "hooks":
+        return hooks.run(embedder, seed=options.seed, sizes=options.sizes)
     if options.command == "embedding":
         return embedding.run(options.data, embedder, seed=options.seed, quick=options.quick)
     return speed.run(
@@ -302,13 +307,14 @@ def _parser() -> argparse.ArgumentParser:
         "ripening-state",
         "ripening-costs",
         "simulation",
+        "hooks",
         "all",
     ):
         command = commands.add_parser(name)
         command.add_argument(
             "--data",
             type=Path,
-            required=name not in ("speed", "embedding", "precision", "poison", "talk", "questions"),
+            required=name not in _WITHOUT_DATA,
             help="the data set's file or folder",
         )
         command.add_argument("--seed", type=int, default=SEED)
@@ -345,9 +351,10 @@ def _parser() -> argparse.ArgumentParser:
             command.add_argument(
                 "--document", type=Path, help="put the table between its marks in this document"
             )
-        if name in ("speed", "all"):
+        if name in ("speed", "hooks", "all"):
+            sizes = hooks.SIZES if name == "hooks" else SIZES
             command.add_argument(
-                "--sizes", type=_sizes, default=SIZES, help="store sizes, as 10000,100000"
+                "--sizes", type=_sizes, default=sizes, help="store sizes, as 10000,100000"
             )
         if name == "precision":
             command.add_argument("--cases", type=Path, help="another file of cases")

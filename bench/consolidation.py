@@ -106,7 +106,7 @@ def _spliced(text: str, talk: Talk, chance: random.Random) -> str:
 
 
 def _denied(text: str, _: Talk, __: random.Random) -> str:
-    first, _, rest = text.partition(" ")
+    first, rest = text.split(" ", 1)
     return f"{first} never {rest}"
 
 

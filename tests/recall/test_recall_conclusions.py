@@ -1,4 +1,4 @@
-"""Conclusions of background jobs give way to the turns that ground them."""
+"""Conclusions of background jobs are left out next to the turns that ground them."""
 
 from __future__ import annotations
 

@@ -74,11 +74,13 @@ MAY_IMPORT: dict[str, frozenset[str]] = {
             "working",
         )
     ),
-    "servers": INTERFACE | {"belief", "recall"},  # the types they show
+    "hosts": INTERFACE
+    | {"belief", "ingestion", "jobs", "language", "recall", "redaction", "store"},
+    "servers": INTERFACE | {"belief", "hosts", "recall"},  # the types they show
     "demo": INTERFACE,
     # it starts the servers and the demonstration, shows the version, draws a policy's curve; its
     # shell splits, completes and prints the text of statements (cypher)
-    "cli": INTERFACE | {"cypher", "demo", "doxa", "policy", "servers"},
+    "cli": INTERFACE | {"cypher", "demo", "doxa", "hosts", "policy", "servers"},
     "doxa": INTERFACE | {"belief"},  # the package's own list of public names
 }
 # The packages inside a package, the lowest first. What lies directly in the folder may import
@@ -96,7 +98,7 @@ MAY_IMPORT_INSIDE: dict[str, dict[str, frozenset[str]]] = {
         "plan": QUERY_CORE | {"exec", "expressions", "procedures", "sql"},
     },
 }
-MAY_READ_ENVIRONMENT = frozenset(("app", "cli", "servers"))
+MAY_READ_ENVIRONMENT = frozenset(("app", "cli", "hosts", "servers"))
 
 PUBLIC = {
     "doxa.store": (

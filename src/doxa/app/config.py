@@ -12,6 +12,7 @@ from doxa.base.clock import Clock
 from doxa.base.errors import InputError, StoreError
 from doxa.base.ids import Role
 from doxa.base.limits import ACCESS_FLUSH_MS, RETAIN_EVERY_S, WORKING_TTL_S, WORKING_TTL_S_MAX
+from doxa.base.places import memory_file
 from doxa.ingestion import arguments
 
 if TYPE_CHECKING:
@@ -59,11 +60,7 @@ class Config:
 def default_path() -> Path:
     """Return DOXA_DB, or doxa/memory.db in the user's data folder (XDG_DATA_HOME, or
     ~/.local/share)."""
-    named = os.environ.get("DOXA_DB")
-    if named:
-        return Path(named)
-    base = os.environ.get("XDG_DATA_HOME")
-    return (Path(base) if base else Path.home() / ".local" / "share") / "doxa" / "memory.db"
+    return memory_file(os.environ)
 
 
 def working_url(config: Config) -> str | None:

@@ -19,8 +19,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from doxa.audit.claims import is_derived, is_of_rules, said, settled_claims, stated, statement_of
-from doxa.audit.entries import Entries, section_of
-from doxa.audit.reading import Sessions, contested, unsupported_items
+from doxa.audit.entries import ExaminedEntries, section_of
+from doxa.audit.reading import SessionsOfTurns, contested, unsupported_items
 from doxa.audit.types import CurrentBelief, Ground
 from doxa.base.clock import format_time
 from doxa.base.words import terms
@@ -137,8 +137,8 @@ class SourceCoverage:
     """Whether the sources of derived beliefs support them, as they are now."""
 
     def __init__(self, reader: Reader) -> None:
-        self._sessions = Sessions(reader)
-        self._entries = Entries(reader)
+        self._sessions = SessionsOfTurns(reader)
+        self._entries = ExaminedEntries(reader)
 
     def why_not(
         self,

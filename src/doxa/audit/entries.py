@@ -55,7 +55,7 @@ def section_of(belief: CurrentBelief) -> str:
     return _SECTIONS.get(belief.kind, "facts")
 
 
-class Entries:
+class ExaminedEntries:
     """Reads structures of a snapshot; the last ones are kept."""
 
     def __init__(self, reader: Reader) -> None:

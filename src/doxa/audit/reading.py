@@ -115,7 +115,7 @@ def _batches(ids: list[int]) -> Iterator[object]:
         yield int64_array(ids[start : start + _BATCH])
 
 
-class Sessions:
+class SessionsOfTurns:
     """The sessions of a snapshot as transcripts; the last ones read are kept."""
 
     def __init__(self, reader: Reader) -> None:

@@ -269,6 +269,13 @@ WORKING_NAME_CHARS_MAX = 200
 WORKING_REDIS_MS = 2_000
 WORKING_REDIS_ATTEMPTS_MAX = 3
 
+# Hooks of agent hosts
+HOOK_BRIEF_CHARS_MAX = 1_500  # of a brief, as it is injected
+HOOK_PROMPT_CHARS_MAX = 800  # of what a prompt brings in
+HOOK_TEXT_CHARS_MAX = 200_000  # of a captured message
+HOOK_SESSIONS_S_MAX = 2_592_000  # how long the state of a conversation is kept
+HOOK_QUESTION_CHARS_MAX = 1_000  # of a prompt, for recall
+
 # Consolidation
 CONSOLIDATED_TURNS_ITEMS_MAX = 100  # of one part of a session
 CONSOLIDATED_TEXT_CHARS_MAX = 2_000_000  # a structure that a producer gives, as JSON

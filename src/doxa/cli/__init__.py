@@ -11,19 +11,37 @@ functions: a command pays only for what it uses.
 from __future__ import annotations
 
 import sys
+from importlib import import_module
 from io import TextIOWrapper
+from typing import TYPE_CHECKING
 
-from doxa.cli.application import app
-from doxa.cli.context import EXIT_CODES
+if TYPE_CHECKING:
+    from doxa.cli.application import app
+    from doxa.cli.context import EXIT_CODES
 
 __all__ = ["EXIT_CODES", "app", "main"]
 
+_MODULE_OF = {"EXIT_CODES": "doxa.cli.context", "app": "doxa.cli.application"}
+
 
 def main() -> None:
-    """Run the `doxa` command."""
+    """Run the `doxa` command. `doxa hook` runs without what the others need: a host waits for
+    it."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(
                 errors="backslashreplace"
             )  # a terminal that knows fewer characters must not make it fail
-    app()
+    if sys.argv[1:2] == ["hook"] and "--help" not in sys.argv:
+        from doxa.hosts.command import main as hook
+
+        raise SystemExit(hook(sys.argv[2:]))
+    from doxa.cli.application import app as application
+
+    application()
+
+
+def __getattr__(name: str) -> object:
+    if name not in _MODULE_OF:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(_MODULE_OF[name]), name)

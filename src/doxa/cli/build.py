@@ -38,8 +38,12 @@ COMMAND_MODULES = {
     "policy": "doxa.cli.policy:policy",
     "on": "doxa.cli.on_event:on_event",
     "mcp": "doxa.cli.servers:mcp",
+    "brief": "doxa.cli.hosts:brief",
+    "hook": "doxa.cli.hosts:hook",
+    "setup": "doxa.cli.hosts:setup",
     "serve": "doxa.cli.servers:serve",
     "users": "doxa.cli.users:users",
+    "projects": "doxa.cli.projects:projects",
 }
 _JSON: tuple[Kind, ...] = ("sentences", "mapping")
 _NOTES: dict[Kind, str] = {

@@ -23,6 +23,7 @@ from doxa.cli.context import (
     note_old_name,
     opened,
     progress,
+    project_named,
     user,
 )
 from doxa.cli.entities import entities_text, entity_text, patterns_text, pending_text
@@ -79,6 +80,8 @@ def run(verb: Verb, values: Mapping[str, Any]) -> None:
     if verb.name == "restore" and _is_backup(rest, as_json):
         return
     with opened(db, as_json, read_only=verb.name in _READ_ONLY) as memory:
+        if rest.get("project") == "auto":
+            rest["project"] = project_named("auto")
         if special is not None:
             special(memory, verb, rest | {"db": db}, as_json)
             return

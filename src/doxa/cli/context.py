@@ -47,12 +47,19 @@ Db = Annotated[
 ]
 ProjectOfAll = Annotated[
     str | None,
-    typer.Option("--project", "-p", help="The project (default: default).", show_default=False),
+    typer.Option(
+        "--project",
+        "-p",
+        help="The project (default: default); auto: that of this folder.",
+        show_default=False,
+    ),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON value.")]
 Project = Annotated[
     str,
-    typer.Option("--project", "-p", help="The project of calls that name none."),
+    typer.Option(
+        "--project", "-p", help="The project of calls that name none; auto: that of this folder."
+    ),
 ]
 
 
@@ -80,6 +87,15 @@ def opened(
         ) as memory,
     ):
         yield memory
+
+
+def project_named(project: str) -> str:
+    """Return the project that an option means: `auto` is that of the current folder."""
+    if project != "auto":
+        return project
+    from doxa.cli.folders import project_here
+
+    return project_here()
 
 
 def decay_enabled() -> bool | None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
-from doxa.cli.context import Db, Json, Project, decay_enabled, errors_reported, user
+from doxa.cli.context import Db, Json, Project, decay_enabled, errors_reported, project_named, user
 from doxa.cli.output import json_text
 from doxa.cli.users import Users, credentials_of
 
@@ -136,17 +136,20 @@ def mcp(
         except ImportError:
             raise _needs_mcp() from None
         from doxa import __version__
+        from doxa.hosts.tool import HookTool
         from doxa.servers.mcp.tools import check_profile
 
         check_profile(profile)
 
+        given, project = project, project_named(project)
         memory = open_memory(
             db, role="agent", actor=actor, project=project, decay_enabled=decay_enabled()
         )
         context = {"session": session or str(uuid.uuid4()), "agent": actor}
         own = project if not bound or project in bound else bound[0]
         made = memory.session(project=own, projects=bound or (), context=context)
-        serve_stdio(memory, made, version=__version__, profile=profile)
+        hooks = HookTool(made, project=own if bound else given, db=memory.config.path)
+        serve_stdio(memory, made, version=__version__, profile=profile, hooks=hooks)
 
 
 def _needs_mcp() -> Exception:
@@ -230,7 +233,7 @@ def serve(
         memory = {
             "role": "operator",
             "actor": user(),
-            "project": project,
+            "project": project_named(project),
             "csv_folder": folder,
             "decay_enabled": decay_enabled(),
         }

@@ -133,9 +133,18 @@ class Ingest:
     ) -> Ingested:
         """Ingest all turns in batches. `progress` is called after each batch with its number of
         turns."""
+        return self.run_identified(identified(turns), progress=progress)
+
+    def run_identified(
+        self,
+        turns: Iterable[tuple[str, Turn]],
+        *,
+        progress: Callable[[int], None] | None = None,
+    ) -> Ingested:
+        """Ingest turns whose ids the caller has derived from something else than their content and
+        time, such as those that hooks deliver more than once."""
         return self.run_prepared(
-            (self._prepare(identity, turn) for identity, turn in identified(turns)),
-            progress=progress,
+            (self._prepare(identity, turn) for identity, turn in turns), progress=progress
         )
 
     def run_prepared(

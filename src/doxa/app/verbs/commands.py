@@ -6,15 +6,20 @@ from doxa.app.verbs.model import CommandOnly, Group
 
 _STARTS = "it starts a program"
 _POLICY = "in the other interfaces, policies are statements of Cypher"
+_FOLDERS = "it edits a table of folders, which is in no memory file"
 _USERS = "it manages logins, which only who owns the file may"
 
 GROUP_HELP: dict[str, tuple[Group, str]] = {
     "policy": ("care", "Manage persistence policies: what decays, and what use promotes."),
+    "projects": ("care", "Manage which folder belongs to which project."),
     "users": ("serve", "Manage logins to the servers: passwords and tokens."),
 }
 SHELL = (
     CommandOnly(
         "init", "start", "Create the memory file, or upgrade it, and print its path.", _STARTS
+    ),
+    CommandOnly(
+        "setup", "start", "Enter doxa into an agent host, check that, or take it out.", _STARTS
     ),
     CommandOnly("demo", "start", "Run a demonstration on a file of its own.", _STARTS),
     CommandOnly("cypher", "ask", "Run Cypher: a query, a script, or a shell.", "`run` is its verb"),
@@ -31,11 +36,32 @@ SHELL = (
     CommandOnly("policy simulate", "care", "Report what policy commands would hide.", _POLICY),
     CommandOnly("policy plot", "care", "Plot a profile's score over time.", _POLICY),
     CommandOnly("policy status", "care", "Report which policies are in force.", _POLICY),
+    CommandOnly("projects list", "care", "List the table of folders and remotes.", _FOLDERS),
+    CommandOnly(
+        "projects which",
+        "care",
+        "Print the project of a folder and the rule that decided.",
+        _FOLDERS,
+    ),
+    CommandOnly("projects set", "care", "Name the project of a folder or remote.", _FOLDERS),
+    CommandOnly("projects remove", "care", "Remove a row; memory stays as it is.", _FOLDERS),
     CommandOnly(
         "on",
         "serve",
         "Run a command for each event, at least once, in order.",
         "in the other interfaces, `events` gives the events themselves",
+    ),
+    CommandOnly(
+        "brief",
+        "ask",
+        "Print what an agent reads when a conversation begins.",
+        "in MCP it comes with the hooks of a host",
+    ),
+    CommandOnly(
+        "hook",
+        "serve",
+        "Take one event of an agent host, given as JSON on standard input.",
+        "over MCP, `memory_hook` takes the same events",
     ),
     CommandOnly("mcp", "serve", "Serve the memory tools to an MCP host over stdio.", _STARTS),
     CommandOnly(

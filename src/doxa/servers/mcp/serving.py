@@ -13,6 +13,8 @@ from mcp_types import CallToolRequestParams, CallToolResult, TextContent, Tool
 
 from doxa.app import Session
 from doxa.base.limits import MCP_PROGRESS_MS
+from doxa.hosts.tool import NAME as HOOK
+from doxa.hosts.tool import HookTool
 from doxa.servers.mcp.calls import CallContext, CallMeter, CallQuestion, Reply
 from doxa.servers.mcp.prompts import memory_prompts
 from doxa.servers.mcp.questions import Questions, ask_now, can_ask, is_modern
@@ -73,6 +75,19 @@ class SessionTool:
             raise
 
 
+class UnlistedHooks:
+    """The hooks of a host, by a tool that is in no list: no model sees it."""
+
+    listed = Tool(name=HOOK, input_schema={"type": "object"})
+
+    def __init__(self, hooks: HookTool) -> None:
+        self._hooks = hooks
+
+    async def call(self, context: Context, params: CallToolRequestParams) -> ToolAnswer:
+        text = await asyncio.to_thread(self._hooks.call, params.arguments or {})
+        return CallToolResult(content=[TextContent(type="text", text=text)])
+
+
 def _key(context: Context) -> str:
     meta: Mapping[str, Any] = context.meta or {}
     key: str = meta.get(IDEMPOTENCY_KEY, "")  # of any type: the verb says what is wrong with it
@@ -125,16 +140,20 @@ def memory_server(
     version: str,
     local: bool = True,
     more: tuple[ServedTool, ...] = (),
+    hooks: HookTool | None = None,
     **options: Any,
 ) -> MemoryServer:
     """Build the server of a profile. `more` are tools that belong to no profile; `local` says
-    that its clients run on this machine under the same user."""
+    that its clients run on this machine under the same user; `hooks` carries out a host's hooks."""
+    unlisted = None if hooks is None else UnlistedHooks(hooks)
     questions = Questions()
     by_tool = {
         tool.name: SessionTool(tool, sessions, questions, local=local) for tool in profile.tools
     }
 
     def aliased(name: str) -> ServedTool | None:
+        if name == HOOK and unlisted is not None:
+            return unlisted
         found = profile.by_name.get(name)
         return None if found is None else by_tool[found.name]
 
@@ -149,7 +168,9 @@ def memory_server(
     )
 
 
-def build_server(session: Session, *, version: str, profile: str = "core") -> MemoryServer:
+def build_server(
+    session: Session, *, version: str, profile: str = "core", hooks: HookTool | None = None
+) -> MemoryServer:
     """Build a server of one session, for a client on this machine."""
     found = profile_of(profile, role=session.identity.role)
-    return memory_server(lambda _: session, found, version=version)
+    return memory_server(lambda _: session, found, version=version, hooks=hooks)

@@ -1,0 +1,117 @@
+"""What the hooks of an agent host cost in a store of n exchanges: the brief, a prompt, what follows
+an answer, and the command for hosts that start one; and how much they inject into a session.
+
+Each exchange of the store is synthetic; one in fifty (2,000 at most) has a belief that an operator
+stated, so that there is something to inject. Vectors are those of the speed benchmark. A session is
+one brief and ten prompts. The command is a process of its own, with the interpreter's start.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+import doxa
+from bench.embedders import CloudEmbedder
+from bench.report import Report
+from bench.texts import questions_of, turns_of
+from bench.timing import Spread, seconds_of, spread
+from doxa.base.places import hooks_folder
+from doxa.hosts.events import HookEvent
+from doxa.hosts.pipeline import Pipeline
+from doxa.hosts.spool import Spool
+from doxa.models import Embedder
+
+SIZES = (500, 25_000)
+_PROJECT = "default"
+_SESSIONS, _PROMPTS, _COMMANDS = 20, 10, 10
+_BELIEF_EVERY, _BELIEFS_MAX = 50, 2_000
+
+
+def run(embedder: Embedder | None, *, seed: int, sizes: Sequence[int]) -> Report:
+    report = Report("hooks", seed, "none" if embedder is None else embedder.name)
+    for size in sizes:
+        _measure(report, embedder, size)
+    return report.end()
+
+
+def _measure(report: Report, model: Embedder | None, size: int) -> None:
+    turns = list(turns_of(size, seed=report.seed))
+    asked = questions_of(turns, _SESSIONS * _PROMPTS, seed=report.seed + 1)
+    embedder = CloudEmbedder(model)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "memory.db"
+        with doxa.open(path, role="operator", embedder=embedder, background=False) as memory:
+            memory.ingest(turns, extract=False)
+            for number in range(min(size // _BELIEF_EVERY, _BELIEFS_MAX)):
+                turn = turns[number * _BELIEF_EVERY]
+                memory.remember(turn.text, name=f"b{number}", kind="decision")
+            memory.embed()
+        rows, injected = _events(path, embedder, asked)
+        rows += _commands(path, asked)
+    place = f"size.{size}"
+    for key, result in rows:
+        report.put(f"{place}.{key}.p50_ms", result.p50_ms)
+        report.put(f"{place}.{key}.p95_ms", result.p95_ms)
+    report.put(f"{place}.injected.chars_per_session", injected)
+    report.table(
+        f"{size:,} exchanges: hooks ({injected:,.0f} characters injected into a session of"
+        f" {_PROMPTS} prompts)",
+        ["event", "p50 ms", "p95 ms"],
+        [[key.replace("_", " "), f"{r.p50_ms:.1f}", f"{r.p95_ms:.1f}"] for key, r in rows],
+    )
+
+
+def _events(
+    path: Path, embedder: Embedder, asked: Sequence[str]
+) -> tuple[list[tuple[str, Spread]], float]:
+    times: dict[str, list[float]] = {}
+    chars = 0
+    with doxa.open(path, embedder=embedder, background=False, actor="bench") as memory:
+        hooks = Pipeline(memory.session(), Spool(hooks_folder(path)))
+
+        def send(kind: str, session: str, text: str = "", *, key: str = "") -> int:
+            event = HookEvent(kind, "claude-code", session, folder="/", text=text)
+            began = time.perf_counter()
+            block = hooks.handle(event, _PROJECT).block
+            times.setdefault(key or kind, []).append(time.perf_counter() - began)
+            return len(block)
+
+        send("prompt", "warm", asked[0], key="first prompt after opening")
+        for number in range(_SESSIONS):
+            session = f"s{number}"
+            chars += send("open", session)
+            for text in asked[number * _PROMPTS :][:_PROMPTS]:
+                chars += send("prompt", session, text)
+                send("answer", session, f"It is so: {text}")
+                times.setdefault("store a turn, after the answer", []).append(
+                    seconds_of(hooks.settle)
+                )
+    return [(key, spread(values)) for key, values in times.items()], chars / _SESSIONS
+
+
+def _commands(path: Path, asked: Sequence[str]) -> list[tuple[str, Spread]]:
+    """The command, for hosts that call none of our tools."""
+    environ = os.environ | {"DOXA_EMBEDDER": "none"}
+    found = []
+    for key, host, event in (
+        ("command_that_injects", "gemini", "prompt"),
+        ("command_that_captures", "copilot", "prompt"),
+    ):
+        words = [sys.executable, "-m", "doxa.cli", "hook", event, "--host", host]
+        words += ["--db", str(path), "--project", _PROJECT]
+        times = []
+        for number in range(_COMMANDS):
+            document = (
+                f'{{"session_id": "c{number}", "cwd": "/", "prompt": "{asked[number][:80]}"}}'
+            )
+            began = time.perf_counter()
+            subprocess.run(words, input=document, text=True, env=environ, capture_output=True)
+            times.append(time.perf_counter() - began)
+        found.append((key, spread(times)))
+    return found

@@ -1,0 +1,31 @@
+"""Where a user's files are, as a pure function of the environment that an interface read.
+
+the memory file    DOXA_DB, else doxa/memory.db below XDG_DATA_HOME (~/.local/share)
+configuration      doxa below XDG_CONFIG_HOME (~/.config)
+data of the hooks  <memory file>-hooks, a folder next to the memory file
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+
+def memory_file(environ: Mapping[str, str]) -> Path:
+    """Return the path of the user's own memory file."""
+    named = environ.get("DOXA_DB")
+    if named:
+        return Path(named)
+    base = environ.get("XDG_DATA_HOME")
+    return (Path(base) if base else Path.home() / ".local" / "share") / "doxa" / "memory.db"
+
+
+def config_folder(environ: Mapping[str, str]) -> Path:
+    """Return the folder of the user's configuration files."""
+    base = environ.get("XDG_CONFIG_HOME")
+    return (Path(base) if base else Path.home() / ".config") / "doxa"
+
+
+def hooks_folder(memory: Path) -> Path:
+    """Return the folder in which the hooks of a memory file keep what is not stored yet."""
+    return memory.with_name(f"{memory.name}-hooks")

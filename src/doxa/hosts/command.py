@@ -1,0 +1,113 @@
+"""`doxa hook EVENT`: one event of a host, for hosts that start a command.
+
+    doxa hook prompt --host gemini [--project auto] [--db FILE] < the host's JSON
+
+It prints the host's JSON and ends with 0 whatever happens, since a host may take any other code for
+a verdict on its agent; what went wrong is in the file `errors.log` of the hooks' folder. Events
+that only capture are appended to the spool with the standard library and redaction alone; the
+memory is opened for what is injected.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from doxa.base.places import config_folder, hooks_folder, memory_file
+from doxa.hosts.events import HookEvent, Injection
+from doxa.hosts.formats import FORMATS, answer_of, event_of
+from doxa.hosts.spool import Spool
+
+_AUTO, _DEFAULT = "auto", "default"
+_OPTIONS = ("host", "project", "db")
+_STDIN_CHARS_MAX = 16_777_216
+_ERRORS_BYTES_MAX = 65_536
+
+
+def main(words: Sequence[str]) -> int:
+    """Run the command with its words. Always returns 0."""
+    options = _read_options(words)
+    named = Path(options["db"]) if options["db"] else None
+    db = named or memory_file(os.environ)
+    printed = ""
+    try:
+        raw = sys.stdin.read(_STDIN_CHARS_MAX)
+        document = json.loads(raw) if raw.strip() else {}
+        event = event_of(options["host"], options["event"], document)
+        if event is None:
+            name = options["event"][:40]
+            raise ValueError(f"{name!r} of {options['host'][:40]!r} is not an event with a session")
+        made = handle(event, db=named, project=options["project"])
+        printed = answer_of(event.host, event.kind, made)
+    except Exception as error:
+        note_error(db, f"{options['event']}: {type(error).__name__}: {error}")
+        printed = "{}" if options["host"] in FORMATS else ""
+    try:
+        sys.stdout.write(printed + "\n")
+        sys.stdout.flush()
+    except OSError:  # the host is gone; the event is in the spool
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+    return 0
+
+
+def handle(event: HookEvent, *, db: Path | None, project: str) -> Injection:
+    """Take one event. The memory (None: the user's own) is opened only where something may be
+    injected."""
+    own = folder_project(event.folder, project)
+    spool = Spool(hooks_folder(db or memory_file(os.environ)))
+    form = FORMATS[event.host]
+    if event.kind not in form.injects_at:
+        spool.append(event, own)
+        return Injection()
+    from doxa.app import open_memory
+    from doxa.hosts.pipeline import Pipeline
+
+    with open_memory(db, role="agent", actor=event.host, project=own, background=False) as memory:
+        return Pipeline(memory.session(), spool).handle(event, own)
+
+
+def folder_project(folder: str, project: str, environ: Mapping[str, str] | None = None) -> str:
+    """Return the project that is given, or for `auto` that of the folder."""
+    if project != _AUTO:
+        return project
+    from doxa.hosts.projects import ProjectTable, project_of
+
+    table = ProjectTable(
+        config_folder(os.environ if environ is None else environ) / "projects.toml"
+    )
+    return project_of(folder or Path.cwd(), table).project
+
+
+def note_error(db: Path, text: str) -> None:
+    """Keep what went wrong where `doxa setup --check` finds it. Never raises."""
+    try:
+        path = hooks_folder(db) / "errors.log"
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        if path.exists() and path.stat().st_size > _ERRORS_BYTES_MAX:
+            path.unlink()
+        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+        with os.fdopen(handle, "a", encoding="utf-8", errors="replace") as file:
+            stamp = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+            file.write(f"{stamp} {' '.join(text.split())[:500]}\n")
+    except OSError:
+        return
+
+
+def _read_options(words: Sequence[str]) -> dict[str, Any]:
+    """Read the words of the command. What is unknown is passed over: a host of tomorrow may add
+    some."""
+    found = {"event": "", "host": "claude-code", "project": _DEFAULT, "db": ""}
+    rest = list(words)
+    while rest:
+        word = rest.pop(0)
+        name, equals, value = word.removeprefix("--").partition("=")
+        if word.startswith("--") and name in _OPTIONS:
+            found[name] = value if equals else (rest.pop(0) if rest else "")
+        elif not word.startswith("-") and not found["event"]:
+            found["event"] = word
+    return found

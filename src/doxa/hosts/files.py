@@ -1,0 +1,71 @@
+"""Small files of the user: locked, and replaced in one step. Standard library alone, for `doxa
+hook`."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+try:
+    import fcntl
+except ImportError:  # a system without advisory locks: the last writer of a small file wins
+    fcntl = None  # type: ignore[assignment]
+
+PRIVATE = 0o600
+
+
+@contextmanager
+def locked(path: Path, *, wait: bool = True) -> Iterator[bool]:
+    """Hold the lock file `path`; yields False at once if it is taken and `wait` is False."""
+    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    handle = os.open(path, os.O_RDWR | os.O_CREAT, PRIVATE)
+    try:
+        if fcntl is not None:
+            try:
+                fcntl.flock(handle, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+            except BlockingIOError:
+                yield False
+                return
+        yield True
+    finally:
+        os.close(handle)  # which releases the lock
+
+
+def write_atomically(path: Path, data: bytes, *, mode: int | None = None) -> None:
+    """Replace a file in one step, durably. A symbolic link stays one: its target is replaced. The
+    mode is that of the file before, or `mode`, or private."""
+    import tempfile
+
+    target = path.resolve()
+    target.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    if mode is None:
+        try:
+            mode = stat.S_IMODE(target.stat().st_mode)
+        except OSError:
+            mode = PRIVATE
+    handle, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fchmod(file.fileno(), mode) if hasattr(os, "fchmod") else os.chmod(name, mode)
+            os.fsync(file.fileno())
+        os.replace(name, target)
+    except BaseException:
+        with suppress(OSError):
+            Path(name).unlink()
+        raise
+    sync_folder(target.parent)
+
+
+def sync_folder(folder: Path) -> None:
+    """Make the names in a folder durable, where the system can."""
+    with suppress(OSError):
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)

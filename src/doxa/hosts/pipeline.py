@@ -1,0 +1,119 @@
+"""The one way of an event: into the spool, durably; then what is injected; then, after the answer
+to the host, out of the spool into the memory.
+
+    handle   spool -> brief or recall -> Injection
+    settle   the spool into the memory, with what the user said traced (capture.py)
+
+A hook never fails its host: what goes wrong here is the caller's to note, and the answer is empty.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+
+from doxa.app import Session
+from doxa.base.clock import format_time
+from doxa.base.limits import HOOK_PROMPT_CHARS_MAX, HOOK_QUESTION_CHARS_MAX
+from doxa.base.quoting import bare
+from doxa.hosts.brief import brief
+from doxa.hosts.capture import Captured, capture, in_project
+from doxa.hosts.events import EMPTIED, HookEvent, Injection, digest_of
+from doxa.hosts.quoting import shown as said
+from doxa.hosts.spool import SessionState, Spool
+from doxa.hosts.standing import BELIEF_KINDS, vouched, without_repeats
+from doxa.hosts.stripping import BLOCK, stripped
+from doxa.hosts.trivial import is_trivial
+from doxa.recall import Hit
+
+_RECALLED_ITEMS = 12
+_SHOWN_ITEMS = 5
+_LINE_CHARS = 300
+
+
+@dataclass(frozen=True, slots=True)
+class Pipeline:
+    """The hooks of one opened memory. `session` is the agent's, in whose name messages are
+    stored."""
+
+    session: Session
+    spool: Spool
+
+    def handle(self, event: HookEvent, project: str) -> Injection:
+        """Take an event, durably, and return what is injected."""
+        state = self.spool.session(event.session)
+        self.spool.append(event, project)
+        own = in_project(self.session, project)
+        now = time.time_ns()
+        if event.kind == "open":
+            self.settle()
+            made = self._opened(own, event, state)
+        elif event.kind == "prompt":
+            made = self._asked(own, event.text, state)
+        else:
+            made = Injection()
+        state.project, state.opened, state.last = project, state.opened or now, now
+        self.spool.keep(event.session, state)
+        return made
+
+    def settle(self) -> Captured:
+        """Store what waits in the spool."""
+        return capture(self.session, self.spool)
+
+    def _opened(self, own: Session, event: HookEvent, state: SessionState) -> Injection:
+        """The brief; in a conversation that goes on, the lines that it began with."""
+        last = [one.last for one in self.spool.others(event.session, own.project)]
+        first = not state.brief or event.source in EMPTIED
+        made = brief(own, since_ns=max(last, default=None), only=() if first else state.brief)
+        if first:
+            state.brief = [line.digest for line in made.lines]
+            state.given = [digest_of(line.kref) for line in made.lines if line.kref]
+        block = made.block()
+        if not block:
+            return Injection()
+        newest = f", newest {made.newest}" if made.newest else ""
+        count = f"{len(made.lines)} line{'' if len(made.lines) == 1 else 's'}"
+        return Injection(block, f"doxa: project {own.project}, {count} of memory{newest}")
+
+    def _asked(self, own: Session, prompt: str, state: SessionState) -> Injection:
+        """What memory holds about a prompt and has not brought into this conversation yet."""
+        question = stripped(prompt)
+        if is_trivial(question):
+            return Injection()
+        found = own.recall(
+            question[:HOOK_QUESTION_CHARS_MAX],
+            kinds=BELIEF_KINDS,
+            limit=_RECALLED_ITEMS,
+            trust="candidate",
+            strict=True,
+        ).hits
+        with own.memory.store.read() as reader:
+            hits = without_repeats(vouched(reader, found))
+        others = len(without_repeats(found)) - len(hits)
+        # a belief that the brief or an earlier prompt brought in is in the context already
+        new = [hit for hit in hits if digest_of(hit.kref) not in state.given][:_SHOWN_ITEMS]
+        lines, shown = _lines(new, others)
+        if not shown:
+            return Injection()
+        state.given += [digest_of(hit.kref) for hit in shown]
+        block = "\n".join((f"<{BLOCK}>", *lines, f"</{BLOCK}>"))
+        newest = format_time(max(hit.time for hit in shown))[:10]
+        return Injection(block, f"doxa: recalled {len(shown)}, newest {newest}")
+
+
+def _lines(hits: list[Hit], others: int) -> tuple[list[str], list[Hit]]:
+    """The lines that fit into the budget, and the beliefs of these."""
+    head = "Memory holds, verified or stated by the user:"
+    more = "entry" if others == 1 else "entries"
+    tail = [f"{others} {more} of other trust; memory_recall shows them."] if others else []
+    left = HOOK_PROMPT_CHARS_MAX - len(head) - 2 * len(BLOCK) - 10 - sum(map(len, tail))
+    lines, shown = [head], []
+    for hit in hits:
+        how = "verified" if hit.trust == "verified" else "stated"
+        day = format_time(hit.time)[:10]
+        line = f"- {said(hit.text, _LINE_CHARS)} [{bare(hit.kind)}, {how} {day}]"
+        if len(line) + 1 <= left:
+            lines.append(line)
+            shown.append(hit)
+            left -= len(line) + 1
+    return [*lines, *tail], shown

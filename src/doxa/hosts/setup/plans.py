@@ -1,0 +1,393 @@
+"""What doxa enters into each host: one function for each, all from the same few words.
+
+A plan is data: the changes to files, the commands of the host, the hooks with a document as the
+host would send it, and notes for the person. Command strings hold no version and no path that an
+upgrade changes, since Codex trusts a hook by a hash of its definition.
+"""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from doxa.hosts.formats import FORMATS
+from doxa.hosts.setup.changes import Change, JsonEntries, OwnFile
+from doxa.hosts.setup.json_text import APPEND
+from doxa.hosts.setup.json_text import Path as JsonPath
+from doxa.hosts.tool import NAME as HOOK_TOOL
+
+SERVER = "doxa"
+_HOOK_S = 10
+_MARKS = (f'"{HOOK_TOOL}"', '"--host"', " --host ", '"mcp", "--project"')
+
+
+@dataclass(frozen=True, slots=True)
+class HostCommand:
+    """A command of the host that changes a file of its own: `add` and `remove` are its words,
+    `file` is what it changes, `member` where in it the server stands."""
+
+    file: Path
+    member: tuple[str, ...]
+    add: tuple[str, ...]
+    remove: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Hook:
+    """One hook: how it runs (`command`: words; empty: the tool of the server) and the document, or
+    the tool's arguments, that the host would give it."""
+
+    event: str
+    command: tuple[str, ...]
+    document: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class HostPlan:
+    """All that a set-up does for one host."""
+
+    host: str
+    changes: tuple[Change, ...]
+    commands: tuple[HostCommand, ...] = ()
+    hooks: tuple[Hook, ...] = ()
+    server: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Launch:
+    """How a host starts doxa: the words before `mcp` or `hook`, the project, and the memory file
+    where it is not the user's own."""
+
+    words: tuple[str, ...]
+    project: str = "auto"
+    db: str = ""
+
+    def _at(self) -> tuple[str, ...]:
+        return ("--db", self.db) if self.db else ()
+
+    def server(self, host: str) -> tuple[str, ...]:
+        actor = ("--actor", host)
+        return (*self.words, "mcp", "--project", self.project, *actor, *self._at())
+
+    def hook(self, event: str, host: str) -> tuple[str, ...]:
+        where = ("--project", self.project)
+        return (*self.words, "hook", event, "--host", host, *where, *self._at())
+
+    def entry(self, host: str) -> dict[str, Any]:
+        command, *args = self.server(host)
+        return {"command": command, "args": args}
+
+
+@dataclass(frozen=True, slots=True)
+class Folders:
+    """Where hosts keep their files, from the home folder and the environment."""
+
+    home: Path
+    environ: Mapping[str, str]
+
+    def of(self, variable: str, default: str) -> Path:
+        named = self.environ.get(variable)
+        return Path(named) if named else self.home / default
+
+
+def plan_of(host: str, launch: Launch, folders: Folders) -> HostPlan:
+    """Return the plan for a host."""
+    return _PLANS[host](launch, folders)
+
+
+def _tool_hook(event: str, host: str, fields: Mapping[str, str]) -> dict[str, Any]:
+    """A hook that calls the tool of the running server."""
+    given = {"host": host, "event": event, "session": "${session_id}", "folder": "${cwd}"}
+    return {
+        "type": "mcp_tool",
+        "server": SERVER,
+        "tool": HOOK_TOOL,
+        "input": {**given, **fields},
+        "timeout": _HOOK_S,
+    }
+
+
+def _checked(event: str, host: str) -> Hook:
+    """A hook by the tool, with what the host would fill in; without a text, nothing is stored."""
+    return Hook(event, (), {"host": host, "event": event, "session": "doxa-setup", "text": ""})
+
+
+def _claude_code(launch: Launch, folders: Folders) -> HostPlan:
+    host = "claude-code"
+    folder = folders.of("CLAUDE_CONFIG_DIR", ".claude")
+    state = folder if folders.environ.get("CLAUDE_CONFIG_DIR") else folders.home
+    names = FORMATS[host].names
+    command, *args = opening = launch.hook("open", host)
+    start = {"type": "command", "command": command, "args": args, "timeout": _HOOK_S}
+    tools = {
+        "prompt": {"text": "${prompt}"},
+        "answer": {"text": "${last_assistant_message}"},
+        "compaction": {"text": "${compact_summary}"},
+    }
+    entries: list[tuple[JsonPath, Any]] = [
+        (("hooks", names["open"], APPEND), {"hooks": [start]}),
+        *(
+            (("hooks", names[event], APPEND), {"hooks": [_tool_hook(event, host, fields)]})
+            for event, fields in tools.items()
+        ),
+    ]
+    own = ("claude", "mcp")
+    return HostPlan(
+        host,
+        (JsonEntries(folder / "settings.json", tuple(entries), _MARKS),),
+        commands=(
+            HostCommand(
+                state / ".claude.json",
+                ("mcpServers", SERVER),
+                (*own, "add", "--scope", "user", SERVER, "--", *launch.server(host)),
+                (*own, "remove", "--scope", "user", SERVER),
+            ),
+        ),
+        hooks=(
+            Hook("open", opening, _document(host, "open")),
+            *(_checked(event, host) for event in tools),
+        ),
+        server=launch.server(host),
+        notes=("Sessions that are open already begin to use memory when they are started again.",),
+    )
+
+
+def _codex(launch: Launch, folders: Folders) -> HostPlan:
+    host = "codex"
+    folder = folders.of("CODEX_HOME", ".codex")
+    names = FORMATS[host].names
+    tools = {
+        "open": {"source": "${source}"},
+        "prompt": {"text": "${prompt}"},
+        "answer": {"text": "${last_assistant_message}"},
+    }
+    entries = tuple(
+        (("hooks", names[event], APPEND), {"hooks": [_tool_hook(event, host, fields)]})
+        for event, fields in tools.items()
+    )
+    own = ("codex", "mcp")
+    return HostPlan(
+        host,
+        (JsonEntries(folder / "hooks.json", entries, _MARKS),),
+        commands=(
+            HostCommand(
+                folder / "config.toml",
+                ("mcp_servers", SERVER),
+                (*own, "add", SERVER, "--", *launch.server(host)),
+                (*own, "remove", SERVER),
+            ),
+        ),
+        hooks=tuple(_checked(event, host) for event in tools),
+        server=launch.server(host),
+        notes=(
+            "Codex runs no hook before you trust it, and `codex exec` says nothing about that:"
+            " start codex, enter /hooks, and trust those of doxa.",
+        ),
+    )
+
+
+def _cursor(launch: Launch, folders: Folders) -> HostPlan:
+    host, folder = "cursor", folders.home / ".cursor"
+    names = FORMATS[host].names
+    events = ("open", "prompt", "answer")
+    hooks = tuple(
+        (("hooks", names[event], APPEND), {"command": shlex.join(launch.hook(event, host))})
+        for event in events
+    )
+    return HostPlan(
+        host,
+        (
+            JsonEntries(folder / "hooks.json", ((("version",), 1), *hooks), _MARKS),
+            JsonEntries(
+                folder / "mcp.json", ((("mcpServers", SERVER), launch.entry(host)),), _MARKS
+            ),
+        ),
+        hooks=tuple(Hook(e, launch.hook(e, host), _document(host, e)) for e in events),
+        server=launch.server(host),
+        notes=(
+            "Cursor 3 does not inject what a hook returns: the agent finds memory by the server's"
+            " instructions and tools. For a brief in every conversation, add a rule that is always"
+            " applied: 'The tool memory_context of the server doxa lists what is known here.'",
+        ),
+    )
+
+
+def _gemini(launch: Launch, folders: Folders) -> HostPlan:
+    host, folder = "gemini", folders.home / ".gemini"
+    names = FORMATS[host].names
+    events = ("open", "prompt", "answer")
+    entries: list[tuple[JsonPath, Any]] = [(("mcpServers", SERVER), launch.entry(host))]
+    for event in events:
+        hook = {
+            "name": f"{SERVER}-{event}",
+            "type": "command",
+            "command": shlex.join(launch.hook(event, host)),
+            "timeout": _HOOK_S * 1_000,  # this host counts milliseconds
+        }
+        entries.append((("hooks", names[event], APPEND), {"hooks": [hook]}))
+    return HostPlan(
+        host,
+        (JsonEntries(folder / "settings.json", tuple(entries), _MARKS),),
+        hooks=tuple(Hook(e, launch.hook(e, host), _document(host, e)) for e in events),
+        server=launch.server(host),
+    )
+
+
+def _opencode(launch: Launch, folders: Folders) -> HostPlan:
+    host = "opencode"
+    folder = folders.of("XDG_CONFIG_HOME", ".config") / "opencode"
+    server = {"type": "local", "command": list(launch.server(host)), "enabled": True}
+    events = ("open", "prompt", "answer")
+    words = json.dumps(list(launch.hook("EVENT", host)))
+    return HostPlan(
+        host,
+        (
+            JsonEntries(folder / "opencode.json", ((("mcp", SERVER), server),), _MARKS),
+            OwnFile(folder / "plugins" / "doxa.js", _OPENCODE % words, "doxa setup opencode"),
+        ),
+        hooks=tuple(Hook(e, launch.hook(e, host), _document(host, e)) for e in events),
+        server=launch.server(host),
+        notes=("The plugin uses experimental hooks of OpenCode, which may change.",),
+    )
+
+
+_OPENCODE = """\
+// Written by `doxa setup opencode`; `doxa setup opencode --remove` takes it away.
+const WORDS = %s
+const run = async (event, document) => {
+  try {
+    const words = WORDS.map((word) => (word === "EVENT" ? event : word))
+    const child = Bun.spawn(words, { stdin: "pipe", stdout: "pipe", stderr: "ignore" })
+    child.stdin.write(JSON.stringify(document))
+    child.stdin.end()
+    return JSON.parse(await new Response(child.stdout).text())
+  } catch {
+    return {}
+  }
+}
+const said = (parts) =>
+  (parts || []).filter((part) => part.type === "text").map((part) => part.text).join("\\n")
+export const DoxaMemory = async ({ directory, client }) => {
+  const briefs = {}
+  return {
+    "experimental.chat.system.transform": async (input, output) => {
+      const session = input.sessionID
+      if (!session) return
+      briefs[session] ??= (await run("open", { session, folder: directory })).block || ""
+      if (briefs[session]) output.system.push(briefs[session])
+    },
+    "chat.message": async (input, output) => {
+      const text = said(output.parts)
+      if (text) await run("prompt", { session: input.sessionID, folder: directory, text })
+    },
+    event: async ({ event }) => {
+      if (event.type !== "session.idle") return
+      const session = event.properties.sessionID
+      const found = await client.session.messages({ path: { id: session } })
+      const last = (found.data || []).filter((one) => one.info.role === "assistant").pop()
+      if (last) await run("answer", { session, folder: directory, text: said(last.parts) })
+    },
+  }
+}
+"""
+
+
+def _copilot(launch: Launch, folders: Folders) -> HostPlan:
+    host, folder = "copilot", folders.home / ".copilot"
+    names = FORMATS[host].names
+    events = ("open", "prompt", "answer")
+    hooks = {
+        names[event]: [
+            {
+                "type": "command",
+                "bash": shlex.join(launch.hook(event, host)),
+                "timeoutSec": _HOOK_S,
+            }
+        ]
+        for event in events
+    }
+    content = json.dumps({"version": 1, "hooks": hooks}, indent=2) + "\n"
+    server = {"type": "local", **launch.entry(host), "tools": ["*"]}
+    return HostPlan(
+        host,
+        (
+            OwnFile(folder / "hooks" / "doxa.json", content, "--host copilot"),
+            JsonEntries(folder / "mcp-config.json", ((("mcpServers", SERVER), server),), _MARKS),
+        ),
+        hooks=tuple(Hook(e, launch.hook(e, host), _document(host, e)) for e in events),
+        server=launch.server(host),
+        notes=("Copilot's prompts are captured and never rewritten; only the brief is injected.",),
+    )
+
+
+def _openclaw(launch: Launch, folders: Folders) -> HostPlan:
+    host, folder = "openclaw", folders.home / ".openclaw"
+    return HostPlan(
+        host,
+        (
+            JsonEntries(
+                folder / "openclaw.json",
+                ((("mcp", "servers", SERVER), launch.entry(host)),),
+                _MARKS,
+            ),
+        ),
+        server=launch.server(host),
+        notes=(
+            "doxa is one of OpenClaw's MCP servers; its memory slot stays as it is, and nothing is"
+            " captured or injected.",
+        ),
+    )
+
+
+def _hermes(launch: Launch, folders: Folders) -> HostPlan:
+    host = "hermes"
+    folder = folders.of("HERMES_HOME", ".hermes") / "plugins" / "memory" / "doxa"
+    where = f"project={launch.project!r}" + (f", path={launch.db!r}" if launch.db else "")
+    content = _HERMES % where
+    return HostPlan(
+        host,
+        (OwnFile(folder / "__init__.py", content, "doxa setup hermes"),),
+        server=launch.server(host),
+        notes=(
+            "doxa has to be installed in the Python of Hermes. Hermes uses one provider: choose it"
+            " by `hermes config set memory.provider doxa`.",
+        ),
+    )
+
+
+_HERMES = '''\
+"""Written by `doxa setup hermes`; `doxa setup hermes --remove` takes it away."""
+
+from doxa.adapters.hermes import HermesMemory
+
+
+def register(context):
+    context.register_memory_provider(HermesMemory(%s))
+'''
+
+
+def _document(host: str, event: str) -> dict[str, Any]:
+    """What a host would send to a hook of doxa, without a text: nothing of it is stored."""
+    form = FORMATS[host]
+    document: dict[str, Any] = {form.session[0]: "doxa-setup", "hook_event_name": form.names[event]}
+    for name in form.text.get(event, ())[:1]:
+        document[name] = ""
+    return document | ({"source": "startup"} if event == "open" else {})
+
+
+_PLANS: dict[str, Callable[[Launch, Folders], HostPlan]] = {
+    "claude-code": _claude_code,
+    "codex": _codex,
+    "cursor": _cursor,
+    "gemini": _gemini,
+    "opencode": _opencode,
+    "openclaw": _openclaw,
+    "copilot": _copilot,
+    "hermes": _hermes,
+}
+SETUP_HOSTS = tuple(_PLANS)

@@ -1,0 +1,175 @@
+"""What hooks have seen and the memory does not hold yet: lines that are appended and durable before
+the hook ends. The next process that opens the memory stores them.
+
+    <memory file>-hooks/
+        lock                 held for each change of the folder
+        drain                held by who is storing
+        spool.jsonl          {"kind", "host", "session", "project", "text", "tool", "time"} per line
+        taken-<time>.jsonl   taken out of the spool to be stored; stored again if that was cut short
+        sessions/<id>.json   what was injected into a conversation, as digests, and its state
+
+A line goes in redacted. Storing it twice is harmless, since a message's address is derived from its
+conversation and its text; so a file is removed only after what is in it was committed. Standard
+library alone, apart from redaction.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from doxa.base.limits import HOOK_SESSIONS_S_MAX, HOOK_TEXT_CHARS_MAX
+from doxa.hosts.events import HookEvent, digest_of
+from doxa.hosts.files import PRIVATE, locked, sync_folder, write_atomically
+from doxa.hosts.stripping import stripped
+
+_STORED = frozenset(("prompt", "tool", "compaction", "answer"))
+_CUT = " [… cut at the size limit]"
+
+
+@dataclass(frozen=True, slots=True)
+class Spooled:
+    """One line of the spool. `time` is in nanoseconds, UTC."""
+
+    kind: str
+    host: str
+    session: str
+    project: str
+    text: str
+    time: int
+    tool: str = ""
+
+
+@dataclass(slots=True)
+class SessionState:
+    """What is known of a conversation: digests of the lines of its brief in order, of the beliefs
+    that prompts brought in, and the times of its first and last event."""
+
+    project: str = ""
+    opened: int = 0
+    last: int = 0
+    brief: list[str] = field(default_factory=list)
+    given: list[str] = field(default_factory=list)
+
+
+class Spool:
+    """The folder of one memory file's hooks."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._file = folder / "spool.jsonl"
+
+    def append(self, event: HookEvent, project: str) -> bool:
+        """Add an event, durably; returns whether it holds anything to store. Raises OSError."""
+        if event.kind not in _STORED:
+            return False
+        text = stripped(event.text)
+        if not text:
+            return False
+        from doxa.redaction.redact import redact
+
+        text = _storable(redact(text).text)
+        if len(text) > HOOK_TEXT_CHARS_MAX:
+            text = text[: HOOK_TEXT_CHARS_MAX - len(_CUT)] + _CUT
+        session, tool = _storable(event.session), _storable(event.tool)
+        line = Spooled(event.kind, event.host, session, project, text, time.time_ns(), tool)
+        data = json.dumps(asdict(line), ensure_ascii=False).encode() + b"\n"
+        with locked(self.folder / "lock"):
+            _append(self._file, data)
+        return True
+
+    def waiting(self) -> bool:
+        """Return whether anything is not stored yet."""
+        with suppress(OSError):
+            return self._file.stat().st_size > 0 or any(self.folder.glob("taken-*.jsonl"))
+        return any(self.folder.glob("taken-*.jsonl"))
+
+    def take(self) -> list[Path]:
+        """Take what waits out of the spool: files to read and then to `finish`, oldest first. The
+        caller holds `draining`."""
+        with locked(self.folder / "lock"):
+            if self._file.exists():
+                os.replace(self._file, self.folder / f"taken-{time.time_ns()}.jsonl")
+                sync_folder(self.folder)
+        return sorted(self.folder.glob("taken-*.jsonl"))
+
+    def draining(self) -> Any:
+        """Hold the right to store; yields False where another process has it."""
+        return locked(self.folder / "drain", wait=False)
+
+    def read(self, path: Path) -> Iterator[Spooled]:
+        """Read a file that was taken. A line that a killed writer left unfinished is passed over:
+        its hook never returned."""
+        with path.open("rb") as file:
+            for line in file:
+                try:
+                    found = json.loads(line)
+                    yield Spooled(**found)
+                except (ValueError, TypeError):
+                    continue
+
+    def finish(self, path: Path) -> None:
+        """Remove a file whose content is committed."""
+        path.unlink(missing_ok=True)
+
+    # Conversations
+
+    def session(self, identity: str) -> SessionState:
+        """Return the state of a conversation; a new one if none is known."""
+        try:
+            found = json.loads(self._session_file(identity).read_text())
+            return SessionState(**found)
+        except (OSError, ValueError, TypeError):
+            return SessionState()
+
+    def keep(self, identity: str, state: SessionState) -> None:
+        """Write the state of a conversation."""
+        write_atomically(self._session_file(identity), json.dumps(asdict(state)).encode())
+
+    def others(self, identity: str, project: str) -> list[SessionState]:
+        """Return the states of other conversations in a project; drops those that are old."""
+        own, found = self._session_file(identity), []
+        oldest_s = time.time() - HOOK_SESSIONS_S_MAX
+        for path in (self.folder / "sessions").glob("*.json"):
+            try:
+                if path.stat().st_mtime < oldest_s:
+                    path.unlink(missing_ok=True)
+                elif path != own:
+                    state = SessionState(**json.loads(path.read_text()))
+                    found += [state] if state.project == project else []
+            except (OSError, ValueError, TypeError):
+                continue
+        return found
+
+    def _session_file(self, identity: str) -> Path:
+        return self.folder / "sessions" / f"{digest_of(identity)}.json"
+
+
+def _storable(text: str) -> str:
+    """Replace lone surrogates, and remove NULs."""
+    return text.encode("utf-8", "replace").decode().replace("\0", "")
+
+
+def _append(path: Path, data: bytes) -> None:
+    """Append whole lines, durably. What a killed writer left without its end gets one first."""
+    is_new = not path.exists()
+    handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, PRIVATE)
+    try:
+        if os.fstat(handle).st_size:
+            os.lseek(handle, -1, os.SEEK_END)
+            if os.read(handle, 1) != b"\n":
+                data = b"\n" + data
+        view = memoryview(data)
+        while view:
+            view = view[os.write(handle, view) :]
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+    if is_new:
+        sync_folder(path.parent)

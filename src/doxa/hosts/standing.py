@@ -1,0 +1,121 @@
+"""Which beliefs may be injected: what a hook injects reaches the model with the authority of a
+system or developer message, so only what a person stands for goes there.
+
+    verified                                    a person checked it
+    stated by an operator                       a person stated it
+    a candidate from a message of the user      the user's own words, found by a rule
+    stated by an agent, traced to such a        the user's words, in the agent's: the message is
+    message                                     compared again each time
+
+Everything else reaches the model through the results of tools, quoted and labelled.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from itertools import pairwise
+
+from doxa.base.words import terms
+from doxa.ingestion.own_words import own_words
+from doxa.recall import Hit
+from doxa.store import Node, Reader
+
+BELIEF_KINDS = tuple(
+    "decision preference fact correction commitment task goal rule constraint question event"
+    " note".split()
+)
+_SAID = 0.75  # of the words of a belief, how many the message has
+_WORDS_MIN = 2
+_SENTENCE = re.compile(r"(?<=[.!?。！？])\s+|\n+|(?<=[。！？])")
+_NOT = re.compile(
+    r"\b(?:not|no|never|none|cannot|without|nicht|kein\w*|nie|ohne|ne|pas|jamais|sans|nunca"
+    r"|sin|ningún\w*)\b|n['’]t\b|[不没別别]",
+    re.IGNORECASE,
+)
+_RECEIPT_FROM = "SELECT tx, time, role, op FROM receipt WHERE tx >= ? ORDER BY tx LIMIT 1"
+
+
+def says(message: str, belief: str) -> bool:
+    """Return whether the writer's own words in a message say what a belief says: one sentence, or
+    two in a row, with nearly all of its words, all its numbers, and as many negations."""
+    asked = set(terms(belief))
+    if len(asked) < _WORDS_MIN:
+        return False
+    numbers = {word for word in asked if any(char.isdigit() for char in word)}
+    sentences = [one for one in _SENTENCE.split(own_words(message)) if one and one.strip()]
+    pairs = [f"{one} {two}" for one, two in pairwise(sentences)]
+    for part in (*sentences, *pairs):
+        held = set(terms(part))
+        if numbers <= held and len(asked & held) >= _SAID * len(asked):
+            return bool(_NOT.search(part)) == bool(_NOT.search(belief))
+    return False
+
+
+def vouched(reader: Reader, hits: Iterable[Hit]) -> list[Hit]:
+    """Return the beliefs that may be injected, in their order."""
+    found = [
+        hit
+        for hit in hits
+        if hit.type == "revision"
+        and hit.status == "current"
+        and not hit.unsupported
+        and not hit.contested
+        and hit.trust in ("verified", "stated", "candidate")
+    ]
+    nodes = {
+        str(node.props["kref"]): node for node in reader.nodes_by_kref([h.kref for h in found])
+    }
+    return [hit for hit in found if hit.kref in nodes and _is_vouched(reader, hit, nodes[hit.kref])]
+
+
+def _is_vouched(reader: Reader, hit: Hit, node: Node) -> bool:
+    if hit.trust == "verified":
+        return True
+    if hit.trust == "candidate":
+        return node.props.get("speaker_role") == "user" and said_by_user(reader, node)
+    return said_by_user(reader, node) or _stated_by_operator(reader, node)
+
+
+def _stated_by_operator(reader: Reader, node: Node) -> bool:
+    """Whether an operator's own statement made the node. Times of receipts rise with their numbers,
+    so that the one of a time is found by halving."""
+    low, high = 1, reader.last_change()
+    while low < high:
+        middle = (low + high) // 2
+        row = reader.rows(_RECEIPT_FROM, (middle,))[0]
+        low, high = (int(row[0]) + 1, high) if row[1] < node.born else (low, middle)
+    row = reader.rows(_RECEIPT_FROM, (low,))[0]
+    return row[1] == node.born and row[2] == "operator" and row[3] not in ("import", "ingest")
+
+
+def said_by_user(reader: Reader, node: Node) -> bool:
+    """Return whether a message of the user that a revision is derived from says what it says."""
+    for edge in reader.edges_out(node.id, "DERIVED_FROM"):
+        source = reader.node(edge.dst)
+        if (
+            source is not None
+            and "Exchange" in source.labels
+            and source.props.get("role") == "user"
+            and not source.props.get("deprecated")
+            and says(str(source.props.get("text", "")), str(node.props.get("summary", "")))
+        ):
+            return True
+    return False
+
+
+def without_repeats(hits: Sequence[Hit]) -> list[Hit]:
+    """Keep the first of the beliefs in the same words."""
+    seen: set[str] = set()
+    kept = []
+    for hit in hits:
+        key = plain(hit.text)
+        if key not in seen:
+            seen.add(key)
+            kept.append(hit)
+    return kept
+
+
+def plain(text: str) -> str:
+    """Return the words of a text, for comparison."""
+    return " ".join(re.findall(r"\w+", text.casefold()))

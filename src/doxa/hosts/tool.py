@@ -1,0 +1,84 @@
+"""`memory_hook`: the events of a host through the MCP server that it runs already.
+
+Hosts call the tool from hooks of the type `mcp_tool`. It is in no list of tools, so that no model
+sees it; both Claude Code and Codex call a tool that is not listed. It answers with the host's JSON
+as text, and with `{}` where anything went wrong, since a host shows an error of a hook to its
+user.
+
+What was captured is stored after the answer, by one thread.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from doxa.app import Session
+from doxa.base.places import hooks_folder
+from doxa.hosts.command import folder_project, note_error
+from doxa.hosts.events import HookEvent
+from doxa.hosts.formats import FORMATS, answer_of, event_of
+from doxa.hosts.pipeline import Pipeline
+from doxa.hosts.spool import Spool
+
+NAME = "memory_hook"
+_SETTLING = frozenset(("answer", "compaction", "close"))
+
+
+class HookTool:
+    """The tool on one opened memory. `project` is a name, or `auto` for that of each event's
+    folder."""
+
+    def __init__(self, session: Session, *, project: str, db: Path) -> None:
+        self._db = db
+        self._project = project
+        self._pipeline = Pipeline(session, Spool(hooks_folder(db)))
+        self._due = threading.Event()
+        self._ended = threading.Event()
+        self._thread = threading.Thread(
+            target=self._settle_when_due, name="doxa-hooks", daemon=True
+        )
+
+    def start(self) -> None:
+        """Start storing in the background, at once what a killed host left in the spool."""
+        self._due.set()
+        self._thread.start()
+
+    def close(self) -> None:
+        """Store what waits, and stop."""
+        self._ended.set()
+        self._due.set()
+        if self._thread.is_alive():
+            self._thread.join()
+
+    def call(self, arguments: Mapping[str, Any]) -> str:
+        """Carry out one event; returns the host's JSON. Never raises."""
+        host = str(arguments.get("host", ""))
+        name = str(arguments.get("event", ""))
+        try:
+            event = event_of(host, name, arguments)
+            if event is None:
+                raise ValueError(f"{name[:40]!r} of {host[:40]!r} is not an event with a session")
+            return self._answer(event)
+        except Exception as error:
+            note_error(self._db, f"{name}: {type(error).__name__}: {error}")
+            return "{}"
+
+    def _answer(self, event: HookEvent) -> str:
+        made = self._pipeline.handle(event, folder_project(event.folder, self._project))
+        if event.kind in _SETTLING:
+            self._due.set()
+        return answer_of(event.host, event.kind, made) if event.host in FORMATS else "{}"
+
+    def _settle_when_due(self) -> None:
+        while True:
+            self._due.wait()
+            self._due.clear()
+            try:
+                self._pipeline.settle()
+            except Exception as error:
+                note_error(self._db, f"settle: {type(error).__name__}: {error}")
+            if self._ended.is_set() and not self._due.is_set():
+                return

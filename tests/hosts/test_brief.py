@@ -1,0 +1,93 @@
+"""The brief: what it says first, why, and within which budget."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from doxa.app import Memory, open_memory
+from doxa.hosts.brief import brief
+from doxa.hosts.events import HookEvent
+from doxa.hosts.pipeline import Pipeline
+from doxa.hosts.spool import Spool
+from doxa.jobs.runs import begin
+
+
+@pytest.fixture
+def memory(tmp_path: Path) -> Iterator[Memory]:
+    with open_memory(
+        tmp_path / "m.db", role="operator", project="shop", embedder=None, background=False
+    ) as opened:
+        yield opened
+
+
+def test_state_comes_before_knowledge_and_decisions_first(memory: Memory) -> None:
+    memory.remember("The API listens on port 8080", kind="fact")
+    memory.remember("We use PostgreSQL 16", kind="decision")
+    memory.remember("Ana prefers tabs", kind="preference")
+    memory.remember("Send the report to the auditors", kind="task", valid_until="2027-01-05")
+    memory.remember("Renew the certificate", kind="commitment", valid_until="2026-12-05")
+    memory.remember("Short answers are preferred", kind="preference", project="default")
+    made = brief(memory.session(role="agent", project="shop"))
+    kinds = [(line.section, line.text.partition('"')[2].partition(" ")[0]) for line in made.lines]
+    assert kinds == [
+        ("state", "Renew"),
+        ("state", "Send"),
+        ("knowledge", "We"),
+        ("knowledge", "The"),
+        ("person", "Ana"),
+        ("person", "Short"),
+    ]
+    assert "due 2026-12-05" in made.block()
+    assert all(line.reason for line in made.lines)
+
+
+def test_a_conflict_and_a_failed_job_are_named_without_the_words_of_the_challenger(
+    memory: Memory,
+) -> None:
+    memory.remember("The API listens on port 8080", name="port", trust="verified")
+    agent = memory.session(actor="agent", role="agent", project="shop")
+    challenged = agent.revise("kref://shop/port.fact", "The API listens on port 6666")
+    assert challenged.conflict
+    begin(memory.store, "dream", project="shop").finish({}, state="failed", error="no disk")
+    block = brief(agent).block()
+    assert "1 statement contradicts what is believed" in block
+    assert "The background job dream last ended well never." in block
+    assert "6666" not in block
+    assert "8080" in block
+
+
+def test_what_was_left_open_and_what_changed_since(memory: Memory, tmp_path: Path) -> None:
+    agent = memory.session(actor="agent", role="agent", project="shop")
+    hooks = Pipeline(agent, Spool(tmp_path / "m.db-hooks"))
+    hooks.handle(HookEvent("prompt", "codex", "s1", text="Please migrate the invoices."), "shop")
+    hooks.settle()
+    time.sleep(0.002)
+    memory.remember("Invoices are kept for ten years", kind="rule")
+    block = hooks.handle(HookEvent("open", "codex", "s2", source="startup"), "shop").block
+    assert 'ended without an answer to "Please migrate the invoices."' in block
+    assert "1 belief is new or changed" in block
+    hooks.handle(HookEvent("answer", "codex", "s2", text="Migrated."), "shop")
+    hooks.settle()
+    assert "without an answer" not in brief(agent, since_ns=time.time_ns()).block()
+
+
+def test_state_takes_half_of_the_budget_at_most(memory: Memory) -> None:
+    for number in range(30):
+        memory.remember(f"Task {number} is {'long ' * 20}", kind="task", name=f"t{number}")
+        memory.remember(f"Decision {number} is {'long ' * 20}", kind="decision", name=f"d{number}")
+    for chars_max in (200, 600, 1_500, 4_000):
+        made = brief(memory.session(role="agent", project="shop"), chars_max=chars_max)
+        assert len(made.block()) <= max(chars_max, 400)
+        assert made.left_out > 0
+    sections = [line.section for line in made.lines]
+    assert {"state", "knowledge"} == set(sections)
+    state = sum(len(line.text) + 1 for line in made.lines if line.section == "state")
+    assert state <= 2_000
+
+
+def test_an_empty_project_says_nothing(memory: Memory) -> None:
+    assert brief(memory.session(role="agent", project="empty")).block() == ""

@@ -1,0 +1,320 @@
+"""`doxa setup`: what it writes into the files of hosts, and that it takes all of it back."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import sys
+import tomllib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from doxa.base.errors import InputError
+from doxa.hosts.setup.changes import Block, JsonEntries
+from doxa.hosts.setup.checking import check
+from doxa.hosts.setup.engine import Setup
+from doxa.hosts.setup.json_text import APPEND, add, remove
+from doxa.hosts.setup.launch import launch_words
+from doxa.hosts.setup.plans import SETUP_HOSTS, Folders, HostPlan, Launch, plan_of
+
+WORDS = (sys.executable, "-m", "doxa.cli")
+MARKS = ("OURS",)
+Json = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(max_size=6),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3)
+    ),
+    max_leaves=12,
+)
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    folder = tmp_path / "home"
+    folder.mkdir()
+    monkeypatch.setenv("HOME", str(folder))
+    return folder
+
+
+def plan(host: str, home: Path, words: tuple[str, ...] = WORDS) -> HostPlan:
+    found = plan_of(host, Launch(words, "auto", str(home / "m.db")), Folders(home, {}))
+    return HostPlan(host, found.changes, (), found.hooks, found.server, found.notes)
+
+
+def setup_of(host: str, home: Path, words: tuple[str, ...] = WORDS) -> Setup:
+    return Setup(plan(host, home, words), home / ".config" / "doxa", os.environ)
+
+
+def files(home: Path) -> dict[str, bytes]:
+    return {
+        str(path.relative_to(home)): path.read_bytes()
+        for path in sorted(home.rglob("*"))
+        if path.is_file() and ".config/doxa" not in str(path)
+    }
+
+
+@pytest.mark.parametrize("host", SETUP_HOSTS)
+def test_it_is_entered_once_checked_and_taken_out_without_a_trace(host: str, home: Path) -> None:
+    setup = setup_of(host, home)
+    assert any(step.changes for step in setup.apply())
+    once = files(home)
+    assert once
+    assert not any(step.changes for step in setup_of(host, home).apply())
+    assert files(home) == once
+    setup_of(host, home).remove()
+    assert files(home) == {}
+    assert [path.name for path in home.iterdir()] == [".config"]
+    assert setup_of(host, home).remove() == []
+
+
+@pytest.mark.parametrize("host", SETUP_HOSTS)
+@pytest.mark.parametrize(
+    "text", ['{\r\n    "theme":  "dark",\r\n    "hooks": {}\r\n}', '{"a":1}', "{}"]
+)
+def test_a_file_of_the_person_keeps_its_bytes(host: str, text: str, home: Path) -> None:
+    paths = [one.path for one in plan(host, home).changes if isinstance(one, JsonEntries)]
+    for path in paths:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(text.encode())
+        path.chmod(0o640)
+    before = files(home)
+    setup_of(host, home).apply()
+    for path in paths:
+        held = json.loads(path.read_bytes())
+        mine = {key: one for key, one in json.loads(text).items() if key != "hooks"}
+        assert {key: held[key] for key in mine} == mine
+        assert path.stat().st_mode & 0o777 == 0o640
+    setup_of(host, home).remove()
+    assert files(home) == before
+
+
+def test_entries_of_others_and_later_changes_stay(home: Path) -> None:
+    path = home / ".claude" / "settings.json"
+    path.parent.mkdir()
+    path.write_text(
+        '{\n  "z": 1,\n  "hooks": {\n    "Stop": [\n      {"hooks": [{"type": "command",'
+        ' "command": "bell"}]}\n    ]\n  },\n  "a": "\\u00e9"\n}\n'
+    )
+    setup = setup_of("claude-code", home)
+    setup.apply()
+    written = path.read_text()
+    assert written.index('"z"') < written.index('"hooks"') < written.index('"a": "\\u00e9"')
+    later = written.replace('"z": 1', '"z": 2,\n  "new": [true]')
+    path.write_text(later)
+    setup.remove()
+    found = json.loads(path.read_text())
+    assert found == {
+        "z": 2,
+        "new": [True],
+        "hooks": {"Stop": [{"hooks": [{"type": "command", "command": "bell"}]}]},
+        "a": "é",
+    }
+    assert '"\\u00e9"' in path.read_text()
+
+
+def test_one_backup_of_what_was_before_however_often_it_runs(home: Path) -> None:
+    path = home / ".gemini" / "settings.json"
+    path.parent.mkdir()
+    path.write_text('{"mine": true}')
+    setup_of("gemini", home, ("/old/python", "-m", "doxa.cli")).apply()
+    setup_of("gemini", home).apply()  # of another place, as after a move
+    text = path.read_text()
+    assert "/old/python" not in text
+    assert text.count('"doxa-open"') == 1
+    backups = list((home / ".config" / "doxa" / "setup" / "backup").iterdir())
+    assert [one.read_text() for one in backups] == ['{"mine": true}']
+    setup_of("gemini", home).remove()
+    assert path.read_text() == '{"mine": true}'
+
+
+def test_a_symbolic_link_stays_one(home: Path, tmp_path: Path) -> None:
+    real = tmp_path / "dotfiles" / "settings.json"
+    real.parent.mkdir()
+    real.write_text('{"model": "x"}\n')
+    link = home / ".claude" / "settings.json"
+    link.parent.mkdir()
+    link.symlink_to(real)
+    setup = setup_of("claude-code", home)
+    setup.apply()
+    assert link.is_symlink()
+    assert "memory_hook" in real.read_text()
+    setup.remove()
+    assert link.is_symlink()
+    assert real.read_text() == '{"model": "x"}\n'
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"a": 1, // comment\n}',
+        '{"a": 1,}',
+        '{"a": 1} /* x */',
+        "[1]",
+        '{"a": 1, "a": 2}',
+        "{'a': 1}",
+        '{"hooks": []}',
+        '{"mcpServers": 3}',
+        '{"a": NaN}',
+        "{" * 5000,
+    ],
+)
+def test_what_is_not_plain_json_is_refused_and_nothing_is_written(text: str, home: Path) -> None:
+    for name in ("hooks.json", "mcp.json"):
+        path = home / ".cursor" / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text("{}" if name == "hooks.json" and "mcp" in text else text)
+    before = files(home)
+    with pytest.raises(InputError) as refused:
+        setup_of("cursor", home).apply()
+    assert ".cursor" in str(refused.value)
+    assert files(home) == before
+
+
+def test_a_file_of_somebody_else_in_the_place_of_doxas_own_is_refused(home: Path) -> None:
+    path = home / ".copilot" / "hooks" / "doxa.json"
+    path.parent.mkdir(parents=True)
+    path.write_text("{}")
+    with pytest.raises(InputError, match="not doxa's"):
+        setup_of("copilot", home).apply()
+    setup_of("copilot", home).remove()
+    assert path.read_text() == "{}"
+
+
+@given(
+    Json.filter(lambda value: isinstance(value, dict)),
+    st.sampled_from([None, 1, 2, "\t"]),
+    st.booleans(),
+)
+def test_adding_and_removing_gives_the_same_text(value: Any, indent: Any, crlf: bool) -> None:
+    text = json.dumps(value, indent=indent, ensure_ascii=False)
+    text = text.replace("\n", "\r\n") if crlf else text
+    entries = JsonEntries(
+        Path("x.json"),
+        ((("OURS", "deep", "list", APPEND), {"OURS": 1}), (("OURS", "member"), ["OURS"])),
+        MARKS,
+    )
+    if "OURS" in value:
+        return
+    made = entries.applied(text)
+    assert json.loads(made) == value | {
+        "OURS": {"deep": {"list": [{"OURS": 1}]}, "member": ["OURS"]}
+    }
+    assert list(json.loads(made))[: len(value)] == list(value)
+    assert entries.applied(made) == made
+    assert entries.present(made)
+    back = entries.removed(made)
+    assert json.loads(back) == value
+
+
+@given(st.lists(st.integers(), max_size=4), st.data())
+def test_an_element_is_added_at_the_end_and_removed_wherever_it_is(
+    values: list[int], data: st.DataObject
+) -> None:
+    text = json.dumps({"l": values}, indent=2)
+    made = add(text, ("l", APPEND), "new", what="x")
+    assert json.loads(made) == {"l": [*values, "new"]}
+    at = data.draw(st.integers(0, len(values)))
+    assert json.loads(remove(made, ("l", at), what="x"))["l"] == [
+        one for n, one in enumerate([*values, "new"]) if n != at
+    ]
+
+
+def test_a_block_between_markers_goes_as_it_came() -> None:
+    for text in ("", "a = 1\n", "a = 1"):
+        block = Block(Path("x.toml"), "[b]\nc = 2")
+        made = block.applied(text)
+        assert tomllib.loads(made)["b"] == {"c": 2}
+        assert block.applied(made) == made
+        assert block.removed(made).rstrip("\n") == text.rstrip("\n")
+
+
+@pytest.mark.parametrize("host", ["cursor", "gemini", "copilot", "opencode"])
+def test_every_hook_runs_as_the_host_would_run_it(host: str, home: Path) -> None:
+    setup = setup_of(host, home)
+    setup.apply()
+    environ = os.environ | {"DOXA_EMBEDDER": "none", "XDG_CONFIG_HOME": str(home / "c")}
+    findings = check(setup, environ, home / "m.db")
+    assert all(one.fine for one in findings), findings
+    assert sum(one.what.startswith("the hook ") for one in findings) == 3
+    written = "".join(
+        path.read_text() for path in home.rglob("*") if path.suffix in (".json", ".js")
+    )
+    for hook in plan(host, home).hooks:  # what was checked is what was entered
+        if host != "opencode":
+            assert json.dumps(shlex.join(hook.command))[1:-1] in written
+    assert not (home / "m.db-hooks" / "spool.jsonl").exists()
+
+
+def claude_settings(home: Path, **values: Any) -> None:
+    path = home / ".claude" / "settings.json"
+    found = json.loads(path.read_text())
+    path.write_text(json.dumps(found | values))
+
+
+@pytest.mark.parametrize(
+    ("change", "finding"),
+    [
+        (lambda home: claude_settings(home, disableAllHooks=True), "disableAllHooks"),
+        (lambda home: claude_settings(home, allowManagedHooksOnly=True), "allowManagedHooksOnly"),
+        (lambda home: claude_settings(home, permissions={"deny": ["mcp__doxa"]}), "whole server"),
+        (lambda home: (home / ".claude" / "settings.json").unlink(), "has the entries"),
+    ],
+)
+def test_the_check_names_what_switches_hooks_off(
+    change: Callable[[Path], None], finding: str, home: Path
+) -> None:
+    setup = setup_of("claude-code", home, ("/nowhere/doxa",))
+    setup.apply()
+    change(home)
+    wrong = [one for one in check(setup, os.environ, home / "m.db") if not one.fine]
+    assert any(finding in one.what and one.step for one in wrong), wrong
+    assert any("does not run" in one.what for one in wrong)
+    assert any("does not start" in one.what for one in wrong)
+
+
+def test_hooks_of_codex_are_untrusted_until_the_person_trusts_them(home: Path) -> None:
+    full = plan_of("codex", Launch(("/nowhere/doxa",)), Folders(home, {}))
+    config = home / ".codex" / "config.toml"
+    config.parent.mkdir()
+    hooks = home / ".codex" / "hooks.json"
+
+    def findings() -> list[str]:
+        setup = Setup(full, home / ".config" / "doxa", os.environ)
+        return [one.what for one in check(setup, os.environ, home / "m.db") if not one.fine]
+
+    assert "0 of 3 hooks are trusted" in findings()
+    names = ("session_start", "user_prompt_submit", "stop")
+    config.write_text(
+        "".join(f'[hooks.state."{hooks}:{n}:0:0"]\ntrusted_hash = "sha256:x"\n' for n in names)
+    )
+    assert not any("trusted" in one for one in findings())
+    config.write_text("[features]\nhooks = false\n" + config.read_text())
+    assert "features.hooks is off" in findings()
+
+
+def test_command_strings_hold_no_version_and_no_passing_path(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    words = launch_words()
+    assert Path(words[0]).is_absolute()
+    assert not any("0.1" in word for word in words[1:])
+    monkeypatch.setattr(sys, "executable", str(tmp_path / "archive-v0" / "x" / "bin" / "python"))
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(InputError, match="which an upgrade removes"):
+        launch_words()
+    (tmp_path / "uvx").write_text("#!/bin/sh\n")
+    (tmp_path / "uvx").chmod(0o755)
+    assert launch_words()[0] == str(tmp_path / "uvx")
+    with pytest.raises(InputError, match="is not a command here"):
+        launch_words("no-such-doxa")
+    assert launch_words(str(tmp_path / "uvx")) == (str(tmp_path / "uvx"),)
