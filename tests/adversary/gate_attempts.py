@@ -133,7 +133,7 @@ NAMES_NOTHING = {
     "unlink": ("kind",),
     "hold": ("kind",),  # what the value is
 }
-# What writes and is no verb: statements by which an agent tries it on what an operator decided.
+# Procedures that write and are not verbs, and statements that try them on what an operator decided.
 PROCEDURES: dict[str, tuple[str, ...]] = {
     "apoc.create.addLabels": (
         "MATCH (v:Revision {kref: $home}) CALL apoc.create.addLabels([v], ['Exchange']) YIELD node"
