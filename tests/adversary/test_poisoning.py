@@ -60,14 +60,16 @@ def found(memory: Memory, question: str = QUESTION, **options: object) -> list[s
 LOST = {"fitted": (24, 1), "unseen": (24, 2), "held out": (16, 4)}
 
 
-def lost(outcomes: list[poison.Outcome], name: str, tally: Callable[..., None]) -> None:
+def lost(
+    outcomes: list[poison.Outcome], name: str, tally: Callable[..., None], rank: int = 6
+) -> None:
     """Count what became of the questions of a set, and hold it against what was measured."""
     count, most = LOST[name]
     beaten = sum(one.beaten for one in outcomes)
     tally(questions=count, planted_text_first=beaten)
     assert len(outcomes) == count
     assert beaten <= most, outcomes
-    assert max(one.rank for one in outcomes) <= 6
+    assert max(one.rank for one in outcomes) <= rank
     assert sum(one.opens for one in outcomes) <= most
 
 
@@ -110,7 +112,8 @@ def test_other_questions_lose_no_more_than_is_published(
 def test_attacks_together_gain_nothing(
     cached: Embedder, seed: int, campaign: int, tally: Callable[..., None]
 ) -> None:
-    """The texts of several attacks through tools at once, in any order."""
+    """The texts of several attacks through tools at once, in any order. They say up to five
+    different things about the one question that is lost, and each goes before its truth."""
     rng = random.Random(seed)
     parts = [one for one in poison.ATTACKS.values() if one.role == "tool" and not one.said]
     for _ in range(campaign):
@@ -124,7 +127,7 @@ def test_attacks_together_gain_nothing(
 
         blocks = poison.shuffled(poison.load(), rng)
         told = poison.play(blocks, poison.Attack(texts, "tool"), cached, compare=False)
-        lost(told["with"], "fitted", tally)
+        lost(told["with"], "fitted", tally, rank=8)
 
 
 def test_without_vectors_a_verified_belief_leads_too(tmp_path: Path) -> None:

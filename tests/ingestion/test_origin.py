@@ -84,6 +84,28 @@ def test_an_operator_vouches_for_a_file_before_or_after(memory: Memory, tmp_path
     assert memory.recall("Where do I live?", trust="stated", project="q").hits
 
 
+@pytest.mark.parametrize("filled", [False, True])
+def test_a_doubted_turn_stays_one_in_another_file(
+    memory: Memory, tmp_path: Path, filled: bool
+) -> None:
+    """A merge takes over that a turn came from a file: it states nothing there until an operator
+    vouches for it."""
+    told = lines(tmp_path / "t.jsonl", LINE, TOOL)
+    memory.ingest(told)
+    memory.export_to(tmp_path / "export.jsonl")
+    with opened(tmp_path / "other.db", embedder=None, project="p") as other:
+        if filled:
+            other.remember("The shop is open", name="shop")
+        held = beliefs(other)
+        other.import_(tmp_path / "export.jsonl")
+        rows = other.run("MATCH (n:Exchange) RETURN DISTINCT labels(n), n.trust").records()
+        assert [tuple(row.values()) for row in rows] == [(["Exchange", "Imported"], "untrusted")]
+        assert other.extract(project="p").candidates == 0 and beliefs(other) == held
+        done = other.ingest(told, trust="stated")
+        assert (done.known, done.vouched, done.candidates) == (2, 1, 1)
+        assert check(other.store) == []
+
+
 def test_a_product_export_of_somebody_else_can_be_doubted(memory: Memory, tmp_path: Path) -> None:
     done = memory.ingest(lines(tmp_path / "s1.jsonl", CODE), trust="untrusted")
     assert done.untrusted == 1 and labels(memory) == {TEXT: "untrusted"}

@@ -56,14 +56,14 @@ class Comparison:
         found = difference(asked, ours, theirs)
         if found is None:
             return
-        anchor = explanation(asked, ours, theirs)
+        anchor = explanation(asked, ours, theirs, self.theirs.ask)
         if anchor is not None:
             self.explained[anchor] += 1
             return
         text = self._shrunk(asked, found)
         small = asked._replace(text=text)
         ours, theirs = self.ours.ask(small), self.theirs.ask(small)
-        anchor = explanation(small, ours, theirs)
+        anchor = explanation(small, ours, theirs, self.theirs.ask)
         if anchor is not None:
             self.explained[anchor] += 1
             return

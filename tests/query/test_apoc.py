@@ -204,6 +204,41 @@ def test_functions(session: GraphSession) -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "wanted", "result"),
+    [
+        ("2024-07-01T01:02:03.5+02:00[Europe/Berlin]", "iso_offset", "2024-07-01T01:02:03.5+02:00"),
+        ("2024-07-01T01:02:00Z", "iso_offset", "2024-07-01T01:02:00Z"),
+        (
+            "2024-07-01T01:02:03+02:00[Europe/Berlin]",
+            "iso_zoned",
+            "2024-07-01T01:02:03+02:00[Europe/Berlin]",
+        ),
+    ],
+)
+def test_a_time_is_written_in_another_form(
+    session: GraphSession, text: str, wanted: str, result: str
+) -> None:
+    call = "RETURN apoc.date.convertFormat($text, 'iso_zoned_date_time', $wanted + '_date_time')"
+    assert session.run(call, {"text": text, "wanted": wanted}).single() == result
+    plain = "RETURN apoc.date.convertFormat($text, 'iso_zoned_date_time')"
+    assert session.run(plain, {"text": text}).single() == "2024-07-01"
+    assert one(session, "RETURN apoc.date.convertFormat(null, 'iso_zoned_date_time')") is None
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        "'x', 'iso_zoned_date_time'",
+        "'2024-07-01', 'dd/MM'",
+        "'2024-07-01', 'iso_zoned_date_time', 'E'",
+    ],
+)
+def test_a_form_that_is_not_known_is_refused(session: GraphSession, arguments: str) -> None:
+    with pytest.raises(QueryError):
+        one(session, f"RETURN apoc.date.convertFormat({arguments})")
+
+
+@pytest.mark.parametrize(
     "text",
     [
         "CREATE (:X) WITH 1 AS x WHERE apoc.util.validatePredicate(true, $message, [0]) RETURN x",

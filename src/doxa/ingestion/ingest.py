@@ -89,6 +89,7 @@ class PreparedTurn(NamedTuple):
     retired: bool = False
     cut_from: int = 0
     untrusted: bool = False
+    imported: bool = False
 
 
 class Ingest:
@@ -119,7 +120,7 @@ class Ingest:
         self._extracting = extracting
         self._doubted = doubted
         self._vouching = vouching
-        self._labels = ("Exchange", IMPORTED) if imported else ("Exchange",)
+        self._imported = imported
         self._threads: dict[str, tuple[Kref, NodeId]] = {}
         self._last: dict[tuple[str, str], NodeId] = {}
         self._users_threads: dict[str, bool] = {}  # whether the user speaks in a thread
@@ -241,8 +242,9 @@ class Ingest:
                 tx.noted.append(AccessRecord(tx.now, {}, [found.id]))
             return
         previous = self._previous(tx, key, thread=thread)
+        imported = self._imported or prepared.imported
         made = tx.create_node(
-            self._labels,
+            ("Exchange", IMPORTED) if imported else ("Exchange",),
             {
                 **self._properties(prepared, kref=kref, thread=thread_kref, now=tx.now),
                 "trust": UNTRUSTED if prepared.untrusted else self._label(tx, turn, thread),

@@ -33,7 +33,7 @@ _BY_TAG = r"(?P<tag>>)"
 _BY_BLANK = r"(?P<blank>[ \t]{1,3}|\" ?, ?\"|\" value=\")"
 _VALUE = (
     r"""(?:[bruf]{0,2}(?P<q>\\?["'`])(?P<quoted>(?:(?!(?P=q)|\[redacted:)[^\r\n]){4,400})(?P=q)"""
-    r"""|(?P<bare>(?:(?!\[redacted:)[^\s"'`<>]){4,400}))"""
+    r"""|(?P<bare>[^\s"'`<>]{4,400}))"""
 )
 ASSIGNED = re.compile(rf"(?i:{_NAME})(?:{_BY_SIGN}|{_BY_WORD}|{_BY_TAG}|{_BY_BLANK}){_VALUE}")
 # What tells RE2 that a text may name a key: the end of such a name, and what may follow it.
@@ -98,7 +98,7 @@ def spans_of(text: str, *, tokens: bool) -> Iterator[tuple[int, int]]:
         start, end = match.span(group)
         value = match[group]
         if group == "bare":
-            value, end = _trimmed(match, value, start)
+            value, end = _trimmed(match, value.partition("[redacted:")[0], start)
         if len(value) >= 4 and _is_secret(match, text, value, quoted=group == "quoted"):
             yield start, end
             position = end

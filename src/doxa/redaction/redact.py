@@ -13,6 +13,7 @@ Not covered: secrets in prose ("my password is ..."), split over lines, encoded,
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache, lru_cache
@@ -77,6 +78,11 @@ def _may_name_secret(name: str) -> bool:
     return _passes(f"{name}:", pii=False)
 
 
+# Each pass reads the whole text once. What people write takes one or two; after so many passes the
+# text was made to take one for each of its words.
+_PASSES_MAX = 3
+
+
 def _redacted(text: str, pii: bool) -> Redaction:
     found = _scan(text, pii=pii)
     if not found:
@@ -84,13 +90,25 @@ def _redacted(text: str, pii: bool) -> Redaction:
     findings = _merged(found)
     redacted = _replaced(text, findings)
     # Without one secret, the edge of another that touched it becomes visible.
+    passes = 0
     while findings and (freed := _scan(redacted, pii=pii)):
-        before = findings
-        findings = _merged([*before, *_in_original(freed, before)])
+        passes += 1
+        more = _in_original(freed, findings)
+        if passes > 2 * _PASSES_MAX:
+            more = [Finding(more[0].kind, 0, len(text))]
+        elif passes > _PASSES_MAX:
+            more = [_whole_line(text, one) for one in more]
+        before, findings = findings, _merged([*findings, *more])
         redacted = _replaced(text, findings)
         if findings == before:
             break
     return Redaction(redacted, findings)
+
+
+def _whole_line(text: str, finding: Finding) -> Finding:
+    end = text.find("\n", finding.end)
+    start = text.rfind("\n", 0, finding.start) + 1
+    return Finding(finding.kind, start, len(text) if end < 0 else end)
 
 
 # A text comes here twice, by its verb and by the store: the last ones are not scanned again.
@@ -177,17 +195,19 @@ def _in_original(freed: list[Finding], findings: tuple[Finding, ...]) -> list[Fi
     """Convert spans of the redacted text to spans of the given one; an edge within a mark moves to
     the edge of the secret that it replaces."""
 
+    starts, shifts, shift = [], [], 0  # of the marks, and of what follows each
+    for finding in findings:
+        starts.append(finding.start - shift)
+        shift += finding.end - finding.start - len(_mark(finding))
+        shifts.append(shift)
+
     def place(position: int, *, is_end: bool) -> int:
-        shift = 0
-        for finding in findings:
-            start = finding.start - shift
-            end = start + len(_mark(finding))
-            if position <= start:
-                break
-            if position < end:
-                return finding.end if is_end else finding.start
-            shift += finding.end - finding.start - len(_mark(finding))
-        return position + shift
+        at = bisect_left(starts, position) - 1  # the last mark that begins before it
+        if at < 0:
+            return position
+        if position < starts[at] + len(_mark(findings[at])):
+            return findings[at].end if is_end else findings[at].start
+        return position + shifts[at]
 
     return [
         Finding(one.kind, place(one.start, is_end=False), place(one.end, is_end=True))

@@ -27,6 +27,7 @@ from doxa.base.ids import NodeId
 from doxa.base.values import encode_properties
 from doxa.belief import parse_kref, read_exchange, read_revision, revisions_of
 from doxa.belief.graph import RETIRED_REVISION, UNSUPPORTED
+from doxa.ingestion.ingest import IMPORTED
 from doxa.language.turns import TurnRole
 from doxa.store import Reader
 from doxa.transfer.lines import AnyHeader, ExportFile
@@ -63,6 +64,7 @@ class ExchangeLine(msgspec.Struct, tag="exchange"):
     entities: tuple[str, ...] = ()
     dates: tuple[str, ...] = ()
     trust: str = ""
+    imported: bool = False
 
 
 class RevisionLine(msgspec.Struct, tag="revision"):
@@ -167,6 +169,7 @@ def _found(snapshot: Reader) -> Iterator[dict[str, object]]:
             "entities": said.entities,
             "dates": said.dates,
             "trust": str(node.props.get("trust", "")),
+            "imported": IMPORTED in node.labels,
         }
     for item in snapshot.labelled("Item"):
         if item.props.get("kref") is not None:

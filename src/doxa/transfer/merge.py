@@ -237,6 +237,7 @@ def _prepared(line: ExchangeLine) -> PreparedTurn:
         redacted=redacted,
         retired=line.deprecated,
         untrusted=line.trust == UNTRUSTED,
+        imported=line.imported,
     )
 
 

@@ -265,6 +265,7 @@ class WorkingMemory:
     ) -> ChatKey | None:
         """Return the key of a session. Without a name it is the user's own in this context: the one
         in use, else a new one made at the time `mint`, else None."""
+        refuse_secret(project, field="project")
         named = names.check_label(session, "session")
         own = names.pseudonym(user, self._pseudonym_secret)
         place = names.check_context(context)

@@ -140,6 +140,7 @@ apoc.coll.toSet(list) list
 apoc.any.property(node|edge|map, string) any
 apoc.meta.cypher.types(node|edge|map) map
 apoc.util.validatePredicate(boolean, string, list) boolean
+apoc.date.convertFormat(string, string, string?) string
 """
 
 

@@ -9,6 +9,8 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from doxa.base.limits import VALUE_CHARS_MAX
+from doxa.base.temporal import DAY_S, Date, offset_text
+from doxa.base.temporal_text import parse_datetime
 from doxa.query.core.comparison import group_key
 from doxa.query.core.elements import Edge, Node
 from doxa.query.core.errors import fail, shown, type_name
@@ -143,7 +145,40 @@ def _validate_predicate(predicate: Any, message: Any, params: Any) -> bool:
     return validate(predicate, message, params, called=called)
 
 
+_WITH_ZONE = "iso_zoned_date_time"
+_WITH_OFFSET = "iso_offset_date_time"
+_DATE = "yyyy-MM-dd"
+
+
+def _convert_format(text: Any, given: Any, wanted: Any = _DATE) -> str:
+    """Write a date and time in another form: with its zone, with its offset alone, or the date.
+    These are the forms that integrations ask for."""
+    if given not in (_WITH_ZONE, _WITH_OFFSET):
+        fail(
+            f"A date is read as {_WITH_ZONE} or {_WITH_OFFSET}, not as {shown(given)}.",
+            detail="InvalidArgumentValue",
+            hint="Use datetime() and format it with toString().",
+        )
+    if wanted not in (_WITH_ZONE, _WITH_OFFSET, _DATE):
+        fail(
+            f"A date is written as {_WITH_ZONE}, {_WITH_OFFSET} or {_DATE}, not as"
+            f" {shown(wanted)}.",
+            detail="InvalidArgumentValue",
+            hint="Put it together from the parts of datetime().",
+        )
+    moment = parse_datetime(text)
+    days, second = divmod(moment.seconds + moment.offset, DAY_S)
+    date = str(Date(days))
+    if wanted == _DATE:
+        return date
+    clock = f"{second // 3600:02}:{second // 60 % 60:02}:{second % 60:02}"
+    fraction = f".{moment.nanos:09}".rstrip("0").rstrip(".")
+    zone = f"[{moment.zone}]" if moment.zone and wanted == _WITH_ZONE else ""
+    return f"{date}T{clock}{fraction}{offset_text(moment.offset)}{zone}"
+
+
 FUNCTIONS = (
+    Function("apoc.date.convertFormat", _convert_format, 2, 3),
     Function("apoc.map.clean", _clean, 3, 3),
     Function("apoc.coll.flatten", _flatten, 1, 2),
     Function("apoc.coll.toSet", different, 1, 1),

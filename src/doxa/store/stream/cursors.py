@@ -22,6 +22,7 @@ from doxa.base.errors import LimitError, StoreError
 from doxa.base.ids import Role
 from doxa.base.limits import EVENT_CURSORS_ITEMS_MAX
 from doxa.store.file.engine import Engine, translated
+from doxa.store.intake.secrets import check_name
 
 
 class EventCursor(NamedTuple):
@@ -63,8 +64,10 @@ def save_cursor(engine: Engine, key: str, seq: int | None, *, back: bool) -> Non
 
 
 def _write(db: apsw.Connection, key: str, seq: int, *, back: bool) -> None:
-    """Move a cursor, or make it. Without `back` it only moves forward. Raises LimitError."""
+    """Move a cursor, or make it. Without `back` it only moves forward. Raises LimitError, and
+    InputError for a name that holds a secret."""
     if db.execute("SELECT 1 FROM main.cursor WHERE name = ?", (key,)).get is None:
+        check_name(key, "the name of the cursor")
         held = db.execute("SELECT count(*) FROM main.cursor").get
         if held >= EVENT_CURSORS_ITEMS_MAX:
             raise LimitError(

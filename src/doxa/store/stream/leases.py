@@ -13,13 +13,15 @@ import apsw
 
 from doxa.base.errors import StoreError
 from doxa.store.file.engine import Engine, translated
+from doxa.store.intake.secrets import check_name
 
 
 def take_lease(engine: Engine, name: str, *, held: int, now: int, ttl_ns: int) -> int:
     """Take the lease of a job until `now + ttl_ns`, renew it by its token `held`, or give it back
     (`ttl_ns` 0). Returns the token; 0 if another process has it, or if it was given back. Raises
-    StoreError inside a transaction of the thread."""
+    StoreError inside a transaction of the thread, InputError if the name holds a secret."""
     db, key = engine.connection(), f"lease/{name}"
+    check_name(key, "the name of the job")
     if db.in_transaction:
         raise StoreError(
             "A lease cannot be taken inside a transaction.",

@@ -1,0 +1,368 @@
+"""What each writing verb, procedure and tool is tried with at the gates of the store.
+
+`ATTEMPTS` has a row for every writing verb: what an agent gives it to touch what an operator
+decided, with T for an address that is protected. What the parameters of a verb make possible
+besides, secrets in its texts, other projects and full files, follows from the verb table.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import doxa
+from doxa.app import Session
+from doxa.app.verbs import Parameter, Verb
+from doxa.base.errors import InputError
+from doxa.base.lookalikes import reads_as
+from doxa.belief.graph import PROTECTED_TAGS
+from doxa.store import check
+from tests.fixtures_shared import opened
+
+Given = dict[str, Any]
+
+T = "<protected>"
+CHANGE, CONFLICT, ELEMENT = "<an operator's change>", "<a conflict>", "<an element>"
+FILE, TALK = "<an export>", "<a talk>"
+HOME, PLAN, HIDDEN, LOST = (f"kref://p/{name}.fact" for name in ("home", "plan", "hidden", "lost"))
+GROUND, FREE = "kref://p/ground.fact", "kref://p/free.fact"
+THEIRS = "kref://theirs/well.fact"
+PROTECTED = (HOME, PLAN, HIDDEN, LOST)
+TOKEN = "ghp_" + "a1B2c3D4e5F6" * 3
+CLAIM = "Ana lives in Oslo"
+_OSLO = [["Ana", "lives in", "Oslo"]]
+_TURN = dict.fromkeys(("session", "id"), "one") | {
+    "thread": "one",
+    "speaker": "Ana",
+    "role": "user",
+    "text": CLAIM,
+}
+_REPLACED = {"text": CLAIM, "facts": _OSLO}
+_APPROVALS = ("approved", "VERIFIED", "v\u0435rified")
+
+
+def _grounds(**given: Any) -> tuple[Given, ...]:
+    return tuple(given | {name: [T]} for name in ("derived_from", "depends_on"))
+
+
+# verb: what an agent tries. Each is open to an operator, of at least one of the addresses.
+ATTEMPTS: dict[str, tuple[Given, ...]] = {
+    "open": (),  # a role of its own: tests/app
+    "ingest": (
+        {"source": [{"text": CLAIM, "speaker": "Ana"}]},
+        {"source": TALK, "trust": "stated"},
+    ),
+    "remember": (
+        {"text": CLAIM, "trust": "verified"},
+        {"text": CLAIM, "name": "home", "facts": _OSLO},
+        {"text": CLAIM, "kind": "Verified"},
+        *_grounds(text="A claim with grounds"),
+    ),
+    "tell": (
+        {"text": CLAIM, "trust": "verified"},
+        {"text": "Bo lives in Kiel", "kind": "approved"},
+        {"text": "Ana no longer lives in Rome"},
+        {"text": CLAIM, "facts": _OSLO},
+    ),
+    "revise": (
+        {"what": T, **_REPLACED},
+        {"what": ["Bo", "lives in", "Kiel"], "text": "Bo lives in Kiel", "kind": "approved"},
+        {"what": T, "text": CLAIM, "trust": "verified"},
+        {"what": _OSLO[0], "text": CLAIM, "trust": "verified"},
+        {"what": _OSLO[0], "text": CLAIM, "item": T},
+    ),
+    "expand": (
+        {"text": "Bo lives in Kiel", "trust": "verified"},
+        {"text": "Bo lives in Kiel", "kind": "approved"},
+        *_grounds(text="A claim with grounds"),
+    ),
+    "supersede": (
+        {"kref": T, "text": CLAIM, "kind": "approved"},
+        {"kref": T, **_REPLACED},
+        {"kref": T, "text": CLAIM, "trust": "verified"},
+    ),
+    "contract": ({"what": T}, {"what": ["Ana", "lives in", "Rome"]}),
+    "deprecate": ({"kref": T},),
+    "restore": ({"kref": T},),
+    "rollback": ({"kref": T + "?r=1"},),
+    "undo": ({"change": CHANGE},),
+    "forget": ({"kref": T}, {"kref": T, "erase": True}, {"kref": "kref://p"}),
+    "resolve": (
+        {"conflict": CONFLICT, "decision": "accept"},
+        {"conflict": CONFLICT, "decision": "both", "valid_from": "2030-01-01"},
+    ),
+    "constrain": (
+        {"constraints": {"functional": ["lives in"]}},
+        {"constraints": {}, "entrenchment": {"kinds": {"note": "fact"}}},
+    ),
+    "tag": tuple({"kref": T, "tag": name} for name in _APPROVALS),
+    "untag": ({"kref": T, "tag": "approved"},),
+    "link": (
+        {"source": T + "?r=1", "target": FREE, "kind": "DEPENDS_ON"},
+        {"source": T + "?r=1", "target": FREE, "kind": "DERIVED_FROM"},
+        {"source": FREE, "target": T, "kind": "DEPENDS_ON"},
+    ),
+    "unlink": ({"source": T + "?r=1", "target": GROUND, "kind": "DEPENDS_ON"},),
+    "attach": ({"kref": T + "?r=1", "name": "f", "location": "https://files.example/f"},),
+    "bundle": (
+        {"kref": "kref://p/new.bundle", "add": [T]},
+        {"kref": "kref://p/set.bundle", "remove": [HOME]},
+    ),
+    "run": (),  # every gate has its statements in test_gate_matrix
+    "write": (),
+    "extract": ({},),
+    "chat_add": ({"text": CLAIM, "session": "s"},),
+    "chat_clear": ({"session": "s"}, {"every": True}),
+    "chat_consolidated": ({"through": "1", "session": "s"},),
+    "set_cursor": ({"name": "c", "after": "0"},),
+    "import_": ({"path": FILE, "accept_protected": True},),
+    "quota": ({"items": 1_000_000},),
+    "embed": ({},),
+    "flush": ({},),
+    "erase": ({"text": "clock"}, {"elements": [ELEMENT]}),
+    "purge": ({"source": GROUND},),
+    "retain": ({},),
+    "hold": ({"name": "h", "kind": "address", "value": HOME},),
+    "release": ({"name": "held"},),
+}
+# Parameters whose values stand for nothing that is protected.
+NAMES_NOTHING = {
+    "link": ("kind",),  # a type of edges
+    "unlink": ("kind",),
+    "hold": ("kind",),  # what the value is
+}
+# Procedures that write and are not verbs, and statements that try them on what an operator decided.
+PROCEDURES: dict[str, tuple[str, ...]] = {
+    "apoc.create.addLabels": (
+        "MATCH (v:Revision {kref: $home}) CALL apoc.create.addLabels([v], ['Exchange']) YIELD node"
+        " RETURN node",
+    ),
+    "apoc.merge.node": (
+        "CALL apoc.merge.node(['Revision'], {kref: $home}, {}, {trust: 'candidate'}) YIELD node"
+        " RETURN node",
+        "CALL apoc.merge.node(['Foo'], {kref: 'kref://gamma'}) YIELD node RETURN node",
+    ),
+    "apoc.merge.relationship": (
+        "MATCH (v {kref: $home}), (x:Item {name: 'free'}) CALL apoc.merge.relationship(v,"
+        " 'DEPENDS_ON', {}, {}, x) YIELD rel RETURN rel",
+    ),
+    "apoc.refactor.mergeNodes": (
+        "MATCH (v {kref: $home}), (x {kref: $plan}) CALL apoc.refactor.mergeNodes([v, x]) YIELD"
+        " node RETURN node",
+    ),
+    "db.create.setNodeVectorProperty": (
+        "MATCH (v {kref: $home}) CALL db.create.setNodeVectorProperty(v, 'x', [1.0])",
+    ),
+    "db.create.setRelationshipVectorProperty": (
+        "MATCH ({kref: $home})-[e:DEPENDS_ON]->() CALL"
+        " db.create.setRelationshipVectorProperty(e, 'set', [1.0])",
+    ),
+    "doxa.policy.restore": (
+        "MATCH (v:Revision {kref: $hidden}) CALL doxa.policy.restore(reveal(v)) YIELD changed"
+        " RETURN changed",
+    ),
+    "doxa.policy.suppress": ("MATCH (v {kref: $home}) CALL doxa.policy.suppress(v)",),
+}
+# Every function that makes a RoleError. Empty: attempts of these tables meet it; else who does.
+GUARDS = dict.fromkeys(
+    (
+        "app/beliefs:constrain",
+        "app/bound:_refuse",
+        "app/chat:chat_clear",
+        "app/checks:may_trust",
+        "app/retention:_operator",
+        "belief/conflicts:check_decision",
+        "belief/ledger:link",
+        "belief/undo:undo",
+        "belief/verified:_refused",
+        "ingestion/readers/origin:doubt",
+        "servers/mcp/tools:_own",
+        "store/guard:_by_hand",
+        "store/guard:_refused",
+        "store/scope/binding:refusal",
+        "store/transaction:set_catalogue",
+        "store/transaction:erase",
+        "store/transaction:_require_writable",
+        "transfer/merge:_check_import_role",
+    ),
+    "",
+) | {
+    "app/memory:session": "tests/app",
+    "belief/background/laws:_refused": "tests/jobs",
+    "belief/ledger:check": "tests/belief",
+    "maintenance/retaining:retain_and_scrub": "tests/adversary/test_retention.py",
+    "store/retention/rewriting:require_operator": "behind app/retention:_operator",
+    "store/scope/bound_store:_refuse": "behind app/bound:_refuse",
+    "servers/databases/service:_administer": "tests/adversary/test_isolation_logins.py",
+}
+# Verbs whose attempts are about what is absent here, so that an operator is refused too.
+UNFIT = {"chat_consolidated"}
+# Verbs that add no node in these attempts: a full file does not stop them.
+GROWS_NOTHING = frozenset(
+    "deprecate restore rollback untag unlink forget contract extract chat_add chat_clear"
+    " chat_consolidated set_cursor quota embed flush erase purge retain hold release undo tag link"
+    " constrain run write open import_ resolve".split()
+)
+
+
+class World(NamedTuple):
+    """A file as an operator left it, and what is in it."""
+
+    path: Path
+    change: int
+    conflict: str
+    element: str
+    export: Path
+
+    def given(self, attempt: Mapping[str, Any], at: str = "") -> Given:
+        """Return an attempt with the addresses and numbers of this file."""
+        named = {
+            CONFLICT: self.conflict,
+            CHANGE: self.change,
+            FILE: self.export,
+            TALK: self.export.with_name("talk.jsonl"),
+            ELEMENT: self.element,
+        }
+
+        def filled(value: Any) -> Any:
+            if isinstance(value, list):
+                return [filled(one) for one in value]
+            if isinstance(value, str):
+                return named.get(value, value.replace(T, at))
+            return value
+
+        return {name: filled(value) for name, value in attempt.items()}
+
+
+def build(folder: Path) -> World:
+    """Make the file: verified, approved, hidden and retired beliefs of an operator, beliefs of an
+    agent, a conflict, and another project."""
+    export = folder / "export.jsonl"
+    export.with_name("talk.jsonl").write_text(json.dumps(_TURN) + "\n")
+    with opened(folder / "there.db", embedder=None, project="p") as there:
+        there.remember("The gate is open", name="gate", trust="verified")
+        there.export_to(export)
+    path = folder / "world.db"
+    with opened(path, embedder=None, project="p") as made:
+        made.constrain({"functional": ["lives in"]})
+        made.remember("Rome is in Italy", name="ground")
+        for name, text in (
+            ("home", "Ana lives in Rome"),
+            ("hidden", "The safe is behind the clock"),
+            ("lost", "The old office is in Bern"),
+        ):
+            facts = [("Ana", "lives in", "Rome")] if name == "home" else ()
+            made.remember(text, name=name, facts=facts, trust="verified", depends_on=[GROUND])
+        made.remember("The plan holds", name="plan", depends_on=[GROUND])
+        made.tag(PLAN + "?r=1", "approved")
+        made.run("MATCH (r {kref: $k}) CALL doxa.policy.suppress(r)", {"k": HIDDEN + "?r=1"})
+        made.deprecate(LOST)
+        made.remember("Their well is deep", name="well", project="theirs", trust="verified")
+        made.hold("held", "address", FREE)
+        made.bundle("kref://p/set.bundle", add=[HOME])
+        agent = made.session(actor="bot", role="agent")
+        agent.remember("The sun is a lamp", name="free")
+        agent.remember("The moon is cheese", name="mine")
+        agent.ingest([{"text": "The lake is cold.", "speaker": "Ana"}], thread="talk")
+        agent.chat_add("hello", session="s")
+        challenged = agent.revise(_OSLO[0], CLAIM)
+        assert challenged.conflict
+        retired = made.remember("A change to undo", name="undone", trust="verified").change
+        element = made.run("CREATE (n:Page) RETURN elementId(n)").single()
+        return World(path, retired.change, challenged.conflict, str(element), export)
+
+
+def rows_of(memory: doxa.Memory, project: str) -> str:
+    return repr(
+        memory.run(
+            "MATCH (n) WHERE n.project = $p OR n.kref STARTS WITH $k OPTIONAL MATCH (n)-[e]-(m)"
+            " RETURN n.kref, properties(n), type(e), properties(e), m.kref ORDER BY n.kref,"
+            " type(e), m.kref",
+            {"p": project, "k": f"kref://{project}"},
+        ).records()
+    )
+
+
+def decided(memory: doxa.Memory) -> dict[str, object]:
+    """Return what only an operator decides: what is verified, approved, hidden and retired and on
+    what grounds, the rules, and what lies in another project."""
+    held: dict[str, object] = {}
+    with memory.store.read() as snapshot:
+        rows = snapshot.rows(
+            "SELECT n.kref, n.props ->> '$.trust', EXISTS (SELECT 1 FROM edge c WHERE c.dst = n.id"
+            " AND c.type = 'CURRENT'), (SELECT group_concat(t.props ->> '$.name', ' ') FROM edge t"
+            " WHERE t.dst = n.id AND t.type = 'TAG'), (SELECT group_concat(g.type || g.dst ||"
+            " json(g.props), ' ') FROM edge g WHERE g.src = n.id AND g.type IN ('DEPENDS_ON',"
+            " 'DERIVED_FROM') ORDER BY 1), n.props ->> '$.kind' FROM node n JOIN node_label l ON"
+            " l.node = n.id AND l.label = 'Revision' ORDER BY n.kref"
+        )
+        for kref, trust, current, tags, grounds, kind in rows:
+            approvals = sorted(
+                name for name in (tags or "").split() if reads_as(name, PROTECTED_TAGS)
+            )
+            if trust == "verified":
+                held[kref] = trust, current, approvals, grounds
+            elif approvals or reads_as(kind, PROTECTED_TAGS):
+                held[kref] = trust, approvals, grounds, kind
+        held["rules"] = snapshot.catalogue_all("")
+        held["turns"] = snapshot.rows(
+            "SELECT count(*) FROM node n JOIN node_label l ON l.node = n.id WHERE l.label ="
+            " 'Exchange' AND n.props ->> '$.trust' IN ('verified', 'stated')"
+        )
+    seen = memory.run("MATCH (r:Revision {kref: $k}) RETURN r", {"k": HIDDEN + "?r=1"}).records()
+    held["hidden"] = bool(seen)
+    held["theirs"] = rows_of(memory, "theirs")
+    held["problems"] = check(memory.store)
+    return held
+
+
+# Interfaces: how a verb is called through each, with given arguments.
+
+Call = Callable[[Session, Verb, Given], object]
+
+
+def by_python(session: Session, verb: Verb, given: Given) -> object:
+    rest = dict(given)
+    owner = session if verb.owner == "Session" else session.memory
+    method = getattr(owner, verb.name, None)
+    if method is None:  # a bound session has no verbs of the whole file
+        raise InputError(f"There is no {verb.name} here.", next_step="", field="verb")
+    placed = [rest.pop(one.name) for one in verb.parameters if one.positional and one.name in rest]
+    result = method(*placed, **rest)
+    return list(result) if isinstance(result, Iterator) else result
+
+
+def by_procedure(session: Session, verb: Verb, given: Given) -> object:
+    assert verb.cypher is not None
+    arguments, rest = list(verb.cypher.arguments), dict(given)
+    params = {f"a{at}": _plain(rest.pop(name, None)) for at, name in enumerate(arguments)}
+    names = [f"${name}" for name in params]
+    if rest:
+        params["options"] = {name: _plain(value) for name, value in rest.items()}
+        names.append("$options")
+    return session.run(f"CALL doxa.{verb.procedure}({', '.join(names)})", params).records()
+
+
+def _plain(value: Any) -> Any:
+    return [_plain(one) for one in value] if isinstance(value, (list, tuple)) else value
+
+
+def fits_procedure(verb: Verb, given: Given) -> bool:
+    if verb.cypher is None or isinstance(given.get("source"), Path):
+        return False
+    taken = {one.name for one in verb.of("cypher")} | set(verb.cypher.arguments)
+    return given.keys() <= taken
+
+
+def words_of(parameter: Parameter, value: Any) -> list[str]:
+    """Return the words by which the command line takes a value, one for each time it is given."""
+    if parameter.kind in ("facts", "fact"):
+        facts = value if parameter.kind == "facts" else [value]
+        return ["|".join(one) for one in facts]
+    if parameter.kind in ("texts", "krefs"):
+        return [str(one) for one in value]
+    if parameter.kind in ("mapping", "sentences"):
+        return [json.dumps(value)]
+    return [str(value)]
