@@ -23,6 +23,7 @@ from doxa.base.words import terms
 from doxa.belief import Draft, Fact, Kref, slug
 from doxa.belief.removal.retiring import SPEAKER_NAME, SPEAKER_ROLE
 from doxa.consolidation.structure import (
+    CERTAINTY_RESERVED_MAX,
     ActionEntry,
     DecisionEntry,
     EventEntry,
@@ -156,13 +157,19 @@ def _draft(
         name=_name(section, entry, fact, origin.unit),
         kind=kind,
         facts=(fact,) if fact is not None else (),
-        confidence=entry.certainty if isinstance(entry, FactEntry) else 1.0,
+        confidence=_confidence(entry),
         trust=TRUST,
         time=last.time_ns,
         metadata=_origin(origin)
         | {SPEAKER_NAME: first.speaker, SPEAKER_ROLE: first.role}
         | _details(entry),
     )
+
+
+def _confidence(entry: Any) -> float:
+    if isinstance(entry, FactEntry):
+        return entry.certainty
+    return CERTAINTY_RESERVED_MAX if getattr(entry, "modality", "") else 1.0
 
 
 def _name(section: str, entry: Any, fact: Fact | None, unit: Unit) -> str:
@@ -203,6 +210,7 @@ def _details(entry: Any) -> dict[str, Value]:
         }
     elif not isinstance(entry, FactEntry):
         found = {"by": entry.by, "state": "open"}
+    found["modality"] = getattr(entry, "modality", "")
     return {name: value for name, value in found.items() if value not in ("", None, [])}
 
 
