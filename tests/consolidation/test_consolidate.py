@@ -290,6 +290,45 @@ def test_a_host_is_asked_and_answers(memory: Memory, thread: str) -> None:
     assert memory.consolidate().sessions == ()  # rules do not replace what a host gave
 
 
+def test_rules_add_to_what_a_host_gave_and_do_not_replace_it(
+    memory: Memory, say: Say, thread: str
+) -> None:
+    asked = memory.consolidate("ops", producer="host").needs
+    assert asked is not None
+    told, given = "The shop was down for 40 minutes.", "Clara, the sister of Ana, lives in Lisbon."
+    answer = {
+        "summary": [{"text": told, "sources": [asked.turns[0]["id"]]}],
+        "facts": [{"claim": given, "sources": [asked.turns[6]["id"]]}],
+    }
+    memory.consolidate("ops", structure=answer, digest=asked.digest, model="host-1")
+    before = items(memory, "fact")
+    assert [node.props["summary"] for node in before.values()] == [given]
+    again = memory.consolidate("ops")
+    assert again.status == "unchanged"
+    for growth in ("Ben: I paid the invoice of Hetzner.", "Ana: I sold the old rack to Ben."):
+        say((*OUTAGE, growth), start=STARTED)
+        (session,) = memory.consolidate("ops").sessions
+        assert (session.former, session.kept, session.retired) == ("host", 2, 0)
+        summary = items(memory, "summary")[session.kref.partition("?")[0]].props
+        assert str(summary["summary"]).startswith(told)
+        assert growth.split()[-1].rstrip(".") in str(summary["events"])
+    assert "invoice" in str(summary["events"])
+    for kref, node in before.items():
+        held = items(memory, "fact")[kref]
+        assert held.id == node.id  # the same revision, by the host and its model
+        assert (held.props["producer"], held.props["model"]) == ("host", "host-1")
+    assert memory.consolidate("ops", producer="host").needs is not None  # it may do it again
+    (session,) = memory.consolidate("ops", producer="rules").sessions
+    assert (session.former, session.kept) == ("host", 0)  # who names rules gets rules, and is told
+    assert not before.keys() & {k for k in items(memory, "fact") if not retired(memory, k)}
+
+
+def retired(memory: Memory, kref: str) -> bool:
+    with memory.store.read() as reader:
+        item = reader.node_by_kref(kref)
+        return item is not None and bool(item.props.get("deprecated"))
+
+
 def test_a_structure_of_several_sessions_needs_its_digest(
     memory: Memory, say: Say, thread: str
 ) -> None:

@@ -9,7 +9,7 @@ the name that it had when it was open.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import blake2b
 from typing import Any, NamedTuple
 
@@ -36,6 +36,7 @@ from doxa.consolidation.units import SPACE, Unit
 
 TRUST = "inferred"
 DIGEST, UNIT, STRUCTURE = "source_digest", "unit", "structure"
+KEPT = "kept"  # what was kept of a structure by another producer
 _NAME_CHARS = 60
 _KINDS = {
     "events": "event",
@@ -57,12 +58,22 @@ class ItemDraft(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Who made a structure of which turns."""
+    """Who made a structure of which turns. `kept` are entries, with their section, that `kept_by`
+    made before, a producer and its model; `note` is what the summary says of them."""
 
     unit: Unit
     transcript: Transcript
     producer: str
     model: str
+    kept: frozenset[Any] = frozenset()
+    kept_by: tuple[str, str] = ("", "")
+    note: str = ""
+
+    def of(self, section: str, entry: Any) -> Origin:
+        """Return the origin of one entry."""
+        if (section, entry) not in self.kept:
+            return self
+        return replace(self, producer=self.kept_by[0], model=self.kept_by[1])
 
 
 def summary_draft(structure: Structure, origin: Origin) -> Draft:
@@ -90,7 +101,8 @@ def summary_draft(structure: Structure, origin: Origin) -> Draft:
             "left_out": origin.transcript.left_out,
             "chars_in": sum(len(turn.text) for turn in turns),
             STRUCTURE: stored if len(stored.encode()) <= TEXT_BYTES_MAX else "",
-        },
+        }
+        | ({KEPT: origin.note} if origin.note else {}),
         **search_fields(structure),
     )
 
@@ -120,7 +132,8 @@ def item_drafts(structure: Structure, origin: Origin) -> Iterator[ItemDraft]:
         for entry in getattr(structure, section):
             sources = [turns[name] for name in entry.sources if name in turns]
             if sources:
-                draft = _draft(section, kind, entry, origin=origin, sources=sources)
+                made = origin.of(section, entry)
+                draft = _draft(section, kind, entry, origin=made, sources=sources)
                 yield ItemDraft(section, draft, tuple(turn.kref for turn in sources))
 
 
