@@ -153,7 +153,7 @@ def why_unsupported(
 
 
 @dataclass(frozen=True, slots=True)
-class _Part:
+class _ClaimPart:
     """A clause of a claim: the participant that it is of, and how reserved it is."""
 
     text: str
@@ -162,7 +162,7 @@ class _Part:
     modes: frozenset[str]
 
 
-def _parts(text: str, people: dict[str, str], told: frozenset[str]) -> Iterator[_Part]:
+def _parts(text: str, people: dict[str, str], told: frozenset[str]) -> Iterator[_ClaimPart]:
     """Yield the clauses of a claim, or the claim where it has one. One without a subject is of the
     participant before it, and one without a verb form of its own as reserved as the one before."""
     split = [part for part in _CLAIM_CLAUSE.split(text) if part]
@@ -173,7 +173,7 @@ def _parts(text: str, people: dict[str, str], told: frozenset[str]) -> Iterator[
         of = next((people[word] for word in words_in(part) if word in people), of)
         own = _modes_of_claim(part)
         modes = own if own or _FINITE_PART.search(part) or is_told(part) else modes
-        yield _Part(part, frozenset(terms(part)) - told, of, modes)
+        yield _ClaimPart(part, frozenset(terms(part)) - told, of, modes)
 
 
 def is_told(part: str) -> bool:
@@ -203,7 +203,7 @@ def _content(text: str) -> frozenset[str]:
 
 
 def _by_clause(
-    text: str, pairs: list[tuple[_Part, TurnClause]], evidence: ClaimEvidence, section: str
+    text: str, pairs: list[tuple[_ClaimPart, TurnClause]], evidence: ClaimEvidence, section: str
 ) -> str:
     """Return what speaks against clauses of a claim in each of those that share most of their
     words."""

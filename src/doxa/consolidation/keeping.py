@@ -87,7 +87,8 @@ def merged(
 
 def kept_note(former: Former, structure: Structure, kept: Structure) -> tuple[str, frozenset[Any]]:
     """Return what the summary says of the part that was kept, and its entries. `structure` is the
-    validated one: what was not confirmed again is not kept. The turns are those that its producer read."""
+    validated one: what was not confirmed again is not kept. The turns are those that the former
+    producer read."""
     titled = structure.title is not None and kept.title is not None
     counts: dict[str, int] = {"title": int(titled)}
     held: set[Any] = set()

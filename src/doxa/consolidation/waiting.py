@@ -21,7 +21,7 @@ from doxa.store import Reader
 _OWN = ("consolidation.queue", "consolidation.failed", "consolidation.done")
 
 
-class Waiting(NamedTuple):
+class WaitingUnits(NamedTuple):
     """Units that await consolidation, the oldest first; `mark` is what to save under `name` if
     nothing waits, or None."""
 
@@ -30,7 +30,7 @@ class Waiting(NamedTuple):
     mark: int | None
 
 
-def waiting_units(reader: Reader, project: str, *, role: Role, limit: int) -> Waiting:
+def waiting_units(reader: Reader, project: str, *, role: Role, limit: int) -> WaitingUnits:
     """Return units of a project that are not stored as they are now, by whatever producer. Those
     that failed wait in the queue for their time."""
     failed = {
@@ -52,7 +52,7 @@ def waiting_units(reader: Reader, project: str, *, role: Role, limit: int) -> Wa
             found.append(unit)
             if len(found) >= limit:
                 break
-    return Waiting(found, name, None if found or end == after else end)
+    return WaitingUnits(found, name, None if found or end == after else end)
 
 
 def _mark(reader: Reader, name: str) -> int:
