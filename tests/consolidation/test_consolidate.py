@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 import doxa
-from doxa import Memory
+from doxa import Config, Memory
 from doxa.base.clock import FakeClock
 from doxa.base.errors import ConflictError, InputError, ModelError, NotFoundError
 from doxa.belief import Revision
@@ -25,6 +25,7 @@ from doxa.consolidation.structure import read_structure
 from doxa.consolidation.units import SUMMARIZES, transcript_of, units_of
 from doxa.consolidation.validate import validate
 from doxa.jobs import list_runs, undo_run
+from doxa.language.turns import Turn
 from doxa.models import ScriptedCompleter
 from doxa.store import Identity
 from tests.consolidation.conftest import Say
@@ -34,11 +35,15 @@ DAY = 86_400 * 10**9
 
 
 def exchanges(memory: Memory) -> str:
-    """Return a digest of all turns: properties, labels and versions."""
+    """Return a digest of all turns: properties, labels, versions, and what they lead to but the
+    entities that they mention."""
     with memory.store.read() as reader:
         nodes = sorted(reader.labelled("Exchange"), key=lambda node: node.id)
         told = [(node.id, node.labels, sorted(node.props.items()), node.since) for node in nodes]
-        edges = [sorted((e.type, e.src, e.dst) for e in reader.edges_out(n.id)) for n in nodes]
+        edges = [
+            sorted((e.type, e.src, e.dst) for e in reader.edges_out(n.id) if e.type != "MENTIONS")
+            for n in nodes
+        ]
     return hashlib.sha256(repr((told, edges)).encode()).hexdigest()
 
 
@@ -77,6 +82,7 @@ def test_a_session_becomes_a_summary_and_items_that_are_derived_from_its_turns(
         "actions": 1,
         "commitments": 1,
         "open_questions": 1,
+        "entities": 6,
     }
     assert exchanges(memory) == before
     summary = memory.get(session.kref)
@@ -284,6 +290,45 @@ def test_a_host_is_asked_and_answers(memory: Memory, thread: str) -> None:
     assert memory.consolidate().sessions == ()  # rules do not replace what a host gave
 
 
+def test_rules_add_to_what_a_host_gave_and_do_not_replace_it(
+    memory: Memory, say: Say, thread: str
+) -> None:
+    asked = memory.consolidate("ops", producer="host").needs
+    assert asked is not None
+    told, given = "The shop was down for 40 minutes.", "Clara, the sister of Ana, lives in Lisbon."
+    answer = {
+        "summary": [{"text": told, "sources": [asked.turns[0]["id"]]}],
+        "facts": [{"claim": given, "sources": [asked.turns[6]["id"]]}],
+    }
+    memory.consolidate("ops", structure=answer, digest=asked.digest, model="host-1")
+    before = items(memory, "fact")
+    assert [node.props["summary"] for node in before.values()] == [given]
+    again = memory.consolidate("ops")
+    assert again.status == "unchanged"
+    for growth in ("Ben: I paid the invoice of Hetzner.", "Ana: I sold the old rack to Ben."):
+        say((*OUTAGE, growth), start=STARTED)
+        (session,) = memory.consolidate("ops").sessions
+        assert (session.former, session.kept, session.retired) == ("host", 2, 0)
+        summary = items(memory, "summary")[session.kref.partition("?")[0]].props
+        assert str(summary["summary"]).startswith(told)
+        assert growth.split()[-1].rstrip(".") in str(summary["events"])
+    assert "invoice" in str(summary["events"])
+    for kref, node in before.items():
+        held = items(memory, "fact")[kref]
+        assert held.id == node.id  # the same revision, by the host and its model
+        assert (held.props["producer"], held.props["model"]) == ("host", "host-1")
+    assert memory.consolidate("ops", producer="host").needs is not None  # it may do it again
+    (session,) = memory.consolidate("ops", producer="rules").sessions
+    assert (session.former, session.kept) == ("host", 0)  # who names rules gets rules, and is told
+    assert not before.keys() & {k for k in items(memory, "fact") if not retired(memory, k)}
+
+
+def retired(memory: Memory, kref: str) -> bool:
+    with memory.store.read() as reader:
+        item = reader.node_by_kref(kref)
+        return item is not None and bool(item.props.get("deprecated"))
+
+
 def test_a_structure_of_several_sessions_needs_its_digest(
     memory: Memory, say: Say, thread: str
 ) -> None:
@@ -372,6 +417,56 @@ def test_entities_are_given_to_the_seam_with_each_turn_that_names_them(
     assert result.stored["entities"] == len(named)  # what is not a name costs nothing else
     assert {one["project"] for one in given} == {"shop"}
     assert all(one["source"].endswith(".exchange") for one in given)
+
+
+def mentioned(memory: Memory) -> dict[str, set[str]]:
+    """Return the turns that mention each name, and names that wait, by their text."""
+    found: dict[str, set[str]] = {}
+    with memory.store.read() as reader:
+        for label in ("Entity", "PendingEntity"):
+            for node in reader.labelled(label):
+                edges = reader.edges_in(node.id, "MENTIONS")
+                turns = reader.nodes([edge.src for edge in edges])
+                found[str(node.props["name"])] = {str(turn.props["text"]) for turn in turns}
+    return found
+
+
+def test_entities_are_linked_to_the_turns_that_name_them(memory: Memory, thread: str) -> None:
+    memory.consolidate(thread)
+    found = mentioned(memory)
+    assert {"Clara", "Lisbon", "Hetzner", "PostgreSQL"} <= {name.split()[0] for name in found}
+    for name, turns in found.items():
+        assert turns, name
+        assert any(name in turn for turn in turns) or name in ("Ana", "Ben"), name
+    page = memory.entity("Clara")
+    assert [one.kref.endswith(".exchange") for one in page.mentions] == [True]
+    with memory.store.read() as reader:
+        runs = list_runs(reader)
+    for run in runs:
+        undo_run(memory.store, Identity("ann", "operator"), run.kref)
+    assert mentioned(memory) == {}
+    assert items(memory) == {}
+    assert all(check.ok for check in memory.doctor())
+
+
+def test_an_entity_goes_with_the_only_turn_that_names_it(tmp_path: Path) -> None:
+    config = Config(path=tmp_path / "m.doxa", clock=FakeClock(), embedder=None, project="shop",
+                    role="operator")  # fmt: skip
+    with Memory(config) as memory:
+        lines = ("My sister Clara lives in Lisbon.", "I moved the backups to Ulm.")
+        turns = [Turn("ops", "s1", "Ana", "person", text, STARTED, "") for text in lines]
+        thread = memory.ingest(turns, extract=False).threads[0]
+        memory.consolidate(thread)
+        assert {"Clara", "Lisbon", "Ulm"} <= set(mentioned(memory))
+        (clara,) = {one.kref for one in memory.entity("Clara").mentions}
+        seen = memory.forget(clara, erase=True, preview=True)
+        assert memory.forget(clara, erase=True, confirm=seen.token).done
+        assert not {"Clara", "Lisbon"} & set(mentioned(memory))
+        assert "Ulm" in mentioned(memory)
+        with memory.store.read() as reader:
+            labels = ("Entity", "PendingEntity", "Exchange")
+            told = repr([node.props for label in labels for node in reader.labelled(label)])
+        assert "Clara" not in told
 
 
 def test_what_the_laws_refuse_of_an_entry_leaves_the_rest(

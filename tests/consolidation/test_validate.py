@@ -67,7 +67,7 @@ UNSUPPORTED = (
     ("date", "events", "t1", "The outage happened in April 2026."),
     ("denial", "facts", "t7", "Clara does not live in Lisbon."),
     ("denial", "events", "t12", "Ana never wrote the migration plan."),
-    ("denial", "facts", "t3", "Ana is sure about the queue and no longer has to check it."),
+    ("planned", "facts", "t3", "Ana is sure about the queue and no longer has to check it."),
     ("hypothetical", "facts", "t10", "Ana moves to Lisbon too."),
     ("planned", "facts", "t10", "A second admin is hired."),
     ("question", "events", "t2", "The shop did lose orders."),
@@ -94,6 +94,73 @@ def test_what_the_turns_do_not_say_is_left_out(
     found = checked(section, sources=sources.split(), **{SECTIONS[section][1]: text})
     assert getattr(found.structure, section) == ()
     assert found.dropped == {reason: 1}
+
+
+# One turn on 3 March 2026, a Tuesday; the section, the claim, and why it is left out, or how
+# reserved it is stored ("=planned", "=" for asserted).
+RESERVED = (
+    ("Ana: I might sell the boat.", "facts", "Ana might sell the boat.", "=hedged"),
+    ("Ana: I might sell the boat.", "facts", "Ana sells the boat.", "hedged"),
+    ("Ana: I'd like to learn Greek.", "facts", "Ana would like to learn Greek.", "=planned"),
+    ("Ana: I'd like to learn Greek.", "events", "Ana learned Greek.", "planned"),
+    ("Ana: It seems the pump leaks.", "facts", "It seems to Ana that the pump leaks.", "=hedged"),
+    ("Ana: It seems the pump leaks.", "facts", "The pump leaks.", "hedged"),
+    ("Ana: I'm planning to move to Ulm.", "facts", "Ana plans to move to Ulm.", "=planned"),
+    ("Ana: Tom says the mill closes.", "facts", "Tom says that the mill closes.", "=reported"),
+    ("Ana: Tom says the mill closes.", "facts", "The mill closes.", "reported"),
+    ("Ana: Write me a short speech.", "actions", "Ben is to write a short speech.", "="),
+    ("Ana: Write me a short speech.", "actions", "Ana is to write a short speech.", "speaker"),
+    ("Ana: Can you book the small hall?", "actions", "Ben is to book the small hall.", "="),
+    ("Ana: Can you book the small hall?", "actions", "Ana is to book the small hall.", "speaker"),
+    ("Ana: I won't give up the drums.", "facts", "Ana gives up the drums.", "denial"),
+    ("Ana: I never stopped painting walls.", "facts", "Ana stopped painting walls.", "denial"),
+    ("Ana: I feel calm and won't sell it.", "facts", "Ana feels calm.", "="),
+    ("Ana: I keep bees and sell honey.", "facts", "Ana keeps bees and does not sell honey.",
+     "denial"),
+    ("Ana: I got to feed the horse.", "events", "Ana got to feed the horse.", "="),
+    ("Ana: Have been to Rome once.", "facts", "Ana has been to Rome once.", "="),
+    ("Ana: Last weekend I sold the boat.", "events",
+     "Ana sold the boat on the weekend before 3 March 2026.", "="),
+    ("Ana: Last weekend I sold the boat.", "events",
+     "Ana sold the boat on the weekend after 3 March 2026.", "date"),
+    ("Ana: I've known Eve for 4 years.", "facts", "Ana has known Eve since 2022.", "="),
+    ("Ana: I've known Eve for 4 years.", "facts", "Ana has known Eve since 2021.", "date"),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(("turn", "section", "claim", "wanted"), RESERVED)
+def test_a_claim_is_as_reserved_as_its_turn(
+    turn: str, section: str, claim: str, wanted: str
+) -> None:
+    named = SECTIONS[section][1]
+    talk = transcript(turn, "Ben: Well.")
+    found = validate({section: [{named: claim, "sources": ["t1"]}]}, talk)
+    if not wanted.startswith("="):
+        assert found.dropped == {wanted: 1}
+        return
+    assert found.dropped == {}
+    (entry,) = getattr(found.structure, section)
+    assert entry.modality == wanted.removeprefix("=")
+    if section == "facts":
+        assert entry.certainty == (0.5 if entry.modality else 0.7)
+
+
+def test_what_two_agreed_to_do_is_a_commitment_and_not_an_event() -> None:
+    asked = "Ana: Wanna see the new hall next Fri?"
+    taken, left = (transcript(asked, f"Ben: {said}") for said in ("Sounds great!", "Who paid?"))
+    task = {"commitments": [{"task": "Ana and Ben will see the new hall.", "sources": ["t1"]}]}
+    event = {"events": [{"event": "Ana and Ben saw the new hall.", "sources": ["t1"]}]}
+    assert validate(task, taken).structure.commitments
+    assert validate(task, left).dropped == {"question": 1}
+    assert validate(event, taken).dropped == {"planned": 1}
+
+
+def test_a_month_or_year_as_date_is_kept() -> None:
+    talk = transcript("Ana: Last month I sold the boat, and last year the car.")
+    for date, kept_date in (("2026-02", "2026-02"), ("2025", "2025"), ("2026-01", "")):
+        entry = {"event": "Ana sold the boat.", "date": date, "sources": ["t1"]}
+        (found,) = validate({"events": [entry]}, talk).structure.events
+        assert found.date == kept_date
 
 
 def test_a_question_states_what_the_next_turn_affirms() -> None:

@@ -23,6 +23,7 @@ from doxa.base.calendar_names import (
     MONTH_ABBREVIATIONS,
     MONTH_NUMBERS,
     MONTHS,
+    WEEKDAY_ABBREVIATIONS,
     WEEKDAY_NUMBERS,
     WEEKDAYS,
     alternatives,
@@ -73,6 +74,11 @@ _DAY = r"(?P<day>[0-3]?\d)(?:st|nd|rd|th)?\b"
 _YEAR = r"(?P<year>(?:19|20|21)\d\d)"
 _LONE = r"(?![\w/:-]*\d)(?!\.\d)(?!\s*[–-]\s*\d)"
 _WEEKDAY = rf"(?P<weekday>{alternatives(WEEKDAYS)})"
+# After last, next and this also "Fri"; with a capital, since "last sat" is a verb.
+_WEEKDAY_SHORT = (
+    rf"(?P<weekday>{alternatives(WEEKDAYS)}"
+    rf"|(?-i:{alternatives(WEEKDAY_ABBREVIATIONS, capitals=True)}))"
+)
 
 _RELATIVE = re.compile(
     r"\b(?:(?P<before>the day before yesterday)|(?P<after>the day after"
@@ -84,8 +90,8 @@ _RELATIVE = re.compile(
     r" (?P<unit>day|week|month"
     r"|year)s? ago)"
     r"|(?P<weekbefore>the week before(?: last\b|(?=\s*(?:[.!?,;]|$))))"
-    r"|(?:(?P<which>last|next|this) (?:(?P<period>weekend|week|month|year|quarter)|"
-    + _WEEKDAY
+    r"|(?:(?P<which>last|next|this past|this) (?:(?P<period>weekend|week|month|year|quarter)|"
+    + _WEEKDAY_SHORT
     + rf"|(?P<named>{alternatives(MONTHS)})))"
     r")\b(?!'s)(?!-)",
     re.IGNORECASE,
@@ -181,6 +187,29 @@ def find_dates(text: str, time_ns: int | None) -> tuple[DateMention, ...]:
             if mention is not None:
                 taken.append(mention)
     return tuple(sorted(taken, key=lambda one: one.start))
+
+
+_ISO_DATE = re.compile(r"([0-9]{4})(?:-([0-9]{2})(?:-([0-9]{2}))?)?")
+
+
+def iso_mention(text: str) -> DateMention | None:
+    """Read a text that is an ISO 8601 day, month or year as a whole (2023-05-02, 2023-05, 2023).
+    None for anything else."""
+    match = _ISO_DATE.fullmatch(text)
+    return (
+        _mention(text, match.span(), resolve=_iso, match=match, today=None)
+        if match is not None
+        else None
+    )
+
+
+def _iso(match: re.Match[str], today: date | None) -> _Span | None:
+    year, month, day = match.groups()
+    if day:
+        return _day(date(int(year), int(month), int(day)))
+    if month:
+        return _months(int(year), int(month)) if 1 <= int(month) <= 12 else None
+    return _year(int(year))
 
 
 _AGO = re.compile(r"(\d{1,6}) (second|minute|hour)s? ago", re.IGNORECASE)
@@ -325,7 +354,7 @@ def _ago(count: int, unit: str, *, today: date) -> _Span:
 
 
 def _which(match: re.Match[str], today: date) -> _Span | None:
-    shift = {"last": -1, "this": 0, "next": 1}[match["which"].lower()]
+    shift = {"last": -1, "this past": -1, "this": 0, "next": 1}[match["which"].lower()]
     monday = today - timedelta(days=today.weekday())
     if match["weekday"]:
         day = monday + timedelta(days=WEEKDAY_NUMBERS[match["weekday"][:3].lower()])

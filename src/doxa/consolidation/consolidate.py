@@ -11,19 +11,20 @@ nothing else is there; after it, doing it again finds the digest of the turns an
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from doxa.base.errors import DoxaError, LimitError, ModelError
 from doxa.base.limits import RUN_TOUCHED_ITEMS_MAX
 from doxa.consolidation import queue
 from doxa.consolidation.drafts import Origin, item_drafts
+from doxa.consolidation.keeping import Former, former_of, kept_note, merged
 from doxa.consolidation.producers.contract import Produced, Producer
 from doxa.consolidation.producers.prompt import INSTRUCTION
 from doxa.consolidation.rollups import sum_up
-from doxa.consolidation.structure import SECTIONS, Structure, schema
+from doxa.consolidation.structure import SECTIONS, Structure, read_structure, schema
 from doxa.consolidation.transcript import Transcript
-from doxa.consolidation.units import Unit, threads_of, transcript_of, units_of
+from doxa.consolidation.units import Unit, transcript_of, units_of
 from doxa.consolidation.validate import Validated, validate
 from doxa.consolidation.writer import MentionEntity, elements_of, is_stored, store_structure
 from doxa.jobs import Caps, begin
@@ -51,7 +52,8 @@ class HostRequest:
 class SessionResult:
     """What became of one part of a session. `stored` counts entries by section, `dropped` those
     that the turns do not support by reason; `known` facts were believed already. With the status
-    `queued`, `error` says what failed and `due` when it is tried again, in ns."""
+    `queued`, `error` says what failed and `due` when it is tried again, in ns. `kept` counts
+    entries of the producer `former` that stay; with none, its structure was replaced."""
 
     thread: str
     session: str
@@ -72,6 +74,8 @@ class SessionResult:
     change: int | None = None
     error: str = ""
     due: int | None = None
+    former: str = ""
+    kept: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,34 +135,20 @@ def due_units(reader: Reader, project: str, *, now: int, of: str = "", but: str 
     return found
 
 
-def waiting_units(reader: Reader, project: str, *, limit: int) -> list[Unit]:
-    """Return units of a project that are not stored as they are now, by whatever producer, the
-    oldest first; those that failed wait for their time."""
-    failed = {
-        (task.thread, task.session, task.part)
-        for task in queue.pending(reader, project=project)
-        if task.attempts
-    }
-    found: list[Unit] = []
-    for thread in threads_of(reader, project):
-        for unit in units_of(reader, thread):
-            if (unit.thread, unit.session, unit.part) in failed:
-                continue
-            transcript = transcript_of(reader, unit)
-            if transcript.turns and not is_done(reader, unit, transcript.digest):
-                found.append(unit)
-                if len(found) >= limit:
-                    return found
-    return found
-
-
 class Consolidation:
-    """Consolidates units with one producer."""
+    """Consolidates units with one producer. With `keeping`, what a host or model made of turns
+    stays, and the producer adds what is new (keeping.py)."""
 
     def __init__(
-        self, store: Store, producer: Producer, *, mention: MentionEntity | None = None
+        self,
+        store: Store,
+        producer: Producer,
+        *,
+        mention: MentionEntity | None = None,
+        keeping: bool = False,
     ) -> None:
         self._store = store
+        self._keeping = keeping
         self._producer = producer
         self._mention = mention
 
@@ -196,6 +186,11 @@ class Consolidation:
                 producer=self._producer.name,
                 model=self._producer.model,
             )
+            former = former_of(reader, unit)
+            if self._keeping and former is not None:
+                same = is_done(reader, unit, transcript.digest)
+            elif former is not None and self._other(former):
+                same = False
         if not transcript.turns or (same and not dry_run):
             status: Status = "unchanged" if transcript.turns else "empty"
             return self._result(unit, transcript, status)
@@ -203,15 +198,29 @@ class Consolidation:
             queue.enqueue(self._store, unit, self._producer.name)
         try:
             produced = self._produced(transcript)
-            validated = validate(produced.structure, transcript)
+            validated, origin = self._validated(unit, transcript, produced, former)
             tokens = sum(one.tokens_in + one.tokens_out for one in produced.usage)
             if dry_run:
-                return self._rehearsed(unit, transcript, validated, tokens)
-            return self._store_one(unit, transcript, validated, tokens)
+                return self._rehearsed(origin, validated, tokens)
+            return self._store_one(origin, validated, tokens, former)
         except DoxaError as error:
             if dry_run:
                 raise
             return self._failed(unit, transcript, error)
+
+    def _validated(
+        self, unit: Unit, transcript: Transcript, produced: Produced, former: Former | None
+    ) -> tuple[Validated, Origin]:
+        origin = Origin(unit, transcript, self._producer.name, self._producer.model)
+        if not self._keeping or former is None or former.structure is None:
+            return validate(produced.structure, transcript), origin
+        turns = frozenset(turn.id for turn in transcript.turns)
+        added, _ = read_structure(produced.structure)
+        both, kept = merged(former, added, turns=turns)
+        validated = validate(both, transcript)
+        note, held = kept_note(former, validated.structure, kept)
+        by = (former.producer, former.model)
+        return validated, replace(origin, kept=held, kept_by=by, note=note)
 
     def _produced(self, transcript: Transcript) -> Produced:
         try:
@@ -243,9 +252,9 @@ class Consolidation:
         )
 
     def _store_one(
-        self, unit: Unit, transcript: Transcript, validated: Validated, tokens: int
+        self, origin: Origin, validated: Validated, tokens: int, former: Former | None
     ) -> SessionResult:
-        origin = Origin(unit, transcript, self._producer.name, self._producer.model)
+        unit, transcript = origin.unit, origin.transcript
         structure = validated.structure
         with self._begin(unit, elements_of(structure)) as run:
             stored = store_structure(run, structure, origin, mention=self._mention)
@@ -263,17 +272,21 @@ class Consolidation:
             tokens=tokens,
             run=run.kref,
             change=stored.change,
+            former=self._other(former),
+            kept=len(origin.kept),
         )
 
-    def _rehearsed(
-        self, unit: Unit, transcript: Transcript, validated: Validated, tokens: int
-    ) -> SessionResult:
-        structure = validated.structure
+    def _other(self, former: Former | None) -> str:
+        """Return the producer whose structure was stored before, if it was another."""
+        return "" if former is None or former.producer == self._producer.name else former.producer
+
+    def _rehearsed(self, origin: Origin, validated: Validated, tokens: int) -> SessionResult:
         return self._result(
-            unit,
-            transcript,
+            origin.unit,
+            origin.transcript,
             "dry-run",
-            stored=counted(structure, Origin(unit, transcript, self._producer.name, "")),
+            stored=counted(validated.structure, origin),
+            kept=len(origin.kept),
             dropped=validated.dropped,
             redacted=validated.redacted,
             tokens=tokens,

@@ -9,7 +9,7 @@ the name that it had when it was open.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import blake2b
 from typing import Any, NamedTuple
 
@@ -23,6 +23,7 @@ from doxa.base.words import terms
 from doxa.belief import Draft, Fact, Kref, slug
 from doxa.belief.removal.retiring import SPEAKER_NAME, SPEAKER_ROLE
 from doxa.consolidation.structure import (
+    CERTAINTY_RESERVED_MAX,
     ActionEntry,
     DecisionEntry,
     EventEntry,
@@ -35,6 +36,7 @@ from doxa.consolidation.units import SPACE, Unit
 
 TRUST = "inferred"
 DIGEST, UNIT, STRUCTURE = "source_digest", "unit", "structure"
+KEPT = "kept"  # what was kept of a structure by another producer
 _NAME_CHARS = 60
 _KINDS = {
     "events": "event",
@@ -56,12 +58,22 @@ class ItemDraft(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Who made a structure of which turns."""
+    """Who made a structure of which turns. `kept` are entries, with their section, that `kept_by`
+    made before, a producer and its model; `note` is what the summary says of them."""
 
     unit: Unit
     transcript: Transcript
     producer: str
     model: str
+    kept: frozenset[Any] = frozenset()
+    kept_by: tuple[str, str] = ("", "")
+    note: str = ""
+
+    def of(self, section: str, entry: Any) -> Origin:
+        """Return the origin of one entry."""
+        if (section, entry) not in self.kept:
+            return self
+        return replace(self, producer=self.kept_by[0], model=self.kept_by[1])
 
 
 def summary_draft(structure: Structure, origin: Origin) -> Draft:
@@ -89,7 +101,8 @@ def summary_draft(structure: Structure, origin: Origin) -> Draft:
             "left_out": origin.transcript.left_out,
             "chars_in": sum(len(turn.text) for turn in turns),
             STRUCTURE: stored if len(stored.encode()) <= TEXT_BYTES_MAX else "",
-        },
+        }
+        | ({KEPT: origin.note} if origin.note else {}),
         **search_fields(structure),
     )
 
@@ -119,7 +132,8 @@ def item_drafts(structure: Structure, origin: Origin) -> Iterator[ItemDraft]:
         for entry in getattr(structure, section):
             sources = [turns[name] for name in entry.sources if name in turns]
             if sources:
-                draft = _draft(section, kind, entry, origin=origin, sources=sources)
+                made = origin.of(section, entry)
+                draft = _draft(section, kind, entry, origin=made, sources=sources)
                 yield ItemDraft(section, draft, tuple(turn.kref for turn in sources))
 
 
@@ -156,13 +170,19 @@ def _draft(
         name=_name(section, entry, fact, origin.unit),
         kind=kind,
         facts=(fact,) if fact is not None else (),
-        confidence=entry.certainty if isinstance(entry, FactEntry) else 1.0,
+        confidence=_confidence(entry),
         trust=TRUST,
         time=last.time_ns,
         metadata=_origin(origin)
         | {SPEAKER_NAME: first.speaker, SPEAKER_ROLE: first.role}
         | _details(entry),
     )
+
+
+def _confidence(entry: Any) -> float:
+    if isinstance(entry, FactEntry):
+        return entry.certainty
+    return CERTAINTY_RESERVED_MAX if getattr(entry, "modality", "") else 1.0
 
 
 def _name(section: str, entry: Any, fact: Fact | None, unit: Unit) -> str:
@@ -203,6 +223,7 @@ def _details(entry: Any) -> dict[str, Value]:
         }
     elif not isinstance(entry, FactEntry):
         found = {"by": entry.by, "state": "open"}
+    found["modality"] = getattr(entry, "modality", "")
     return {name: value for name, value in found.items() if value not in ("", None, [])}
 
 

@@ -22,7 +22,7 @@ from doxa.base.dates import DateMention, find_dates
 from doxa.base.limits import EXTRACT_CHARS_MAX
 from doxa.base.words import STOP_WORDS, stem, terms
 from doxa.consolidation.transcript import SourceTurn
-from doxa.language.assertion import why_unasserted
+from doxa.language.assertion import modes
 from doxa.language.not_names import NOT_NAMES
 from doxa.language.sentences import sentences
 
@@ -49,36 +49,83 @@ _IRREGULAR = frozenset(
     " hid laid lay lit overcame rang shook shrank sank spread tore".split()
 )
 # What denies a clause, and what says that it holds no more. Both turn it round.
+_DENIES = (
+    r"(?:refus\w+|declin\w+|den(?:y|ies|ied)|stop(?:s|ped|ping)?|quit(?:s|ting)?"
+    r"|g(?:ave|ives?|iven|iving) up|against|fail(?:s|ed)? to|unable|lack(?:s|ed)?|cancel\w*"
+    r"|avoid\w*)"
+)
 _DENIAL = re.compile(
     r"\b(?:not|never|no longer|nobody|no one|nothing|nowhere|none|neither|nor|cannot|without"
-    r"|no(?= [a-z])|no more|refus\w+|declin\w+|den(?:y|ies|ied)|stop(?:s|ped|ping)?|quit(?:s|ting)?"
-    r"|gave up|give up|giving up|against|any ?more|fail(?:s|ed)? to|unable|lack(?:s|ed)?"
-    r"|instead of|rather than|former(?:ly)?|cancel\w*|avoid\w*)\b",
+    rf"|no(?= [a-z])|no more|any ?more|instead of|rather than|former(?:ly)?|{_DENIES})\b",
+    re.IGNORECASE,
+)
+# What denies a denial leaves nothing denied: "won't give up", "never stopped". "Not only" denies
+# nothing.
+_DENIED_TWICE = re.compile(
+    rf"\b(?:not|never|cannot|no longer)(?: \w+)? {_DENIES}\b|\bnot (?:just|only|merely|simply)\b",
     re.IGNORECASE,
 )
 _CLAUSE = re.compile(
     r"[,;:]\s+|\s+[–—-]\s+|\s+that\s+(?=(?:I|we|you|he|she|they)\b)"
     r"|\s+(?=(?:but|although|though|because|while|whereas|so that|which|and"
-    r" (?:I|we|he|she|they|it|you|the|my))\b)",
+    r" (?:I|we|he|she|they|it|you|the|my|am|is|are|was|were|has|have|had|will|would|can|could|do"
+    r"|does|did|should|must|never|not))\b)",
     re.IGNORECASE,
 )
 _WHOLE = frozenset(("question", "hypothetical", "fiction", "joked", "quoted", "retracted"))
+# A part that a conjunction or a relative pronoun begins asks nothing by it.
+_JOINED = re.compile(r"(?:which|who|and|but|because|although|though|while|whereas|so that)\s+")
+# Without a question mark an auxiliary asks if its subject follows: "Have been there" does not.
+_NO_SUBJECT = re.compile(
+    r"(?:am|is|are|was|were|do|does|did|has|have|had|can|could|will|would)(?:n't| not)? "
+    r"(?:been|be|had|got|gotten|done|seen|gone|not|never|always|also|just|already|only|sleep|feel"
+    r"|have|go|get|see|know|make|take|like|want|need|work|think)\b(?!.*\?)",
+    re.IGNORECASE,
+)
+_WISHES = re.compile(r"(?:\bwould|(?<=\w)'d) (?:really )?(?:like|love|prefer) to\b", re.IGNORECASE)
+# Who managed to do a thing, or had to, did it.
+_IMPLIES = re.compile(
+    r"\b(?:had to|got to|managed to|(?:was|were) able to"
+    r"|had (?:the|a) (?:chance|opportunity) to)\b",
+    re.IGNORECASE,
+)
+_PROPOSES = re.compile(
+    r"\W*(?:let us|let's|shall we|wanna|want to|would you like|do you want to|how about|why not"
+    r"|we (?:could|should))\b",
+    re.IGNORECASE,
+)
+# What is asked of the one who is addressed.
+_DIRECTS = re.compile(
+    r"\b(?:can|could|will|would) you\b|\byou (?:should|must|need to|have to|could)\b|\bplease\b",
+    re.IGNORECASE,
+)
+_COUNT = r"(?P<count>an?|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|\d{1,3})"
+_UNIT = r"(?P<unit>day|week|month|year)s?\b"
+_LASTING = (
+    re.compile(rf"(?:\b(?:have|has|been)|'ve|'s)\b[^.!?]{{0,60}}?\bfor {_COUNT} {_UNIT}", re.I),
+    re.compile(rf"\b{_COUNT} {_UNIT} (?:already|now)\b", re.I),
+)
 _FIRST = re.compile(r"\b(?:I|my|mine|me|myself|we|our|us|ours)\b")
 _SECOND = re.compile(r"\b(?:you|your|yours|yourself)\b", re.IGNORECASE)
 _AFFIRMS = re.compile(
     r"\W*(?:yes|yeah|yep|yup|sure|right|exactly|correct|indeed|absolutely|definitely|of course"
-    r"|certainly|true|that is right|that's right|ok|okay|will do|agreed)\b",
+    r"|certainly|true|that is right|that's right|ok|okay|will do|agreed|deal|great idea|good idea"
+    r"|sounds (?:good|great|fun|perfect|lovely|like a plan)|(?:i'd|i would) love to|works for me"
+    r"|let's do it)\b",
     re.IGNORECASE,
 )
 
 
 @dataclass(frozen=True, slots=True)
 class TurnClause:
-    """A clause of a turn. `unasserted` says in one word why it asserts nothing, or is empty."""
+    """A clause of a turn. `modes` say in one word each why it asserts nothing; `proposes` to do
+    something together, `directs` the one who is addressed."""
 
     terms: frozenset[str]
     denied: bool
-    unasserted: str
+    modes: frozenset[str]
+    proposes: bool
+    directs: bool
     first_person: bool
     second_person: bool
     turn: str
@@ -108,15 +155,23 @@ def evidence_of(turn: SourceTurn) -> TurnEvidence:
         frozenset(terms(text)),
         frozenset(words_in(text)),
         frozenset(numbers_in(text)),
-        find_dates(text, turn.time_ns),
+        (*find_dates(text, turn.time_ns), *_beginnings(text, turn.time_ns)),
         tuple(_clauses(turn)),
     )
 
 
+def _beginnings(text: str, time_ns: int) -> Iterator[DateMention]:
+    """Yield when what lasts began: "I have known them for 4 years", "five years already"."""
+    for pattern in _LASTING:
+        for match in pattern.finditer(text):
+            yield from find_dates(f"{match['count']} {match['unit']}s ago", time_ns)
+
+
 def _clauses(turn: SourceTurn) -> Iterator[TurnClause]:
     for sentence in sentences(turn.text[:EXTRACT_CHARS_MAX]):
-        whole = sentence.unasserted if sentence.unasserted in _WHOLE else ""
-        text = sentence.text
+        text, reason = sentence.text, sentence.unasserted
+        is_read = reason in ("question", "hypothetical") and reason not in modes_of(text)
+        whole = frozenset((reason,)) if reason in _WHOLE and not is_read else frozenset[str]()
         for number, quote in enumerate(sentence.quotes):
             text = text.replace(f"Q{number}Q", quote)
         for part in _CLAUSE.split(text):
@@ -124,12 +179,29 @@ def _clauses(turn: SourceTurn) -> Iterator[TurnClause]:
                 yield TurnClause(
                     frozenset(terms(part)),
                     is_denied(part),
-                    whole or why_unasserted(part.strip(" ,.!") + "."),
+                    whole or modes_of(part.strip(" ,.!") + "."),
+                    _PROPOSES.match(part) is not None,
+                    _directs(part),
                     _FIRST.search(part) is not None,
                     _SECOND.search(part) is not None,
                     turn.id,
                     turn.speaker,
                 )
+
+
+def modes_of(text: str) -> frozenset[str]:
+    """Return why a clause asserts nothing. A wish is a plan and no supposition; a part that is
+    joined to another asks nothing by the word that joins it."""
+    plain = _WISHES.sub("want to", _JOINED.sub("", text.lstrip(), count=1))
+    plain = _IMPLIES.sub("did", plain)
+    found = modes(plain)
+    return found - {"question"} if _NO_SUBJECT.match(plain) else found
+
+
+def _directs(clause: str) -> bool:
+    if _PROPOSES.match(clause):
+        return False
+    return _DIRECTS.search(clause) is not None or "command" in modes(clause.strip(" ,.!") + ".")
 
 
 def words_in(text: str) -> Iterator[str]:
@@ -169,7 +241,8 @@ def names_in(text: str) -> Iterator[tuple[str, bool]]:
 
 def is_denied(text: str) -> bool:
     """Return whether a clause denies what it speaks of, or says that it holds no more."""
-    return _DENIAL.search(text.replace("n't", " not")) is not None
+    plain = re.sub(r"\bca(?=n't)|\bwo(?=n't)", "will", text, flags=re.I).replace("n't", " not")
+    return _DENIAL.search(_DENIED_TWICE.sub(" ", plain)) is not None
 
 
 def is_past(verb: str) -> bool:
@@ -177,7 +250,7 @@ def is_past(verb: str) -> bool:
     return verb in _IRREGULAR or (verb.endswith("ed") and len(verb) > 3 and verb != "need")
 
 
-class Evidence:
+class ClaimEvidence:
     """What the turns that one claim names say together. `answered` are the turns of the transcript
     whose questions the next one affirms; `read` says what a turn says, and may remember it."""
 
@@ -196,7 +269,9 @@ class Evidence:
         self._answered = answered
         self.speakers = frozenset(turn.speaker for turn in self.turns)
         self.addresses_somebody = any(
-            clause.second_person for one in self._read for clause in one.clauses
+            clause.second_person or clause.directs or clause.proposes
+            for one in self._read
+            for clause in one.clauses
         )
 
     def dates(self) -> Iterator[DateMention]:
@@ -211,8 +286,11 @@ class Evidence:
         best = max((shared for shared, _ in scored), default=0)
         return [clause for shared, clause in scored if shared == best] if best else []
 
-    def unasserted(self, clause: TurnClause) -> str:
-        """Return why a clause asserts nothing; a question that was affirmed asserts."""
-        if clause.unasserted == "question" and clause.turn in self._answered:
-            return ""
-        return clause.unasserted
+    def modes(self, clause: TurnClause) -> frozenset[str]:
+        """Return why a clause asserts nothing; a question that was affirmed asserts, and a proposal
+        that was is a plan."""
+        if clause.turn in self._answered:
+            if clause.proposes:
+                return clause.modes - {"question", "command"} | {"planned"}
+            return clause.modes - {"question"}
+        return clause.modes

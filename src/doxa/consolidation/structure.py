@@ -27,9 +27,15 @@ from msgspec import Meta
 from doxa.base.errors import InputError, LimitError
 from doxa.base.limits import CONSOLIDATED_TEXT_CHARS_MAX
 
+# Of what a turn only plans, supposes or reports. It is no more likely than not.
+CERTAINTY_RESERVED_MAX = 0.5
 Sources = Annotated[tuple[str, ...], Meta(description="Ids of the turns it is drawn from.")]
 Day = Annotated[str, Meta(description="ISO 8601 date, as 2026-03-02, 2026-03 or 2026; else empty.")]
 Status = Literal["open", "done", "cancelled"]
+Modality = Annotated[
+    Literal["", "planned", "hedged", "hypothetical", "reported"],
+    Meta(description="Leave it empty: it is read from the words of the entry."),
+]
 
 
 class TextEntry(msgspec.Struct, frozen=True, kw_only=True):
@@ -47,6 +53,7 @@ class EventEntry(msgspec.Struct, frozen=True, kw_only=True):
     date: Day = ""
     participants: tuple[str, ...] = ()
     consequence: Annotated[str, Meta(description="What followed from it, if a turn says so.")] = ""
+    modality: Modality = ""
     sources: Sources = ()
 
 
@@ -58,6 +65,7 @@ class FactEntry(msgspec.Struct, frozen=True, kw_only=True):
     predicate: str = ""
     value: str = ""
     certainty: Annotated[float, Meta(description="From 0 to 1.")] = 0.7
+    modality: Modality = ""
     sources: Sources = ()
 
 
@@ -78,6 +86,7 @@ class ActionEntry(msgspec.Struct, frozen=True, kw_only=True):
     by_when: Annotated[str, Meta(description="The time in the words of the turn.")] = ""
     date: Day = ""
     status: Status = "open"
+    modality: Modality = ""
     sources: Sources = ()
 
 

@@ -24,12 +24,13 @@ from typing import Any
 
 import msgspec
 
-from doxa.base.dates import find_dates
+from doxa.base.dates import iso_mention
 from doxa.base.limits import CONSOLIDATED_SOURCES_ITEMS_MAX, ENRICHMENT_CHARS_MAX
 from doxa.base.words import terms
-from doxa.consolidation.claims import COVERED_MIN, is_dated, why_unsupported
-from doxa.consolidation.evidence import Evidence, affirms, evidence_of, numbers_in, words_in
+from doxa.consolidation.claims import COVERED_MIN, is_dated, reserve_of, why_unsupported
+from doxa.consolidation.evidence import ClaimEvidence, affirms, evidence_of, numbers_in, words_in
 from doxa.consolidation.structure import (
+    CERTAINTY_RESERVED_MAX,
     SECTIONS,
     ActionEntry,
     DecisionEntry,
@@ -128,8 +129,8 @@ class _Validation:
         kept = checked(self, entry, self._evidence(turns)) if checked else entry
         return msgspec.structs.replace(kept, sources=tuple(turn.id for turn in turns))
 
-    def _evidence(self, turns: Iterable[SourceTurn]) -> Evidence:
-        return Evidence(turns, answered=self._answered, read=self._read)
+    def _evidence(self, turns: Iterable[SourceTurn]) -> ClaimEvidence:
+        return ClaimEvidence(turns, answered=self._answered, read=self._read)
 
     def _sources(self, entry: Any) -> list[SourceTurn]:
         """Return the turns of an entry in their order; none if one of them is unknown."""
@@ -144,7 +145,7 @@ class _Validation:
         changed: dict[str, Any] = {}
         for name in entry.__struct_fields__:
             value = getattr(entry, name)
-            if isinstance(value, str) and name != "status":
+            if isinstance(value, str) and name not in ("status", "modality"):
                 changed[name] = self._clean(value)
             elif name in ("participants", "aliases"):
                 changed[name] = tuple(filter(None, map(self._clean, value)))[:20]
@@ -156,7 +157,7 @@ class _Validation:
         self._redacted += len(found.findings)
         return found.text
 
-    def _why(self, section: str, entry: Any, evidence: Evidence) -> str:
+    def _why(self, section: str, entry: Any, evidence: ClaimEvidence) -> str:
         """Return why the turns of an entry do not support it."""
         text = says(section, entry)
         if section == "implications":
@@ -171,14 +172,14 @@ class _Validation:
             return "assistant"
         return self._why_unsupported(text, evidence, section)
 
-    def _why_unsupported(self, text: str, evidence: Evidence, section: str) -> str:
+    def _why_unsupported(self, text: str, evidence: ClaimEvidence, section: str) -> str:
         return why_unsupported(text, evidence, section=section, participants=self._people)
 
-    def _why_unnamed(self, text: str, evidence: Evidence) -> str:
+    def _why_unnamed(self, text: str, evidence: ClaimEvidence) -> str:
         wanted = frozenset(terms(text)) - frozenset(terms(" ".join(self._people)))
         return "words" if len(wanted & evidence.terms) < COVERED_MIN * len(wanted) else ""
 
-    def _why_unasked(self, text: str, evidence: Evidence) -> str:
+    def _why_unasked(self, text: str, evidence: ClaimEvidence) -> str:
         wanted = frozenset(terms(text))
         if len(wanted & evidence.terms) < COVERED_MIN * max(1, len(wanted)):
             return "words"
@@ -186,9 +187,9 @@ class _Validation:
             return "not_asked"
         clauses = evidence.nearest(wanted)
         said = any(_OPEN.search(turn.text) for turn in evidence.turns)
-        return "" if said or any(one.unasserted in _ASKED for one in clauses) else "not_asked"
+        return "" if said or any(one.modes & _ASKED for one in clauses) else "not_asked"
 
-    def _is_named(self, name: str, evidence: Evidence) -> bool:
+    def _is_named(self, name: str, evidence: ClaimEvidence) -> bool:
         """Return whether the turns, or who says them, have all words of a name."""
         known = evidence.words | frozenset(
             word for speaker in evidence.speakers for word in words_in(speaker)
@@ -196,7 +197,7 @@ class _Validation:
         wanted = frozenset(words_in(name))
         return bool(wanted) and wanted <= known
 
-    def _or_empty(self, text: str, evidence: Evidence, section: str) -> str:
+    def _or_empty(self, text: str, evidence: ClaimEvidence, section: str) -> str:
         """Return a field that an entry can do without, or nothing where the turns do not have
         it."""
         if not text:
@@ -210,13 +211,13 @@ class _Validation:
             self._dropped[f"{reason}_of_field"] += 1
         return "" if reason else text
 
-    def _person_or_empty(self, name: str, evidence: Evidence) -> str:
+    def _person_or_empty(self, name: str, evidence: ClaimEvidence) -> str:
         if not name or self._is_named(name, evidence) or name in self._people:
             return name
         self._dropped["name_of_field"] += 1
         return ""
 
-    def _date_or_empty(self, when: str, date: str, evidence: Evidence) -> tuple[str, str]:
+    def _date_or_empty(self, when: str, date: str, evidence: ClaimEvidence) -> tuple[str, str]:
         """Return a time in words and its day, resolved against the turns: what a producer made of
         it counts only if the turns name that day."""
         allowed = list(evidence.dates())
@@ -224,15 +225,15 @@ class _Validation:
             (one for one in allowed if when and one.text.casefold() in when.casefold()), None
         )
         if date:
-            mentions = find_dates(f"on {date}" if len(date) == 10 else f"in {date}", None)
-            if len(mentions) == 1 and is_dated(mentions[0], evidence, allowed):
-                inside = said is None or mentions[0].start_ns <= said.start_ns < mentions[0].end_ns
+            named = iso_mention(date)
+            if named is not None and is_dated(named, evidence, allowed):
+                inside = said is None or named.start_ns <= said.start_ns < named.end_ns
                 if inside:
                     return self._words_or_empty(when, evidence), date
             self._dropped["date_of_field"] += 1
         return self._words_or_empty(when, evidence), said.iso if said else ""
 
-    def _words_or_empty(self, when: str, evidence: Evidence) -> str:
+    def _words_or_empty(self, when: str, evidence: ClaimEvidence) -> str:
         """Return a time in words if they are those of a turn."""
         wanted = frozenset(words_in(when))
         if wanted and not wanted <= evidence.words:
@@ -240,7 +241,7 @@ class _Validation:
             return ""
         return when
 
-    def _event(self, entry: EventEntry, evidence: Evidence) -> EventEntry:
+    def _event(self, entry: EventEntry, evidence: ClaimEvidence) -> EventEntry:
         when, date = self._date_or_empty(entry.when, entry.date, evidence)
         there = tuple(
             dict.fromkeys(
@@ -249,37 +250,56 @@ class _Validation:
         )
         followed = self._or_empty(entry.consequence, evidence, "events")
         return msgspec.structs.replace(
-            entry, when=when, date=date, participants=there, consequence=followed
+            entry,
+            when=when,
+            date=date,
+            participants=there,
+            consequence=followed,
+            modality=reserve_of(entry.event),
         )
 
-    def _claim(self, entry: FactEntry, evidence: Evidence) -> FactEntry:
+    def _claim(self, entry: FactEntry, evidence: ClaimEvidence) -> FactEntry:
         triple = (entry.subject, entry.predicate, entry.value)
+        reserve = reserve_of(entry.claim)
         certainty = min(1.0, max(0.0, entry.certainty)) if entry.certainty == entry.certainty else 0
         kept = triple if all(triple) else ("", "", "")
         if any(kept) and self._why_unsupported(" ".join(kept), evidence, "facts"):
             self._dropped["triple_of_field"] += 1
             kept = ("", "", "")
         return msgspec.structs.replace(
-            entry, subject=kept[0], predicate=kept[1], value=kept[2], certainty=certainty
+            entry,
+            subject=kept[0],
+            predicate=kept[1],
+            value=kept[2],
+            certainty=min(certainty, CERTAINTY_RESERVED_MAX) if reserve else certainty,
+            modality=reserve,
         )
 
-    def _decision(self, entry: DecisionEntry, evidence: Evidence) -> DecisionEntry:
+    def _decision(self, entry: DecisionEntry, evidence: ClaimEvidence) -> DecisionEntry:
         return msgspec.structs.replace(
             entry,
             reason=self._or_empty(entry.reason, evidence, "decisions"),
             by=self._person_or_empty(entry.by, evidence),
         )
 
-    def _action(self, entry: ActionEntry, evidence: Evidence) -> ActionEntry:
+    def _action(self, entry: ActionEntry, evidence: ClaimEvidence) -> ActionEntry:
         when, date = self._date_or_empty(entry.by_when, entry.date, evidence)
         status = entry.status
         if status != "open" and len(evidence.turns) < 2:  # one turn promised, another did it
             self._dropped["status_of_field"] += 1
             status = "open"
         who = self._person_or_empty(entry.who, evidence)
-        return msgspec.structs.replace(entry, by_when=when, date=date, who=who, status=status)
+        reserve = reserve_of(entry.task)
+        return msgspec.structs.replace(
+            entry,
+            by_when=when,
+            date=date,
+            who=who,
+            status=status,
+            modality="" if reserve == "planned" else reserve,  # each task is a plan
+        )
 
-    def _mention(self, entry: EntityEntry, evidence: Evidence) -> EntityEntry:
+    def _mention(self, entry: EntityEntry, evidence: ClaimEvidence) -> EntityEntry:
         aliases = tuple(
             name
             for name in dict.fromkeys(entry.aliases)
@@ -290,7 +310,7 @@ class _Validation:
         return msgspec.structs.replace(entry, aliases=aliases)
 
 
-_CHECKED: Mapping[type[Any], Callable[[_Validation, Any, Evidence], Any]] = {
+_CHECKED: Mapping[type[Any], Callable[[_Validation, Any, ClaimEvidence], Any]] = {
     EventEntry: _Validation._event,
     FactEntry: _Validation._claim,
     DecisionEntry: _Validation._decision,

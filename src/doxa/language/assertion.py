@@ -275,6 +275,15 @@ def why_unasserted(sentence: str, *, corrects: bool = False) -> str:
     return "denied" if _NEITHER.search(sentence) else ""
 
 
+def modes(sentence: str) -> frozenset[str]:
+    """Return every reason why a sentence asserts nothing, where `why_unasserted` returns the
+    first."""
+    first = why_unasserted(sentence)
+    return frozenset(name for name, pattern in _TOLD if pattern.search(sentence)) | (
+        {first} if first else frozenset()
+    )
+
+
 def doubts(sentence: str) -> bool:
     """Return whether a sentence only doubts the one before it: "Not sure.", "Or does he?"."""
     return _DOUBTS.match(sentence) is not None

@@ -9,7 +9,13 @@ from typing import TYPE_CHECKING, Any
 from doxa.app.checks import resolved_time
 from doxa.app.sessions.entities import EntityVerbs
 from doxa.base.clock import parse_time
-from doxa.base.errors import ConflictError, InputError, ModelError, NotFoundError
+from doxa.base.errors import (
+    ConflictError,
+    InputError,
+    LimitError,
+    ModelError,
+    NotFoundError,
+)
 from doxa.ingestion import arguments
 from doxa.language.turns import Turn
 
@@ -71,7 +77,8 @@ class ConsolidationVerbs(EntityVerbs):
             units = self._units(target, session, user, context, place, limit, None, dry_run)
             return self._needed(units, place)
         made = self._producer(asked, structure, model)
-        job = Consolidation(self._store, made, mention=mention)
+        keeping = not producer and structure is None
+        job = Consolidation(self._store, made, mention=mention, keeping=keeping)
         units = self._units(target, session, user, context, place, limit, job, dry_run)
         if structure is not None:
             units = self._answered(units, digest, made)
@@ -152,22 +159,14 @@ class ConsolidationVerbs(EntityVerbs):
         dry_run: bool,
     ) -> list[Unit]:
         """Return the units that a call means, after what working memory holds of them is stored."""
-        from doxa.consolidation.consolidate import waiting_units
         from doxa.consolidation.units import find_thread, units_of
 
         thread = None
         if target or user or context:
             thread = self._stored_chat(target, user, context, project, job, dry_run)
+        else:
+            return self._waiting_units(project, limit, job, dry_run)
         with self._store.read() as reader:
-            if not (target or user or context):
-                return list(
-                    dict.fromkeys(
-                        (
-                            *self._due(reader, project, job),
-                            *waiting_units(reader, project, limit=limit),
-                        )
-                    )
-                )
             thread = thread or (find_thread(reader, project, target) if target else None)
             if thread is None:
                 raise NotFoundError(
@@ -176,6 +175,21 @@ class ConsolidationVerbs(EntityVerbs):
                     field="target",
                 )
             return list(units_of(reader, thread, session=session))
+
+    def _waiting_units(
+        self, project: str, limit: int, job: Consolidation | None, dry_run: bool
+    ) -> list[Unit]:
+        """Return what is due in the queue and what was never consolidated. Where nothing waits, how
+        far the log was read is saved, so that the next call reads what is new."""
+        from doxa.consolidation.waiting import waiting_units
+
+        with self._store.read() as reader:
+            due = self._due(reader, project, job)
+            found = waiting_units(reader, project, role=self.identity.role, limit=limit)
+        if found.mark is not None and not dry_run:
+            with suppress(LimitError):  # there are too many cursors: it reads all the next time
+                self._store.save_cursor(found.name, found.mark)
+        return list(dict.fromkeys((*due, *found.units)))
 
     def _due(self, reader: Reader, project: str, job: Consolidation | None) -> list[Unit]:
         """Return what is pending in the queue; with rules, not what the model tries again."""
