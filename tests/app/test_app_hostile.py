@@ -82,6 +82,9 @@ GIVEN = {
     "into": "Bob",
     "mention": "kref://default/entities/kit.mention",
     "answer": "new",
+    "proposals": ["kref://default/proposals/a.proposal"],
+    "proposal": "kref://default/proposals/a.proposal",
+    "run": "kref://default/runs/a.run",
 }
 FIELDS = ("author", "time")
 MORE: dict[str, dict[str, Any]] = {

@@ -360,20 +360,89 @@ def test_a_dream_that_is_killed_is_resumed(tmp_path: Path, stage: str) -> None:
         memory.verify()
 
 
+NIGHT = ("embed", "retain", "mentions", "consolidate", "dream")
+
+
 def test_the_night_shift_does_each_job_by_itself(memory: Memory) -> None:
+    _turns(memory, "I met Ana Ferreira in Lisbon.", "Ana Ferreira will send me the contract.")
     _twins(memory)
     done = memory.nightshift()
-    assert [(one.job, one.state) for one in done] == [
-        ("embed", "done"),
-        ("retain", "done"),
-        ("dream", "done"),
-    ]
-    assert {run.job for run in memory.runs()} == {"embed", "retain", "dream"}
+    assert [(one.job, one.state) for one in done] == [(job, "done") for job in NIGHT]
+    counts = {one.job: one.counts for one in done}
+    assert counts["mentions"]["sources"] >= 2
+    assert counts["consolidate"] == {"sessions": 1, "stored": 1, "queued": 0}
+    assert {run.job for run in memory.runs()} == set(NIGHT)
+    assert all(any(f"{job} ran today" in said for said in memory.stats()["jobs"]) for job in NIGHT)  # type: ignore[attr-defined]
+    (check,) = [one for one in memory.doctor() if one.name == "jobs"]
+    assert check.ok
+    assert all(job in check.detail for job in NIGHT)
     agent = memory.session(role="agent")
-    states = {one.job: one.state for one in agent.nightshift()}
-    assert states == {"embed": "done", "retain": "failed", "dream": "done"}
+    states = {one.job: (one.state, one.run) for one in agent.nightshift()}
+    assert states.pop("retain") == ("skipped", "")  # an agent may not; that is not a failure
+    assert {state for state, _ in states.values()} == {"done"}
+    assert memory.nightshift(jobs=["consolidate"])[0].counts["sessions"] == 0
     with pytest.raises(InputError, match="not a job"):
         memory.nightshift(jobs=["sleep"])
+    memory.verify()
+
+
+def test_mentions_of_a_night_are_undone_as_one(memory: Memory) -> None:
+    _turns(memory, "I met Ana Ferreira in Lisbon.")
+    with memory.store.read() as reader:
+        before = beliefs_digest(reader)
+    (done,) = memory.nightshift(jobs=["mentions"])
+    assert [one.name for one in memory.entities()] == ["Ana Ferreira", "Lisbon"]
+    memory.undo_run(done.run)
+    assert memory.entities() == []
+    with memory.store.read() as reader:
+        assert beliefs_digest(reader) == before
+
+
+def test_a_job_has_one_heartbeat_whoever_starts_it(memory: Memory) -> None:
+    memory.nightshift()
+    _later(memory, days=9)
+    (check,) = [one for one in memory.doctor() if one.name == "jobs"]
+    assert not check.ok
+    assert "retain has not run for 9 days" in check.detail
+    memory.retain()
+    memory.record_mentions()
+    (check,) = [one for one in memory.doctor() if one.name == "jobs"]
+    assert "retain" not in check.detail
+    assert "mentions" not in check.detail
+    assert "dream has not run for 9 days" in check.detail
+
+
+def test_the_night_shift_ends_at_the_limit_of_a_run(
+    memory: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("doxa.app.sessions.entities.RUN_TOUCHED_ITEMS_MAX", 6)
+    monkeypatch.setattr("doxa.app.sessions.entities.NIGHTSHIFT_BATCH_ITEMS_MAX", 2)
+    names = ("Ana Ferreira", "Ben Okafor", "Cleo Marsh", "Dov Levin", "Eva Brandt")
+    _turns(memory, *(f"I met {name} at the fair." for name in names))
+    read = [memory.nightshift(jobs=["mentions"])[0].counts["sources"] for _ in range(3)]
+    assert sum(read) == 5
+    assert len(memory.entities()) == 5
+
+
+def test_a_proposal_of_a_summary_consolidates_its_thread(memory: Memory) -> None:
+    _turns(memory, *(f"I bought lamp {number} for the kitchen." for number in range(20)))
+    memory.dream()
+    (proposal,) = memory.proposals()
+    assert proposal.kind == "summary"
+    (done,) = memory.apply([proposal.kref])
+    assert (done.state, "1 sessions consolidated" in done.said) == ("applied", True)
+    assert memory.proposals(state="applied")[0].said == done.said
+    assert [run.job for run in memory.runs()] == ["consolidate", "dream"]
+    assert memory.apply([proposal.kref])[0].said == "it was applied before"
+    memory.store.save_cursor("background/default/dream", 0, back=True)
+    assert "summary" not in _kinds(memory.dream())
+
+
+def test_a_dream_that_applies_consolidates_too(memory: Memory) -> None:
+    _turns(memory, *(f"I bought lamp {number} for the kitchen." for number in range(20)))
+    report = memory.dream(apply=True)
+    assert [line.finding.kind for line in report.applied] == ["summary"]
+    assert "consolidate" in {run.job for run in memory.runs()}
 
 
 def test_a_dream_is_due_by_schedule_count_and_idleness(memory: Memory) -> None:
@@ -394,8 +463,13 @@ def test_a_dream_is_due_by_schedule_count_and_idleness(memory: Memory) -> None:
     _later(memory, days=1)
     assert due(every_s=3_600) == "by schedule"
     assert due(idle_s=60) == ""  # nothing is new
-    skipped = memory.nightshift(jobs=["dream"], entries=1_000)
-    assert [one.state for one in skipped] == ["skipped"]
+    skipped = memory.nightshift(entries=1_000)
+    assert [one.state for one in skipped] == ["skipped"] * 5
+    memory.expand("The lamp is blue.", name="new")
+    _later(memory, days=1)
+    memory.nightshift(jobs=["embed", "retain", "mentions"])  # what jobs write is not a change
+    shift = memory.nightshift(idle_s=3_600)
+    assert shift[-1].state == "done"
 
 
 def test_a_rejected_proposal_is_not_made_again(memory: Memory) -> None:

@@ -70,6 +70,7 @@ class MemoryFile:
             interval_ms=config.access_flush_ms,
             background=config.background,
             retain_every_s=retain_every_s(config),
+            project=config.project,
         )
         self._embedding = EmbeddingThread(
             self.store, self._models, enabled=config.background and not config.read_only

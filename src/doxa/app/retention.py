@@ -39,6 +39,7 @@ class Keeping:
 
     store: Store
     identity: Identity
+    project: str
 
     def erase(
         self,
@@ -107,10 +108,13 @@ class Keeping:
         CREATE RETENTION POLICY declares one. Needs the operator role. As of a time before what was
         dropped, questions are refused.
         """
-        from doxa.maintenance.retaining import retain_and_scrub
+        from doxa.maintenance.retaining import retain_and_scrub, retain_as_job
 
         arguments.flags(preview=preview)
-        return retain_and_scrub(self.store, _operator(self.identity), preview=preview)
+        who = _operator(self.identity)
+        if preview:
+            return retain_and_scrub(self.store, who, preview=True)
+        return retain_as_job(self.store, who, project=self.project)
 
     def hold(
         self,

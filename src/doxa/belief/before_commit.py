@@ -5,13 +5,15 @@ A retired item has no current revision; what becomes current contradicts nothing
 decision; a conflict is decided by `resolve`. A new revision retires nothing that is trusted more,
 nor, among what rules read from turns, what another speaker stated (removal/retiring.py). Beliefs
 that an operator verified are kept (verified.py), and support is settled (support.py). What a run
-of a job wrote keeps its laws (background/laws.py).
+of a job wrote keeps its laws (background/laws.py), and does not rise by repetition
+(background/repetition.py).
 """
 
 from __future__ import annotations
 
 from doxa.base.errors import ConflictError, ConstraintError
 from doxa.belief.background.laws import Promotion, check_run
+from doxa.belief.background.repetition import keep_inferred
 from doxa.belief.graph import CURRENT, RETIRED_REVISION, status_of
 from doxa.belief.removal.retiring import keep_ranks
 from doxa.belief.revising import judge_revision
@@ -26,6 +28,7 @@ def check_before_commit(tx: Transaction, promotion: Promotion | None = None) -> 
     dirty = tx.dirty_nodes
     keep_verified(tx, dirty)
     keep_ranks(tx, dirty)
+    keep_inferred(tx, dirty)
     for node in tx.nodes(dirty):
         if node.props.get("kref") is None:
             continue

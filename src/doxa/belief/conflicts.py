@@ -10,11 +10,12 @@ operator verified is retracted only by an operator's decision.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Literal
 
 from doxa.base.errors import ConflictError, InputError, NotFoundError, RoleError
 from doxa.base.ids import NodeId, is_below_operator
+from doxa.belief.background.repetition import lowered
 from doxa.belief.graph import CHALLENGER, HELD
 from doxa.belief.kref import Kref, parse_kref
 from doxa.belief.reading.views import sides
@@ -33,11 +34,15 @@ def open_conflict(
     held: Sequence[Node],
     *,
     content: Content | None = None,
+    links: Iterable[tuple[str, str]] = (),
 ) -> tuple[Node, str, bool]:
     """Write a challenger and its conflict: (challenger, the conflict's address, whether it is new).
-    One that is open already is found again. `content`: that of the draft, where it is known."""
+    One that is open already is found again. `content`: that of the draft, where it is known.
+    `links`: what the caller will join it with."""
     item = tx.node_by_kref(str(kref)) or create_item(tx, kref)
-    content = content or Content.of(draft)
+    if content is None:
+        draft, _ = lowered(tx, draft, kref.project, links)
+        content = Content.of(draft)
     for conflict, challenger in _open_of(tx, item.id):
         if challenger.props.get("content_hash") == content.hash:
             return challenger, str(conflict.props["kref"]), False

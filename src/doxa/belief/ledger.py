@@ -37,7 +37,7 @@ from doxa.belief.operation import DryRunRollback, Operation, change_of, with_rec
 from doxa.belief.project_rules import CONSTRAINTS, ENTRENCHMENT
 from doxa.belief.reading.bundles import BUNDLE_KIND, MEMBER
 from doxa.belief.relevant_beliefs import RelevantBeliefs
-from doxa.belief.removal.erasure import edges_drawn_from, nodes_at
+from doxa.belief.removal.erasure import clear_reports, edges_drawn_from, nodes_at
 from doxa.belief.removal.retiring import set_deprecated
 from doxa.belief.revising import apply_retractions, judge, judge_all
 from doxa.belief.stating import Links, decide, make_current, place_for, require_consistent, state
@@ -660,6 +660,7 @@ class Ledger:
             tx = work.tx
             nodes = nodes_at(tx, krefs)
             erasure = Erasure(tx, [node.id for node in nodes])
+            clear_reports(tx, nodes)
             tx.erase([node.id for node in nodes], edges=edges_drawn_from(tx, nodes))
             erasure.tag(tx)
         left = self._store.scrub()

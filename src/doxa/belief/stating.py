@@ -17,6 +17,7 @@ from doxa.base.errors import ConflictError, InputError, LimitError
 from doxa.base.ids import NodeId, is_below_operator
 from doxa.base.limits import ADDRESSES_TRIED_ITEMS_MAX
 from doxa.base.values import canonical
+from doxa.belief.background.repetition import lowered
 from doxa.belief.conflicts import close_conflict, open_conflict
 from doxa.belief.graph import CURRENT, SUPERSEDES, current_of, facts_of, item_of, last_of
 from doxa.belief.kref import Kref, parse_kref, slug
@@ -75,9 +76,12 @@ def state(
     address that this one replaces. `in_time`: what contradicts it and was stated later
     persists, and this goes to history. `carry`: the item keeps what it depended on. `last`: the
     revision that was written last, where that is known."""
+    links = tuple(links)
+    draft, repeats = lowered(tx, draft, str(item.props["project"]), links)
     content = Content.of(draft)
     before, retired = current_of(tx, item.id), bool(item.props.get("deprecated"))
     if before is not None and not again and (same := _same(before, draft, content)):
+        same = f"{same}; {_repetition(repeats)}" if repeats else same
         return Change("unchanged", str(before.props["kref"]), None, tx.now, reason=same)
     held = [node for node in (before, replacing) if node is not None]
     verdict = _verdict(tx, draft, project=str(item.props["project"]), leave_out=held)
@@ -114,7 +118,7 @@ def state(
         tx.tx,
         tx.now,
         previous=str(former.props["kref"]) if former else "",
-        reason="it was retired; this revision makes it current again" if retired else "",
+        reason=_reason(retired, repeats),
         gained=without(draft.facts, old),
         lost=without(old, draft.facts),
         losses=(
@@ -122,6 +126,15 @@ def state(
             *(verdict.losses() if verdict else ()),
         ),
     )
+
+
+def _reason(retired: bool, repeats: str) -> str:
+    back = "it was retired; this revision makes it current again" if retired else ""
+    return "; ".join(filter(None, (back, _repetition(repeats) if repeats else "")))
+
+
+def _repetition(kref: str) -> str:
+    return f"its trust is inferred, since {kref} was concluded by a job and this repeats it"
 
 
 def _replaced(held: Iterable[Node], draft: Draft, kref: str) -> Iterable[Retracted]:

@@ -6,7 +6,6 @@ now. Left out is what no job reads: what a run wrote, what is retired, untrusted
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
@@ -37,7 +36,7 @@ class Page:
     beliefs: dict[int, Node] = field(default_factory=dict)
     threads: dict[str, None] = field(default_factory=dict)
     unsupported: dict[int, Node] = field(default_factory=dict)
-    names: Counter[str] = field(default_factory=Counter)
+    names: dict[str, list[str]] = field(default_factory=dict)
 
 
 def collect(reader: Reader, project: str, after: int) -> Page:
@@ -83,7 +82,8 @@ def _take_turns(reader: Reader, turns: list[str], page: Page) -> None:
             if thread is not None:
                 page.threads[str(thread.props["kref"])] = None
         found = node.props.get("entities")
-        page.names.update({str(name) for name in found} if isinstance(found, list) else ())
+        for name in dict.fromkeys(map(str, found if isinstance(found, list) else ())):
+            page.names.setdefault(name, []).append(str(node.props["kref"]))
 
 
 def _current(reader: Reader, item: NodeId) -> list[Node]:

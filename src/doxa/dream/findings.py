@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
@@ -38,7 +38,9 @@ class DreamFinding:
 
     @property
     def key(self) -> str:
-        """What tells it from others: its kind, what it concerns, and what it would end."""
+        """What tells it from others: its kind, and its name or what it concerns and would end."""
+        if self.name:
+            return f"{self.kind}|{self.name}"
         return "|".join((self.kind, self.ends, self.name, *sorted(self.about)))
 
 
@@ -46,14 +48,14 @@ class DreamFinding:
 class DreamBatch:
     """A batch for an assessor: at most DREAM_BATCH_ITEMS_MAX current revisions of one project, the
     bundles that hold them, the threads with new turns, what lost its support, and names by the
-    number of new turns that contain them."""
+    addresses of new turns that contain them."""
 
     project: str
     beliefs: tuple[Node, ...]
     bundles: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
     threads: tuple[str, ...] = ()
     unsupported: tuple[Node, ...] = ()
-    names: Mapping[str, int] = field(default_factory=dict)
+    names: Mapping[str, Sequence[str]] = field(default_factory=dict)
     expired: tuple[Node, ...] = ()
 
 

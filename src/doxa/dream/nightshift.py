@@ -1,15 +1,25 @@
 """The night shift: bounded background jobs, one after another. Each is by itself: one that fails
-stops no other. Each leaves a run, so that one that has stopped is noticed."""
+stops no other. Each leaves a run, so that one that has stopped is noticed.
+
+One process does it on a file at a time: it holds the lease `nightshift`, which is renewed between
+jobs. A job that takes longer than the lease holds is not done twice either: those that must not
+run at once have leases of their own.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import threading
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from doxa.base.errors import DoxaError
-from doxa.jobs import begin
+from doxa.base.errors import BusyError, DoxaError, RoleError
+from doxa.base.limits import NIGHTSHIFT_LEASE_MS
+from doxa.jobs import JobRun, begin, lease
+from doxa.jobs.runs import SHARE_MAX, Caps
 from doxa.store import Store
+
+NIGHTSHIFT = "nightshift"
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,23 +34,57 @@ class Shift:
     run: str = ""
 
 
-Work = Callable[[], Mapping[str, Any]]
+@dataclass(frozen=True, slots=True)
+class Work:
+    """A job of the night shift. `do` gets its run and returns counts; `number` is how many elements
+    the run touches at most. With `notes_itself`, `do` needs no run and returns a Shift."""
+
+    do: Callable[[JobRun], Mapping[str, Any]] | None = None
+    notes_itself: Callable[[], Shift] | None = None
+    number: int = 20
 
 
-def work_through(
-    store: Store, project: str, jobs: Mapping[str, Work], own: Mapping[str, Callable[[], Shift]]
-) -> list[Shift]:
-    """Do jobs in order. `own` are those that note a run themselves."""
-    done = []
-    for name in (*jobs, *own):
-        done.append(own[name]() if name in own else _noted(store, project, name, jobs[name]))
-    return done
-
-
-def _noted(store: Store, project: str, name: str, work: Work) -> Shift:
-    run = begin(store, name, project=project)
+def work_through(store: Store, project: str, jobs: Mapping[str, Work]) -> list[Shift]:
+    """Do jobs in order. All are skipped if another process has the lease."""
     try:
-        counts = dict(work())
+        with lease(store, NIGHTSHIFT, ttl_ms=NIGHTSHIFT_LEASE_MS) as held:
+            done = []
+            for name, work in jobs.items():
+                held.renew()
+                done.append(_done(store, project, name, work))
+            return done
+    except BusyError as error:
+        return [Shift(name, "skipped", reason=error.message) for name in jobs]
+
+
+def follow(
+    shift: Callable[[], list[Shift]], stopping: threading.Event, *, pause_s: float
+) -> Iterator[list[Shift]]:
+    """Try a shift again and again, until `stopping` is set; yield those in which anything was done.
+    What another process has, or what is not due, is tried again after a pause. So is what fails:
+    the run says why."""
+    while not stopping.is_set():
+        try:
+            done = [one for one in shift() if one.state != "skipped"]
+        except BusyError:
+            done = []
+        if done:
+            yield done
+        stopping.wait(pause_s)
+
+
+def _done(store: Store, project: str, name: str, work: Work) -> Shift:
+    if work.notes_itself is not None:
+        try:
+            return work.notes_itself()
+        except RoleError as error:
+            return Shift(name, "skipped", reason=error.message)
+        except DoxaError as error:
+            return Shift(name, "failed", reason=error.message)
+    assert work.do is not None
+    run = begin(store, name, project=project, caps=Caps(work.number, SHARE_MAX))
+    try:
+        counts = dict(work.do(run))
     except DoxaError as error:
         run.finish({}, state="failed", error=error.message)
         return Shift(name, "failed", {}, error.message, run.kref)

@@ -17,7 +17,7 @@ resumes the run at the cursor: proposals are known by what they are, so that non
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from doxa.base.errors import BusyError, DoxaError, InputError
@@ -29,6 +29,7 @@ from doxa.dream.guards import is_only_young, why_kept
 from doxa.dream.model import ModelAssessor
 from doxa.dream.report import DreamLine, DreamReport, Tally
 from doxa.jobs import Budget, Caps, JobRun, RunInfo, apply, begin, lease, list_runs, open_run
+from doxa.jobs.applying import ActionApart
 from doxa.jobs.lease import Lease
 from doxa.jobs.proposals import proposal_kref
 from doxa.store import Identity, Reader, Store
@@ -71,16 +72,18 @@ def dream(
     project: str,
     assessors: Sequence[Assessor],
     options: DreamOptions | None = None,
+    apart: Mapping[str, ActionApart] | None = None,
     at_stage: Callable[[str], None] = lambda _: None,
 ) -> DreamReport:
     """Look at what is new in a project, and propose what to change. Raises BusyError if another
-    process dreams on this file. `at_stage` is called before each stage, with its name."""
+    process dreams on this file. `apart` are actions of other jobs (jobs/applying.py). `at_stage` is
+    called before each stage, with its name."""
     given = options or DreamOptions()
+    dreaming = _Dream(store, identity, project, assessors, given, apart or {}, at_stage)
     at_stage("lead")
     if given.dry_run:
-        return _Dream(store, identity, project, assessors, given, at_stage).rehearse()
+        return dreaming.rehearse()
     with lease(store, JOB) as held:
-        dreaming = _Dream(store, identity, project, assessors, given, at_stage)
         return dreaming.run(held)
 
 
@@ -103,10 +106,12 @@ class _Dream:
         project: str,
         assessors: Sequence[Assessor],
         options: DreamOptions,
+        apart: Mapping[str, ActionApart],
         at_stage: Callable[[str], None],
     ) -> None:
         self.store, self.identity, self.project = store, identity, project
         self.assessors, self.options, self.at_stage = assessors, options, at_stage
+        self.apart = apart
         self.tally = Tally()
         self.begun = time.monotonic()
         self.after = self.seq = 0
@@ -277,11 +282,13 @@ class _Dream:
         finding = line.finding
         if line.why:
             self.tally.blocked.append(line)
-        elif not self.options.apply or finding.action.get("do") not in _APPLIED:
+        elif not self.options.apply or finding.action.get("do") not in {*_APPLIED, *self.apart}:
             self.tally.proposed.append(line)
         else:
             known = actions(age_days=self.options.age_days)
-            (done,) = apply(self.store, self.identity, [line.proposal], actions=known)
+            (done,) = apply(
+                self.store, self.identity, [line.proposal], actions=known, apart=self.apart
+            )
             rows = {"applied": self.tally.applied, "blocked": self.tally.blocked}
             rows.get(done.state, self.tally.failed).append(
                 DreamLine(finding, line.proposal, done.said)

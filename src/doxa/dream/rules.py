@@ -150,6 +150,8 @@ def _alike(reader: Reader, project: str, node: Node) -> Iterator[Node]:
             words, project=project, space=None, kind=None, limit=_ALIKE_READ
         )
     for other in others:
+        if "Revision" not in other.labels:  # a turn in the same words is not a belief
+            continue
         same = (
             {fact.stored() for fact in facts_of(other)} == facts
             if facts
@@ -227,8 +229,8 @@ def _is_name(value: str) -> bool:
 
 
 def _gaps(reader: Reader, batch: DreamBatch) -> Iterator[DreamFinding]:
-    for name, count in sorted(batch.names.items()):
-        words = terms(name)
+    for name, turns in sorted(batch.names.items()):
+        count, words = len(turns), terms(name)
         if count < DREAM_ENTITY_TURNS or not words:
             continue
         found = reader.live_with_terms(
@@ -238,6 +240,6 @@ def _gaps(reader: Reader, batch: DreamBatch) -> Iterator[DreamFinding]:
             yield DreamFinding(
                 "gap",
                 f"{count} new turns name {name[:100]}, of whom or which nothing is believed.",
-                (),
+                tuple(turns[:DREAM_ENTITY_TURNS]),
                 name=name[:200],
             )

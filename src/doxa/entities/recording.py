@@ -7,12 +7,12 @@ order of storing says how far it has come; what is read again writes nothing new
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from doxa.base.errors import InputError
+from doxa.base.errors import InputError, LimitError
 from doxa.base.ids import NodeId
 from doxa.base.limits import INGEST_BATCH_TURNS
 from doxa.belief import check_name, facts_of
@@ -36,13 +36,14 @@ ORDER BY l.node LIMIT ?
 @dataclass(frozen=True, slots=True)
 class Recorded:
     """The result of recording: how many sources were read, mentions written, entities new, names
-    left pending; and the changes."""
+    left pending; and the changes. `is_all`: nothing is left to read."""
 
     sources: int
     mentions: int
     entities: int
     pending: int
     changes: tuple[int, ...]
+    is_all: bool = True
 
 
 def record(
@@ -51,35 +52,54 @@ def record(
     project: str,
     *,
     again: bool = False,
+    sources_max: int | None = None,
+    batch_max: int = INGEST_BATCH_TURNS,
     write: Callable[[], AbstractContextManager[Transaction]] | None = None,
     progress: Callable[[int], None] | None = None,
 ) -> Recorded:
     """Record the mentions of the turns of a project, then of its current beliefs, from where the
     last call came to; with `again`, of all. Each batch is a transaction, that of `write` if given,
-    such as of a run of a background job; `progress` is called after it with its number of
+    such as of a run of a background job: then it ends early at `sources_max`, or where the run
+    reaches its limit after some batches. `progress` is called after a batch with its number of
     sources."""
     begin = write or (lambda: store.write(identity, op="record_mentions"))
-    job = _Recording(check_name(project, what="project"))
-    changes = []
+    job = _Recording(check_name(project, what="project"), batch_max)
+    changes: list[int] = []
     for label in ("Exchange", "Revision"):
         for batch in job.batches(store, label, again=again):
-            with begin() as tx:
-                mentioner = Mentioner(tx, project)
-                for node in tx.nodes(batch):
-                    job.read(mentioner, tx.edges_in, node)
+            if sources_max is not None and job.sources >= sources_max:
+                return job.recorded(changes, is_all=False)
+            before = job.counts()
+            try:
+                with begin() as tx:
+                    mentioner = Mentioner(tx, project)
+                    for node in tx.nodes(batch):
+                        job.read(mentioner, tx.edges_in, node)
+            except LimitError:
+                if not changes:
+                    raise
+                job.sources, job.mentions, job.entities, job.pending = before
+                return job.recorded(changes, is_all=False)
             if tx.receipt_made:
                 changes.append(tx.tx)
             if not store.is_joined:
                 store.save_cursor(job.cursor(label), batch[-1])
             if progress:
                 progress(len(batch))
-    return Recorded(job.sources, job.mentions, job.entities, job.pending, tuple(changes))
+    return job.recorded(changes)
 
 
 class _Recording:
-    def __init__(self, project: str) -> None:
+    def __init__(self, project: str, batch_max: int) -> None:
         self._project = project
+        self._batch_max = batch_max
         self.sources = self.mentions = self.entities = self.pending = 0
+
+    def counts(self) -> tuple[int, int, int, int]:
+        return self.sources, self.mentions, self.entities, self.pending
+
+    def recorded(self, changes: Sequence[int], *, is_all: bool = True) -> Recorded:
+        return Recorded(*self.counts(), tuple(changes), is_all)
 
     def cursor(self, label: str) -> str:
         """Return the name of the position up to which sources of a label were read."""
@@ -95,7 +115,7 @@ class _Recording:
                     sql = "SELECT seq FROM main.cursor WHERE name = ?"
                     held = reader.rows(sql, (self.cursor(label),))
                     at = held[0][0] if held else 0
-                args = (label, at, first, first[:-1] + "0", INGEST_BATCH_TURNS)
+                args = (label, at, first, first[:-1] + "0", self._batch_max)
                 rows = reader.rows(_DUE, args)
             if not rows:
                 return

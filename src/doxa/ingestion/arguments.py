@@ -81,6 +81,20 @@ def whole(value: object, field: str, *, optional: bool = False) -> None:
         )
 
 
+def number(value: object, field: str, *, optional: bool = False) -> None:
+    """Check that a value is a finite number from 0, or None if it is optional."""
+    if not (value is None and optional) and (
+        isinstance(value, bool)
+        or not isinstance(value, int | float)
+        or not 0 <= value <= TIME_MAX  # false of NaN too
+    ):
+        raise InputError(
+            f"{field} must be a number from 0, not {value!r:.60}.",
+            next_step="Give a number from 0.",
+            field=field,
+        )
+
+
 def flags(**values: object) -> None:
     """Check that values are booleans. Truthiness is not enough: the text "no" is truthy."""
     for name, value in values.items():

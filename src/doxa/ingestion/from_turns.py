@@ -208,7 +208,9 @@ class Candidates:
         held = current_of(tx, item.id) if item else None
         if held is None:
             return
-        made, _, new = open_conflict(tx, kref, check_draft(draft), [held])
+        made, _, new = open_conflict(
+            tx, kref, check_draft(draft), [held], links=(("DERIVED_FROM", source),)
+        )
         if new:
             link(tx, made, kind="DERIVED_FROM", target=source)
             self.count += 1

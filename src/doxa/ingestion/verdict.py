@@ -289,7 +289,10 @@ def challenged(
     found = unsure(tx, verdict)
     if not found:
         return None
-    made, conflict, new = open_conflict(tx, draft_kref(draft), draft, [node for _, node in found])
+    links = tuple(links)
+    made, conflict, new = open_conflict(
+        tx, draft_kref(draft), draft, [node for _, node in found], links=links
+    )
     for kind, target in links if new else ():
         link(tx, made, kind=kind, target=target)
     names = ", ".join(one.kref for one, _ in found)

@@ -6,6 +6,9 @@ table that the caller gives, called inside a transaction of the proposal's run:
     {"do": "retire", "kref": address}              the item is retired
     {"do": "relate", "from": a, "edge": TYPE, "to": b, "why": text}
 
+What is done by jobs with runs of their own, such as consolidation, is in a second table, `apart`:
+it is called outside a transaction and says what it did. That is undone by its own runs.
+
 A proposal is blocked if a law of background work refuses it, failed if anything else does.
 """
 
@@ -25,6 +28,7 @@ from doxa.jobs.runs import open_run
 from doxa.store import Identity, Store, Transaction
 
 Action = Callable[[Transaction, Mapping[str, Any]], None]
+ActionApart = Callable[[Mapping[str, Any]], str]  # returns what it did, in words
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,33 +47,42 @@ def apply(
     proposals: Iterable[str],
     *,
     actions: Mapping[str, Action] | None = None,
+    apart: Mapping[str, ActionApart] | None = None,
 ) -> list[Applied]:
     """Apply proposals by their addresses, in the name and with the rights of `identity`, under the
     limits of their runs."""
     known = ACTIONS | dict(actions or {})
-    return [_apply_one(store, identity, kref, known) for kref in proposals]
+    return [_apply_one(store, identity, kref, known, apart or {}) for kref in proposals]
 
 
 def _apply_one(
-    store: Store, identity: Identity, kref: str, actions: Mapping[str, Action]
+    store: Store,
+    identity: Identity,
+    kref: str,
+    actions: Mapping[str, Action],
+    apart: Mapping[str, ActionApart],
 ) -> Applied:
     with store.read() as reader:
         proposal = read_proposal(reader, require_proposal(reader, kref))
     if proposal.state == "applied":
         return Applied(kref, "applied", said="it was applied before")
     run = open_run(store, proposal.run, identity=identity)
+    do = str(proposal.action.get("do", ""))
+    said = ""
     try:
-        act = actions.get(str(proposal.action.get("do", "")))
-        if act is None:
+        act = actions.get(do)
+        if do in apart:
+            said = apart[do](proposal.action)
+        elif act is None:
             raise ConflictError(
                 "It has no action: a person acts on it.", next_step="Reject it when it is done."
             )
         with run.write(f"apply.{proposal.kind}") as tx:
-            act(tx, proposal.action)
-            node = require_proposal(tx, kref)
-            decide(tx, node, "applied")
+            if act is not None and do not in apart:
+                act(tx, proposal.action)
+            decide(tx, require_proposal(tx, kref), "applied", said)
         receipt = tx.receipt_made
-        return Applied(kref, "applied", receipt.tx if receipt else None)
+        return Applied(kref, "applied", receipt.tx if receipt else None, said)
     except DoxaError as error:
         lawful = isinstance(error, (RoleError, ConstraintError, LimitError))
         state: ProposalState = "blocked" if lawful else "failed"

@@ -249,6 +249,14 @@ def begin(
         return JobRun(store, node, read_run(made), identity, "background")
 
 
+def note_run(store: Store, job: str, counts: Mapping[str, Any], *, project: str) -> str:
+    """Note a run of a job that somebody did by hand, in transactions of their own, and return its
+    address. It has no changes to undo."""
+    run = begin(store, job, project=project)
+    run.finish(counts)
+    return run.kref
+
+
 _ITEMS = (
     "SELECT count(*) FROM node_label l JOIN node n ON n.id = l.node WHERE l.label = 'Item' AND"
     " n.project = ?"

@@ -22,7 +22,12 @@ from doxa.base.limits import PREVIEW_ITEMS_MAX
 from doxa.base.values import canonical, check_text, decode, decode_properties
 from doxa.belief import HAS_REVISION, Kref, Ledger, parse_kref, slug
 from doxa.belief.graph import ENTITY, PENDING_ENTITY
-from doxa.belief.removal.erasure import edges_drawn_from, nodes_at, structural_edge
+from doxa.belief.removal.erasure import (
+    clear_reports,
+    edges_drawn_from,
+    nodes_at,
+    structural_edge,
+)
 from doxa.belief.support import Erasure
 from doxa.maintenance.forget import Forgotten
 from doxa.store import Identity, Reader, Store, Transaction
@@ -197,6 +202,7 @@ def _erase(tx: Transaction, plan: ErasurePlan) -> None:
     require_operator(tx)
     nodes = nodes_at(tx, map(parse_kref, plan.krefs))
     gone = {node.id for node in nodes} | {NodeId(identity) for identity in plan.nodes}
+    clear_reports(tx, nodes)
     drawn = edges_drawn_from(tx, nodes)
     edges = sorted({*drawn, *(EdgeId(identity) for identity in plan.edges)})
     if gone or edges:
@@ -321,7 +327,7 @@ def _plan_text(reader: Reader, found: Occurrences, text: str) -> ErasurePlan:
         live = reader.node(NodeId(identity)) is not None
         if address and live:
             krefs.add(address)
-        elif "kref" in hit.properties or address:
+        elif "kref" in hit.properties or address or _is_proposal(reader, identity):
             plan.nodes.add(identity)
         else:
             plan.parts[False, identity] = hit
@@ -332,6 +338,12 @@ def _plan_text(reader: Reader, found: Occurrences, text: str) -> ErasurePlan:
             plan.parts[True, identity] = hit
     plan.krefs = outermost(reader, krefs, slug(text))
     return plan
+
+
+def _is_proposal(reader: Reader, identity: int) -> bool:
+    """Whether a node is a proposal of a job, which does not change once written: it goes as one."""
+    version = _version(reader, False, identity)
+    return version is not None and "Proposal" in decode(version[0])
 
 
 def _items_left_empty(reader: Reader, krefs: Iterable[str], words: str) -> set[str]:

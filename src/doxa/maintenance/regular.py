@@ -12,10 +12,11 @@ _WHO = Identity("doxa", "system")
 
 
 class RegularRetention:
-    """Applies the policies every `every_s` seconds, whichever process did so last; never if 0."""
+    """Applies the policies every `every_s` seconds, whichever process did so last; never if 0.
+    Its runs are noted in `project`."""
 
-    def __init__(self, store: Store, *, every_s: int) -> None:
-        self._store = store
+    def __init__(self, store: Store, *, every_s: int, project: str) -> None:
+        self._store, self._project = store, project
         self._every_ns = every_s * NS
         self._asked_ns = 0
 
@@ -37,6 +38,6 @@ class RegularRetention:
 
             ran = last_retained(reader)
         if ran is None or now - ran >= self._every_ns:
-            from doxa.maintenance.retaining import retain_and_scrub
+            from doxa.maintenance.retaining import retain_as_job
 
-            retain_and_scrub(self._store, _WHO, stopped=stopped)
+            retain_as_job(self._store, _WHO, project=self._project, stopped=stopped)

@@ -6,8 +6,23 @@ from collections.abc import Callable
 
 from doxa.base.errors import RoleError
 from doxa.base.ids import is_below_operator
+from doxa.jobs import begin
 from doxa.store import Identity, Store
 from doxa.store.retention.dropping import Dropped, retain
+
+JOB = "retain"
+
+
+def retain_as_job(
+    store: Store, identity: Identity, *, project: str, stopped: Callable[[], bool] = bool
+) -> Dropped:
+    """Drop what no policy keeps, and note it as a run, whoever asked for it: the heartbeat of
+    retention."""
+    _check(identity)
+    with begin(store, JOB, project=project) as run:
+        dropped = retain_and_scrub(store, identity, stopped=stopped)
+        run.finish({"versions": dropped.versions})
+    return dropped
 
 
 def retain_and_scrub(
@@ -18,12 +33,16 @@ def retain_and_scrub(
     stopped: Callable[[], bool] = bool,
 ) -> Dropped:
     """Drop what no policy keeps and overwrite the freed pages. Raises RoleError for an agent."""
+    _check(identity)
+    dropped = retain(store, identity, preview=preview, stopped=stopped)
+    if dropped.changes:
+        dropped.note = store.scrub()
+    return dropped
+
+
+def _check(identity: Identity) -> None:
     if is_below_operator(identity.role):
         raise RoleError(
             "Only an operator may apply the retention policies.",
             next_step="Ask the operator to run retention.",
         )
-    dropped = retain(store, identity, preview=preview, stopped=stopped)
-    if dropped.changes:
-        dropped.note = store.scrub()
-    return dropped

@@ -13,11 +13,12 @@ from doxa.ingestion import arguments
 if TYPE_CHECKING:
     from doxa.app.verbs.options import DreamingOptions, NightshiftOptions
     from doxa.dream import DreamReport
-    from doxa.dream.nightshift import Shift
+    from doxa.dream.nightshift import Shift, Work
     from doxa.dream.pipeline import DreamOptions
-    from doxa.jobs import Applied, JobProposal, RunInfo, Undone
+    from doxa.jobs import Applied, JobProposal, JobRun, RunInfo, Undone
+    from doxa.jobs.applying import ActionApart
 
-NIGHTSHIFT = ("embed", "retain", "dream")
+NIGHTSHIFT = ("embed", "retain", "mentions", "consolidate", "dream")
 
 
 class JobVerbs(BeliefVerbs):
@@ -31,7 +32,9 @@ class JobVerbs(BeliefVerbs):
         only with `calls`. The report is kept with the run.
         """
         given = checked("dream", options)
-        return self._dream(one_project(given.pop("project"), self.project), _options(given))
+        project = one_project(given.pop("project"), self.project)
+        arguments.project(project)
+        return self._dream(project, _options(given))
 
     def _dream(self, project: str, options: DreamOptions) -> DreamReport:
         from doxa.dream import ModelAssessor, RuleAssessor, dream
@@ -45,20 +48,37 @@ class JobVerbs(BeliefVerbs):
             budget = options.budget
             assessors.append(ModelAssessor(model, calls_max=budget.calls, tokens_max=budget.tokens))
         return dream(
-            self._store, self.identity, project=project, assessors=assessors, options=options
+            self._store,
+            self.identity,
+            project=project,
+            assessors=assessors,
+            options=options,
+            apart=self._actions_apart(),
         )
 
+    def _actions_apart(self) -> Mapping[str, ActionApart]:
+        """Return what proposals do by jobs with runs of their own: a subclass adds them."""
+        return {}
+
     def nightshift(self, **options: Unpack[NightshiftOptions]) -> list[Shift]:
-        """Do the background jobs one after another: embed, retain, dream.
+        """Do the background jobs one after another: embed, retain, mentions, consolidate, dream.
 
-        A job that fails stops no other. With `every_s`, `idle_s` or `entries` the dream is left
-        out until it is due: so long since the last, so long without a change, or so many new
-        entries of the log.
+        A job that fails stops no other, and one process does them on a file at a time. With
+        `every_s`, `idle_s` or `entries` they are left out until they are due: so long since the
+        last dream, so long without a change, or so many new entries of the log. Each job is
+        bounded: 20 sessions, mentions of 2,000 sources.
         """
-        from doxa.dream.nightshift import work_through
-
         given = checked("nightshift", options)
-        where = one_project(given["project"], self.project)
+        return self._nightshift(one_project(given["project"], self.project), given)
+
+    def _nightshift(self, where: str, given: Mapping[str, Any]) -> list[Shift]:
+        from doxa.dream.nightshift import Shift, work_through
+
+        for name in ("seconds", "every_s", "idle_s"):
+            arguments.number(given[name], name, optional=True)
+        arguments.whole(given["calls"], "calls")
+        arguments.whole(given["entries"], "entries", optional=True)
+        arguments.project(where)
         wanted = given["jobs"] or NIGHTSHIFT
         unknown = sorted(set(wanted) - set(NIGHTSHIFT))
         if unknown:
@@ -67,29 +87,46 @@ class JobVerbs(BeliefVerbs):
                 next_step=f"Use {', '.join(NIGHTSHIFT)}.",
                 field="jobs",
             )
-        work = {name: getattr(self, f"_{name}_work") for name in wanted if name != "dream"}
-        own = {"dream": lambda: self._dream_shift(where, given)} if "dream" in wanted else {}
-        return work_through(self._store, where, work, own)
+        ordered = [name for name in NIGHTSHIFT if name in wanted]
+        if not self._is_due(where, ordered, given):
+            return [Shift(name, "skipped", reason="it is not due") for name in ordered]
+        known = self._night_work(where, given)
+        return work_through(self._store, where, {name: known[name] for name in ordered})
 
-    def _embed_work(self) -> Mapping[str, Any]:
-        if self._memory.embedder is None:
-            return {"embedded": 0, "pending": self._memory.pending()}
-        return {"embedded": self._memory.embed(), "pending": self._memory.pending()}
-
-    def _retain_work(self) -> Mapping[str, Any]:
-        from doxa.maintenance.retaining import retain_and_scrub
-
-        return {"versions": retain_and_scrub(self._store, self.identity).versions}
-
-    def _dream_shift(self, project: str, given: Mapping[str, Any]) -> Shift:
+    def _is_due(self, project: str, jobs: list[str], given: Mapping[str, Any]) -> bool:
         from doxa.dream import Triggers, why_due
-        from doxa.dream.nightshift import Shift
 
         when = tuple(given[name] for name in ("every_s", "idle_s", "entries"))
+        if all(one is None for one in when):
+            return True
         with self._store.read() as reader:
-            due = why_due(reader, project, Triggers(*when), now=reader.now)
-        if any(one is not None for one in when) and not due:
-            return Shift("dream", "skipped", reason="it is not due")
+            found = why_due(reader, project, Triggers(*when), now=reader.now, job=jobs[-1])
+        return bool(found)
+
+    def _night_work(self, project: str, given: Mapping[str, Any]) -> dict[str, Work]:
+        """Return what each job of the night shift does; a subclass adds its own."""
+        from doxa.dream.nightshift import Work
+
+        return {
+            "embed": Work(self._embed_work),
+            "retain": Work(notes_itself=lambda: self._retain_shift(project)),
+            "dream": Work(notes_itself=lambda: self._dream_shift(project, given)),
+        }
+
+    def _embed_work(self, run: JobRun) -> Mapping[str, Any]:
+        made = self._memory.embed() if self._memory.embedder is not None else 0
+        return {"embedded": made, "pending": self._memory.pending()}
+
+    def _retain_shift(self, project: str) -> Shift:
+        from doxa.dream.nightshift import Shift
+        from doxa.maintenance.retaining import retain_as_job
+
+        dropped = retain_as_job(self._store, self.identity, project=project)
+        return Shift("retain", "done", {"versions": dropped.versions})
+
+    def _dream_shift(self, project: str, given: Mapping[str, Any]) -> Shift:
+        from doxa.dream.nightshift import Shift
+
         options = _options({name: given[name] for name in ("apply", "seconds", "calls")})
         try:
             report = self._dream(project, options)
@@ -102,6 +139,7 @@ class JobVerbs(BeliefVerbs):
         from doxa.jobs import list_runs
 
         arguments.whole(limit, "limit")
+        arguments.text(job, "job")
         with self._store.read() as reader:
             return list_runs(reader, project=self._seen(project), job=job, limit=limit)
 
@@ -120,12 +158,16 @@ class JobVerbs(BeliefVerbs):
         from doxa.jobs import list_proposals
 
         arguments.whole(limit, "limit")
+        arguments.text(run, "run")
+        arguments.text(state, "state")
         with self._store.read() as reader:
             return list_proposals(
                 reader, project=self._seen(project), run=run, state=state, limit=limit
             )
 
     def _seen(self, project: str | None) -> str | None:
+        if project is not None:
+            arguments.text(project, "project")
         return None if project == ALL_PROJECTS else project or self.project
 
     def apply(self, proposals: Iterable[str], *, age_days: float = 7) -> list[Applied]:
@@ -138,7 +180,14 @@ class JobVerbs(BeliefVerbs):
         from doxa.jobs import apply
 
         given = arguments.texts(proposals, "proposals")
-        return apply(self._store, self.identity, given, actions=actions(age_days=age_days))
+        arguments.number(age_days, "age_days")
+        return apply(
+            self._store,
+            self.identity,
+            given,
+            actions=actions(age_days=age_days),
+            apart=self._actions_apart(),
+        )
 
     def reject(self, proposal: str, *, reason: str = "") -> Applied:
         """Decide against a proposal: it is not made again."""
@@ -163,6 +212,11 @@ def _options(given: Mapping[str, Any]) -> DreamOptions:
     from doxa.dream import DreamOptions
     from doxa.jobs import Budget, Caps
 
+    for name in ("seconds", "share", "age_days"):
+        arguments.number(given.get(name), name, optional=True)
+    for name in ("number", "calls", "tokens"):
+        arguments.whole(given.get(name), name, optional=True)
+    arguments.flags(apply=given.get("apply", False), dry_run=given.get("dry_run", False))
     names = ("apply", "dry_run", "age_days")
     return DreamOptions(
         caps=Caps(**{name: given[name] for name in ("number", "share") if name in given}),

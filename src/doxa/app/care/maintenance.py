@@ -23,13 +23,19 @@ class MaintenanceThread(BackgroundThread):
     name = "doxa-maintenance"
 
     def __init__(
-        self, store: Store, *, interval_ms: int, background: bool, retain_every_s: int = 0
+        self,
+        store: Store,
+        *,
+        interval_ms: int,
+        background: bool,
+        retain_every_s: int = 0,
+        project: str = "default",
     ) -> None:
         super().__init__()
         self._store = store
         self._interval_s = interval_ms / 1_000
         self._background = background
-        self._retention = RegularRetention(store, every_s=retain_every_s)
+        self._retention = RegularRetention(store, every_s=retain_every_s, project=project)
         self.error: DoxaError | None = None  # why the last run failed; it is tried again
         if background and not store.read_only:
             store.on_due = self.due

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from doxa.app.checks import resolved_time
@@ -16,6 +18,7 @@ from doxa.base.errors import (
     ModelError,
     NotFoundError,
 )
+from doxa.base.limits import NIGHTSHIFT_SESSIONS_ITEMS_MAX
 from doxa.ingestion import arguments
 from doxa.language.turns import Turn
 
@@ -26,6 +29,8 @@ if TYPE_CHECKING:
     from doxa.consolidation.queue import Pending
     from doxa.consolidation.tasks import Task
     from doxa.consolidation.units import Unit
+    from doxa.dream.nightshift import Shift, Work
+    from doxa.jobs.applying import ActionApart
     from doxa.store import Reader
     from doxa.working import Chat
 
@@ -87,6 +92,59 @@ class ConsolidationVerbs(EntityVerbs):
             found += self._retried(place, limit - len(found), dry_run=dry_run)
         self._memory.wake()
         return self._consolidated(found, place)
+
+    def _night_work(self, project: str, given: Mapping[str, Any]) -> dict[str, Work]:
+        from doxa.dream.nightshift import Work
+
+        found = super()._night_work(project, given)
+        shift = partial(self._consolidate_shift, project, asks_model=bool(given["calls"]))
+        return found | {"consolidate": Work(notes_itself=shift)}
+
+    def _consolidate_shift(self, project: str, *, asks_model: bool) -> Shift:
+        """Consolidate by rules what waits, at most so many sessions; what the model failed to do is
+        tried again if it may be asked. The run that is noted says so also if nothing waited."""
+        from doxa.consolidation.consolidate import JOB, Consolidation
+        from doxa.dream.nightshift import Shift
+        from doxa.entities import mention
+        from doxa.jobs.runs import note_run
+
+        most = NIGHTSHIFT_SESSIONS_ITEMS_MAX
+        job = Consolidation(self._store, self._producer("rules", None, ""), mention=mention)
+        units = self._units("", "", "", "", project, most, job, False)
+        found = job.run(units[:most])
+        if asks_model:
+            found += self._retried(project, most - len(found), dry_run=False)
+        self._memory.wake()
+        states = Counter(one.status for one in found)
+        counts = {"sessions": len(found), "stored": states["done"], "queued": states["queued"]}
+        run = note_run(self._store, JOB, counts, project=project)
+        return Shift(JOB, "done", counts, "", run)
+
+    def _actions_apart(self) -> Mapping[str, ActionApart]:
+        return {**super()._actions_apart(), "consolidate": self._consolidate_proposed}
+
+    def _consolidate_proposed(self, action: Mapping[str, Any]) -> str:
+        """Do what a dream proposes for a thread that no summary covers."""
+        from doxa.consolidation.consolidate import Consolidation
+        from doxa.consolidation.units import units_of
+        from doxa.entities import mention
+
+        with self._store.read() as reader:
+            units = list(units_of(reader, str(action["thread"])))
+        job = Consolidation(self._store, self._producer("rules", None, ""), mention=mention)
+        found = job.run(units)
+        self._memory.wake()
+        failed = [one for one in found if one.status == "queued"]
+        if failed:
+            raise ConflictError(
+                f"{len(failed)} of {len(found)} parts of the thread are left in the queue:"
+                f" {failed[0].error[:200]}",
+                next_step="Look at them with consolidations, and apply the proposal again.",
+            )
+        runs = [one.run for one in found if one.run]
+        return (
+            f"{len(runs)} sessions consolidated: {', '.join(runs[:5])}" if runs else "all is done"
+        )
 
     def consolidations(self, *, project: str | None = None) -> list[Pending]:
         """List the sessions that await consolidation, with what went wrong, the next one first."""
@@ -192,7 +250,7 @@ class ConsolidationVerbs(EntityVerbs):
         return list(dict.fromkeys((*due, *found.units)))
 
     def _due(self, reader: Reader, project: str, job: Consolidation | None) -> list[Unit]:
-        """Return what is pending in the queue; with rules, not what the model tries again."""
+        """Return what is pending in the queue; by rules, nothing that the model is to do."""
         from doxa.consolidation.consolidate import due_units
 
         now = self._store.clock.now_ns()

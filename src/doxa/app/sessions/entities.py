@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
 
 from doxa.app.checks import one_project, resolved_time, searched_project
 from doxa.app.sessions.units import UnitVerbs
-from doxa.base.limits import ENTITIES_LISTED_ITEMS_MAX
+from doxa.base.limits import (
+    ENTITIES_LISTED_ITEMS_MAX,
+    NIGHTSHIFT_BATCH_ITEMS_MAX,
+    NIGHTSHIFT_SOURCES_ITEMS_MAX,
+    RUN_TOUCHED_ITEMS_MAX,
+)
 from doxa.belief import Change, Kref, parse_target
 from doxa.belief.operation import change_of
 from doxa.ingestion import arguments
 
 if TYPE_CHECKING:
     from doxa.app.verbs.options import Time
+    from doxa.dream.nightshift import Work
     from doxa.entities import (
         EntityInfo,
         EntityPage,
@@ -22,6 +28,7 @@ if TYPE_CHECKING:
         Recorded,
         Resolution,
     )
+    from doxa.jobs import JobRun
 
 
 class EntityVerbs(UnitVerbs):
@@ -112,9 +119,33 @@ class EntityVerbs(UnitVerbs):
         as it is.
         """
         from doxa.entities import record
+        from doxa.jobs.runs import note_run
 
         arguments.flags(again=again)
-        return record(self._store, self.identity, self._one(project), again=again)
+        where = self._one(project)
+        found = record(self._store, self.identity, where, again=again)
+        if not self._store.is_joined:
+            note_run(self._store, "mentions", _counts(found), project=where)
+        return found
+
+    def _night_work(self, project: str, given: Mapping[str, Any]) -> dict[str, Work]:
+        from doxa.dream.nightshift import Work
+        from doxa.entities import record
+
+        def work(run: JobRun) -> Mapping[str, Any]:
+            return _counts(
+                record(
+                    self._store,
+                    self.identity,
+                    project,
+                    sources_max=NIGHTSHIFT_SOURCES_ITEMS_MAX,
+                    batch_max=NIGHTSHIFT_BATCH_ITEMS_MAX,
+                    write=run.write,
+                )
+            )
+
+        found = super()._night_work(project, given)
+        return found | {"mentions": Work(work, number=RUN_TOUCHED_ITEMS_MAX)}
 
     def merge_entities(
         self,
@@ -254,3 +285,12 @@ def _krefs(sources: Iterable[str]) -> list[str]:
 def _most(limit: int) -> int:
     arguments.whole(limit, "limit")
     return min(limit, ENTITIES_LISTED_ITEMS_MAX)
+
+
+def _counts(found: Recorded) -> dict[str, int]:
+    return {
+        "sources": found.sources,
+        "mentions": found.mentions,
+        "entities": found.entities,
+        "pending": found.pending,
+    }

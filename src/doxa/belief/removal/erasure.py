@@ -21,7 +21,8 @@ from doxa.belief.graph import (
 )
 from doxa.belief.kref import Kref, parse_kref
 from doxa.belief.writes import require_item
-from doxa.store import Edge, Node, Reader, Transaction, int64_array
+from doxa.store import RUN_KREF, Edge, Node, Reader, Transaction, int64_array
+from doxa.store.retention.rewriting import erase_parts
 
 THREAD_KIND = "thread"
 _PLACES = frozenset(("Project", "Space", "Thread"))
@@ -111,7 +112,35 @@ def nodes_at(tx: Transaction, krefs: Iterable[Kref]) -> list[Node]:
     nodes |= {node.id: node for node in emptied_threads(tx, nodes.values())}
     nodes |= {node.id: node for node in orphaned_conflicts(tx, nodes)}
     nodes |= {node.id: node for node in unnamed_entities(tx, nodes)}
+    nodes |= {node.id: node for node in proposals_about(tx, nodes)}
     return list(nodes.values())
+
+
+def proposals_about(tx: Transaction, taken: Collection[int]) -> list[Node]:
+    """Return the proposals of jobs that concern what is taken: their reasons may say what it
+    said."""
+    ends = int64_array(sorted(taken))
+    found = {row[0] for sql in _PROPOSING for row in tx.rows(sql, (ends,))} - set(taken)
+    return [node for node in tx.nodes(sorted(found)) if "Proposal" in node.labels]
+
+
+def clear_reports(tx: Transaction, taken: Iterable[Node]) -> None:
+    """Erase what the runs that made what is taken, or proposed anything about it, reported."""
+    named = {
+        node.props.get("run") if "Proposal" in node.labels else node.props.get(RUN_KREF)
+        for node in taken
+    }
+    krefs = sorted(one for one in named if isinstance(one, str))
+    for run in tx.nodes_by_kref(krefs) if krefs else ():
+        if "Run" in run.labels and not _REPORTED.isdisjoint(run.props):
+            erase_parts(tx, run.id, edge=False, properties=sorted(_REPORTED))
+
+
+_REPORTED = frozenset(("report", "error"))
+_PROPOSING = tuple(
+    f"SELECT src FROM {table} WHERE dst IN carray(?) AND type = 'CONCERNS'"
+    for table in ("edge", "edge_past")
+)
 
 
 _NAMED = "SELECT dst FROM {table} WHERE src IN carray(?) AND type = 'MENTIONS'"
