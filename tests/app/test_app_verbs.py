@@ -107,6 +107,9 @@ def test_every_verb(tmp_path: Path) -> None:
             "jobs",
             "vectors",
             "embedder",
+            "retention",
+            "consolidation",
+            "working memory",
             "model",
             "reranker",
         }

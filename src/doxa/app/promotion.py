@@ -7,7 +7,20 @@ from doxa.store import Node, Transaction
 
 # What is left to do or to answer claims nothing, and is worded accordingly.
 _TASKS = frozenset(("it is an order", "it has no subject"))
+# A summary records a session in sentences of its turns. It may be headed, and a turn may be short.
+_RECORD = frozenset(
+    (
+        "it is blank",
+        "it breaks off",
+        "it is a question",
+        "it is half a sentence",
+        "it is half a sentence: it has no verb",
+        "it does not say who or what it is about",
+        *_TASKS,
+    )
+)
 _WORDED = {
+    "summary": _RECORD,
     "question": frozenset(("it is a question",)),
     "action": _TASKS,
     "commitment": _TASKS,

@@ -213,9 +213,11 @@ def _options(given: Mapping[str, Any]) -> DreamOptions:
     from doxa.jobs import Budget, Caps
 
     for name in ("seconds", "share", "age_days"):
-        arguments.number(given.get(name), name, optional=True)
+        if name in given:
+            arguments.number(given[name], name, optional=name == "seconds")
     for name in ("number", "calls", "tokens"):
-        arguments.whole(given.get(name), name, optional=True)
+        if name in given:
+            arguments.whole(given[name], name, optional=name == "tokens")
     arguments.flags(apply=given.get("apply", False), dry_run=given.get("dry_run", False))
     names = ("apply", "dry_run", "age_days")
     return DreamOptions(
