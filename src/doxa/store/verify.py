@@ -23,7 +23,7 @@ from doxa.base.words import ANALYSER
 from doxa.store.apply import replay_entry
 from doxa.store.constraint import ConstraintChecker, Constraints
 from doxa.store.file.damage import damage_reported, findings_of
-from doxa.store.guard import End, Guards, address_problems, misfits
+from doxa.store.guard import End, Guards, misfits
 from doxa.store.index import Indexes
 from doxa.store.index import problems as index_problems
 from doxa.store.indexing.packing import problems as vector_problems
@@ -40,6 +40,7 @@ from doxa.store.indexing.search_texts import texts_of, words_of
 from doxa.store.indexing.vector_tables import INDEXED_PARTS, ids_of
 from doxa.store.log_writer import GENESIS, entry_hash, receipt_hash
 from doxa.store.migration.schema import FORMAT, MIGRATIONS
+from doxa.store.proof.addresses import address_problems
 from doxa.store.reader import Reader
 from doxa.store.retention.state import is_superseded, rewritten
 from doxa.store.store import Store
