@@ -260,13 +260,17 @@ def _format_problems(db: apsw.Connection) -> list[str]:
     return problems
 
 
-def _shapes(db: apsw.Connection) -> dict[str, str]:
-    """What each table, index and trigger is declared as, without quotes and spaces. The sets of
-    vectors are renamed when one replaces the other, and declared alike."""
-    return {
-        name: re.sub(r'["\s]|_next|IF NOT EXISTS', "", sql or "")
-        for name, sql in db.execute("SELECT name, sql FROM sqlite_schema")
-    }
+def _shapes(db: apsw.Connection) -> dict[str, tuple[object, ...]]:
+    """Return what each table, index and trigger is declared as, by name: its type, its table and
+    its statement, whatever the blanks. The sets of vectors are renamed when one replaces the other,
+    which quotes their names, and declared alike."""
+    found: dict[str, tuple[object, ...]] = {}
+    for name, kind, table, sql in db.execute("SELECT name, type, tbl_name, sql FROM sqlite_schema"):
+        said = " ".join((sql or "").split())
+        if name.startswith("vector"):
+            said = re.sub(r'"|_next', "", said)
+        found[name] = kind, table, said
+    return found
 
 
 def _broken_invariant(db: apsw.Connection, text: str, sql: str) -> list[str]:
