@@ -90,9 +90,12 @@ def rows(path: Path) -> dict[str, object]:
                 "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'"
             )
         ]
-        found["schema"] = list(
-            db.execute("SELECT type, name, tbl_name, sql FROM sqlite_schema ORDER BY name")
-        )
+        found["schema"] = [  # other blanks between the words declare the same
+            (*entry, sql and " ".join(sql.split()))
+            for *entry, sql in db.execute(
+                "SELECT type, name, tbl_name, sql FROM sqlite_schema ORDER BY name"
+            )
+        ]
         for name in names:
             columns = "name" if name == "migration" else "*"  # when one was done is read by nobody
             found[name] = sorted(map(repr, db.execute(f'SELECT {columns} FROM "{name}"')))

@@ -54,6 +54,33 @@ def test_changes_of_the_file_are_found_or_harmless(
     assert counts["found"] > CHANGES * campaign / 4
 
 
+@pytest.mark.parametrize(
+    "change",
+    [
+        "type = CAST('index' AS BLOB) WHERE name = 'edge_past_in'",
+        "type = CAST('table' AS BLOB) WHERE name = 'doc'",
+        "tbl_name = CAST(tbl_name AS BLOB) WHERE name = 'edge_past_in'",
+        "sql = replace(sql, 'the log', 'the\"log') WHERE name = 'log_is_kept'",
+        "sql = replace(sql, 'append-only', 'append_next-only') WHERE name = 'log_is_kept'",
+        "sql = replace(sql, 'append-only', 'append -only') WHERE name = 'log_is_kept'",
+    ],
+)
+def test_a_changed_entry_of_the_schema_is_found(tmp_path: Path, change: str) -> None:
+    """The engine opens a file with these as if nothing was."""
+    path = tmp_path / "a.db"
+    build(path)
+    before = rows(path)
+    db = apsw.Connection(str(path))
+    db.pragma("journal_mode", "delete")
+    db.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 0)
+    db.pragma("writable_schema", 1)
+    db.execute(f"UPDATE sqlite_schema SET {change}")
+    assert db.changes() == 1
+    db.close()
+    outcome = examine(path, before)
+    assert outcome.name == "found", outcome
+
+
 def test_changes_of_the_log_leave_an_earlier_commit_or_are_found(
     tmp_path: Path, seed: int, tally: Callable[..., None], campaign: int
 ) -> None:

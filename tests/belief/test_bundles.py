@@ -151,7 +151,9 @@ def test_a_turn_is_read_as_of_a_time_too(shop: Store, ledger: Ledger, clock: Fak
     }
     clock.advance(seconds=5)
     with shop.write(ledger.identity, op="said") as tx:
-        tx.create_node(
+        place = tx.create_node(("Project",), {"kref": "kref://talk", "name": "talk"})
+        thread = tx.create_node(("Thread",), {"kref": said["thread"], "project": "shop"})
+        turn = tx.create_node(
             ("Exchange",),
             {
                 "kref": "kref://shop/t1.exchange",
@@ -161,6 +163,8 @@ def test_a_turn_is_read_as_of_a_time_too(shop: Store, ledger: Ledger, clock: Fak
                 **said,
             },
         )
+        tx.create_edge("HAS_THREAD", place, dst=thread)
+        tx.create_edge("HAS_EXCHANGE", thread, dst=turn)
     turn = parse_kref("kref://shop/t1.exchange")
     retired = ledger.deprecate(turn)
     with shop.read() as snapshot:

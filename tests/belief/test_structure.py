@@ -268,10 +268,13 @@ def believing_as_before(store: Store, node: NodeId, kref: str) -> None:
 
 def test_what_is_at_an_address_is_what_the_address_says(shop: Store, agent: Ledger) -> None:
     with shop.write(BOT, op="query") as tx:
-        tx.create_node(
+        item = tx.create_node(
             ("Item",),
             {"kref": "kref://shop/w.thread", "project": "shop", "space": "", "kind": "thread"},
         )
+        shop_node = tx.node_by_kref("kref://shop")
+        assert shop_node
+        tx.create_edge("HAS_ITEM", shop_node.id, dst=item)
         things = [other_node(tx, "Thing") for _ in range(2)]
         for thing, kref in zip(things, ("kref://shop/x.fact", "kref://shop/place"), strict=True):
             with pytest.raises(ConstraintError, match="is the address of a belief"):

@@ -3,6 +3,8 @@ time."""
 
 from __future__ import annotations
 
+import json
+import re
 import sys
 
 import pytest
@@ -88,6 +90,58 @@ def test_what_is_wrong_has_a_class_and_a_place(
     assert caught.value.detail == detail
     assert (caught.value.fields["line"], caught.value.fields["column"]) == (line, column)
     assert "^" in str(caught.value.fields["excerpt"])
+
+
+@pytest.mark.parametrize(
+    "escape",
+    [
+        "\\Ud83d9223",  # beyond the numbers of a C int
+        "\\UFFFFFFFF",
+        "\\U00110000",
+        "\\UD800",
+        "\\U0000DC00",
+        "\\U0000D83D\\uDE00",  # a pair is written as two escapes of four digits
+        "\\uDE00",
+        "\\uD83D",
+        "\\uD83D\\u",
+        "\\uD83D\\u00",
+        "\\uD83D\\u0041",  # no second half: it was read as another character
+        "\\uD83D\\u-001",
+        "\\u00_1",
+        "\\u\u0663\u0663\u0663\u0663",  # digits, but not of ASCII
+        "\\u",
+    ],
+)
+def test_an_escape_of_no_character_is_refused(escape: str) -> None:
+    with pytest.raises(QueryError) as caught:
+        parse(f"RETURN 'a{escape}'")
+    assert caught.value.detail == "InvalidUnicodeLiteral"
+    assert caught.value.fields["column"] == 10
+
+
+@given(
+    st.lists(
+        st.one_of(
+            st.builds("\\U{:08x}".format, st.integers(0, 2**32 - 1)),
+            st.builds("\\U{:08X}".format, st.integers(0, 0x110010)),
+            st.builds("\\u{:04x}".format, st.integers(0, 0xFFFF)),
+            st.builds("\\u{:04X}".format, st.integers(0xD7FE, 0xE001)),
+            st.builds("\\{}{}".format, st.sampled_from("uU"), st.text("09afAF-_ +²٣", max_size=9)),
+        ),
+        max_size=4,
+    ).map("".join)
+)
+def test_an_escape_is_its_character_or_an_error(escapes: str) -> None:
+    """JSON reads escapes of four digits alike; a lone surrogate is a character only there."""
+    try:
+        read = parse_expression(f"'{escapes}'")
+    except QueryError as error:
+        assert error.detail == "InvalidUnicodeLiteral"
+        return
+    long = re.compile(r"\\U([0-9A-Fa-f]{8})")
+    short = long.sub(lambda found: json.dumps(chr(int(found[1], 16)))[1:-1], escapes)
+    assert read == t.Literal(json.loads(f'"{short}"'))
+    read.value.encode()  # type: ignore[attr-defined]  # no lone surrogate
 
 
 @given(st.text(max_size=200))

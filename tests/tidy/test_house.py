@@ -106,6 +106,7 @@ PUBLIC = {
         "Access",
         "AccessData",
         "AccessRecord",
+        "AddressProblem",
         "Condition",
         "Constraints",
         "DYNAMIC",

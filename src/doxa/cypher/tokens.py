@@ -8,6 +8,7 @@ TEXT, PARAMETER, OP, END, and MALFORMED for a number followed by letters.
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -27,6 +28,8 @@ class Token(NamedTuple):
 
 _BLANK = re.compile(r"(?:\s+|//[^\n\r]*|/\*.*?\*/|[\u0085\u180e\ufeff])+", re.DOTALL)
 _NAME = re.compile(r"[^\W\d]\w*")
+_HEX = re.compile(r"[0-9A-Fa-f]+")
+_HIGH, _LOW = range(0xD800, 0xDC00), range(0xDC00, 0xE000)  # surrogates: no characters
 _PARAMETER_NAME = re.compile(r"\w+")
 _NUMBER = re.compile(
     r"0[xX](?P<hex>[0-9a-zA-Z_]*)|0o(?P<octal>[0-9a-zA-Z_]*)"
@@ -194,20 +197,19 @@ def _escape(text: str, at: int) -> tuple[str, int]:
     if size is None:
         fail(f"\\{char} is not an escape sequence.", at, hint="Write \\\\ for a backslash.")
     digits = text[at + 2 : at + 2 + size]
-    try:
-        if len(digits) < size or not digits.isalnum():
-            raise ValueError
-        code = int(digits, 16)
-        if (
-            0xD800 <= code < 0xDC00 and text[at + 6 : at + 8] == "\\u"
-        ):  # a surrogate pair written as two escapes
-            low = int(text[at + 8 : at + 12], 16)
-            return chr(0x10000 + ((code - 0xD800) << 10) + (low - 0xDC00)), at + 12
-        if 0xD800 <= code < 0xE000:
-            raise ValueError
-        return chr(code), at + 2 + size
-    except ValueError:
-        fail(f"\\{char}{digits} is not a Unicode character.", at, detail="InvalidUnicodeLiteral")
+    code, end = _code_point(digits, size), at + 2 + size
+    if char == "u" and code in _HIGH and text[end : end + 2] == "\\u":  # a pair of surrogates
+        low = _code_point(text[end + 2 : end + 6], 4)
+        if low in _LOW:
+            return chr(0x10000 + ((code - _HIGH.start) << 10) + (low - _LOW.start)), end + 6
+    if 0 <= code <= sys.maxunicode and code not in _HIGH and code not in _LOW:
+        return chr(code), end
+    fail(f"\\{char}{digits} is not a Unicode character.", at, detail="InvalidUnicodeLiteral")
+
+
+def _code_point(digits: str, size: int) -> int:
+    """Return the number that `size` hexadecimal digits of ASCII state; -1 if these are others."""
+    return int(digits, 16) if len(digits) == size and _HEX.fullmatch(digits) else -1
 
 
 def _quoted(text: str, at: int) -> tuple[Token, int]:

@@ -17,6 +17,7 @@ from doxa.jobs import heartbeats
 from doxa.maintenance.embedding import Reembedding, failed_embeddings, pending, reembedding
 from doxa.models.contract import Embedder
 from doxa.store import (
+    AddressProblem,
     Identity,
     LogProof,
     Reader,
@@ -149,8 +150,14 @@ def _invariants(store: Store) -> HealthCheck:
         "invariants",
         not problems,
         "; ".join(problems[:5]) or "all hold",
-        _RESTORE if problems else "",
+        _mended_by(problems),
     )
+
+
+def _mended_by(problems: list[str]) -> str:
+    """Return the next step: a backup, unless a query mends all that was found."""
+    steps = [one.next_step for one in problems if isinstance(one, AddressProblem)]
+    return " ".join(steps[:5]) if len(steps) == len(problems) else _RESTORE
 
 
 def _log(store: Store) -> HealthCheck:

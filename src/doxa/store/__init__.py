@@ -37,6 +37,7 @@ from doxa.store.indexing.search_rows import (
 from doxa.store.indexing.search_texts import SearchRule, added_statements, entries_of, text_of
 from doxa.store.indexing.trust import TRUST_DEFAULT, TRUSTS, UNTRUSTED, trust_of
 from doxa.store.indexing.vector_tables import FIELDS_FROM, INDEXED_PARTS, PARTS, vector_id
+from doxa.store.proof.addresses import AddressProblem
 from doxa.store.reader import Reader, int64_array
 from doxa.store.rows import RUN_KREF, RUN_MODEL, Edge, Identity, LogEntry, Node, Receipt
 from doxa.store.store import Store
@@ -68,6 +69,7 @@ __all__ = [
     "Access",
     "AccessData",
     "AccessRecord",
+    "AddressProblem",
     "Condition",
     "Constraints",
     "Edge",

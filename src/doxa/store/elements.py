@@ -89,6 +89,8 @@ class ElementWriter(Reader):
         self._constraints = ConstraintChecker(db, rules.constraints)
         # edges whose guards are checked at the end of the transaction
         self._judged: dict[tuple[NodeId, str, NodeId], None] = {}
+        # nodes and labels whose guard asks for an edge that holds them, with none made here so far
+        self._unheld: dict[tuple[int, str], None] = {}
         self._live: set[int] = set()  # nodes that are known to exist
         self._ends: dict[int, End] = {}  # as guards look at them, until the node changes
         self._live_edges = frozenset(rule.live_edge for rule in rules.search.values())
@@ -294,9 +296,21 @@ class ElementWriter(Reader):
             self._live.discard(identity)
         else:
             self._note_live(identity)
+            self._note_unheld(identity, before, after)
         self._index.node_changed(identity, before, after, kept=kept)
         if after is not None:
             self._constraints.node_touched(identity, after[0])
+
+    def _note_unheld(self, identity: int, before: State | None, after: State) -> None:
+        """Note a node that came to an address or a label whose guard asks for an edge that holds
+        it."""
+        labels, props = after
+        if props.get("kref") is None:
+            return
+        had = () if before is None or before[1].get("kref") is None else before[0]
+        for label in labels:
+            if label in self._guards.within and label not in had:
+                self._unheld[identity, label] = None
 
     def set_node(
         self, identity: NodeId, props: Mapping[str, object], *, labels: Iterable[str] | None = None
@@ -465,6 +479,8 @@ class ElementWriter(Reader):
             )
         self._constraints.edge_touched(identity, kind, src=src, dst=dst)
         self._search.edge_touched(kind, dst)
+        for label in self._guards.held_by.get(kind, ()):
+            self._unheld.pop((dst, label), None)
         self._mark_dirty(kind, src, dst)
 
     def set_edge(self, identity: EdgeId, props: Mapping[str, object]) -> None:
@@ -503,6 +519,8 @@ class ElementWriter(Reader):
             identity, before.type, before=before.props, after=None, kept=before.since < self.now
         )
         self._search.edge_touched(before.type, before.dst)
+        for label in self._guards.held_by.get(before.type, ()):
+            self._unheld[before.dst, label] = None
         self._mark_dirty(before.type, before.src, before.dst)
 
     # Bound to projects

@@ -10,7 +10,8 @@ Catalogue entries:
                            "number" | "list", with "?" at its end where it may be absent},
                            "addressed": bool (only nodes with a kref are meant),
                            "by_hand": {property: least role that may change it in a query},
-                           "within": type of an edge that comes in if it has a kref; `check` looks,
+                           "within": type of an edge that comes in if it has a kref; judged at
+                           the end of a transaction,
                            "reserved": {property: {"role": least role, "names": [values that, and
                            whatever looks like them, take that role]}},
                            "owned": {property: the same; a node that has such a value is changed
@@ -46,7 +47,7 @@ import apsw
 from doxa.base.errors import ConstraintError, RoleError
 from doxa.base.ids import ROLES, Role
 from doxa.base.lookalikes import reads_as
-from doxa.base.values import Properties, canonical, same_value
+from doxa.base.values import Properties, same_value
 from doxa.store.rows import Edge
 
 _HELD_TYPES: dict[str, tuple[type, ...]] = {
@@ -87,6 +88,12 @@ class Guards:
             for kind, rule in self.edges.items()
             if any(rule.get(key) for key in ("single", "single_in", "single_name", "along"))
         )
+        self.within = {
+            label: rule["within"] for label, rule in self.labels.items() if rule.get("within")
+        }
+        self.held_by: dict[str, list[str]] = {}  # the labels of what edges of a type hold
+        for label, kind in self.within.items():
+            self.held_by.setdefault(kind, []).append(label)
         self._bound = frozenset(
             label for rule in self.edges.values() for side in rule.get("ends", ()) for label in side
         )
@@ -328,28 +335,6 @@ def misfits(
         yield f"the edge {kind} from node {src} to node {dst} has no edge {along} next to it"
 
 
-def address_problems(db: apsw.Connection, catalogue: dict[str, Any]) -> list[str]:
-    """Describe the nodes that take an address and are not what is at one, which older versions let
-    a query make, and those that lie in nothing. `catalogue` holds the guards."""
-    labels = catalogue.get("guard:address", {}).get("labels", [])
-    if not labels:
-        return []
-    problems = [
-        f"node {identity} takes the address {kref} and is not a belief, turn or place: remove its"
-        " property kref"
-        for identity, kref in db.execute(_STRAY_ADDRESSES, (canonical(labels).decode(),))
-    ]
-    for name, rule in catalogue.items():
-        label = name.removeprefix("guard:label:")
-        if label != name and rule.get("within"):
-            problems += [
-                f"the {label} at {kref} (node {identity}) lies in nothing: no edge"
-                f" {rule['within']} leads to it"
-                for identity, kref in db.execute(_LIES_IN_NOTHING, (label, rule["within"]))
-            ]
-    return problems
-
-
 def _count(
     db: apsw.Connection, sql: str, args: tuple[int, str], edges: Sequence[Edge] | None
 ) -> int:
@@ -428,14 +413,3 @@ def _refused(role: str, what: str, needed: str) -> RoleError:
         role=role,
         needed=needed,
     )
-
-
-_STRAY_ADDRESSES = (
-    "SELECT id, kref FROM node WHERE kref IS NOT NULL AND NOT EXISTS (SELECT 1 FROM"
-    " json_each(labels) WHERE value IN (SELECT value FROM json_each(?))) ORDER BY id LIMIT 100"
-)
-_LIES_IN_NOTHING = (
-    "SELECT n.id, n.kref FROM node_label l CROSS JOIN node n ON n.id = l.node AND n.kref IS NOT"
-    " NULL WHERE l.label = ? AND NOT EXISTS (SELECT 1 FROM edge e WHERE e.dst = n.id AND e.type ="
-    " ?) ORDER BY n.id LIMIT 100"
-)

@@ -38,6 +38,7 @@ from doxa.store.indexing.vector_tables import VectorWriter
 from doxa.store.intake.secrets import check_name, without_secrets
 from doxa.store.locking.writer_queue import WriterTurn
 from doxa.store.log_writer import Tail, receipt_hash
+from doxa.store.proof.addresses import lying_in_nothing
 from doxa.store.reader import int64_array
 from doxa.store.retention.holds import require_free
 from doxa.store.rows import Identity, Receipt, RunStamp
@@ -522,6 +523,17 @@ class Transaction(ElementWriter):
                     f"After this change {problem}.",
                     next_step="Remove the old one in the same transaction.",
                     node=src,
+                )
+        for node, label in self._unheld:
+            kind = self._guards.within[label]
+            for problem in lying_in_nothing(self._db, label, kind, node=node):
+                raise ConstraintError(
+                    f"After this change {problem}.",
+                    next_step=(
+                        "Keep the edge. What is attached goes as a whole: the node with its edges,"
+                        " in one transaction."
+                    ),
+                    node=node,
                 )
         self.follow_policies()
         self._search.flush()

@@ -23,7 +23,7 @@ from doxa.base.words import ANALYSER
 from doxa.store.apply import replay_entry
 from doxa.store.constraint import ConstraintChecker, Constraints
 from doxa.store.file.damage import damage_reported, findings_of
-from doxa.store.guard import End, Guards, address_problems, misfits
+from doxa.store.guard import End, Guards, misfits
 from doxa.store.index import Indexes
 from doxa.store.index import problems as index_problems
 from doxa.store.indexing.packing import problems as vector_problems
@@ -40,6 +40,7 @@ from doxa.store.indexing.search_texts import texts_of, words_of
 from doxa.store.indexing.vector_tables import INDEXED_PARTS, ids_of
 from doxa.store.log_writer import GENESIS, entry_hash, receipt_hash
 from doxa.store.migration.schema import FORMAT, MIGRATIONS
+from doxa.store.proof.addresses import address_problems
 from doxa.store.reader import Reader
 from doxa.store.retention.state import is_superseded, rewritten
 from doxa.store.store import Store
@@ -259,13 +260,17 @@ def _format_problems(db: apsw.Connection) -> list[str]:
     return problems
 
 
-def _shapes(db: apsw.Connection) -> dict[str, str]:
-    """What each table, index and trigger is declared as, without quotes and spaces. The sets of
-    vectors are renamed when one replaces the other, and declared alike."""
-    return {
-        name: re.sub(r'["\s]|_next|IF NOT EXISTS', "", sql or "")
-        for name, sql in db.execute("SELECT name, sql FROM sqlite_schema")
-    }
+def _shapes(db: apsw.Connection) -> dict[str, tuple[object, ...]]:
+    """Return what each table, index and trigger is declared as, by name: its type, its table and
+    its statement, whatever the blanks. The sets of vectors are renamed when one replaces the other,
+    which quotes their names, and declared alike."""
+    found: dict[str, tuple[object, ...]] = {}
+    for name, kind, table, sql in db.execute("SELECT name, type, tbl_name, sql FROM sqlite_schema"):
+        said = " ".join((sql or "").split())
+        if name.startswith("vector"):
+            said = re.sub(r'"|_next', "", said)
+        found[name] = kind, table, said
+    return found
 
 
 def _broken_invariant(db: apsw.Connection, text: str, sql: str) -> list[str]:

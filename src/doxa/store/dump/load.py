@@ -31,9 +31,10 @@ from doxa.store import apply
 from doxa.store.constraint import ConstraintChecker, Constraints
 from doxa.store.declared import Declared
 from doxa.store.dump.rules import check_rules
-from doxa.store.guard import End, address_problems, misfits
+from doxa.store.guard import End, misfits
 from doxa.store.index import Indexes, build
 from doxa.store.indexing.search_rows import SearchWriter, rule_of
+from doxa.store.proof.addresses import address_problems
 from doxa.store.reader import Reader
 from doxa.store.transaction import Transaction
 from doxa.store.visibility.access import Access, encode_access
