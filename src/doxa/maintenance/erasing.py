@@ -22,6 +22,7 @@ from doxa.base.limits import PREVIEW_ITEMS_MAX
 from doxa.base.values import canonical, check_text, decode, decode_properties
 from doxa.belief import HAS_REVISION, Kref, Ledger, parse_kref, slug
 from doxa.belief.graph import ENTITY, PENDING_ENTITY
+from doxa.belief.removal.conclusions import conclusions_at, conclusions_from
 from doxa.belief.removal.erasure import (
     clear_reports,
     edges_drawn_from,
@@ -251,6 +252,7 @@ def _plan_elements(
             plan.parts[edge, identity] = Occurrence(set(properties), logged=logged)
         else:
             (plan.edges if edge else plan.nodes).add(identity)
+    plan.krefs = conclusions_from(reader, plan.nodes)
     return plan
 
 
@@ -336,6 +338,8 @@ def _plan_text(reader: Reader, found: Occurrences, text: str) -> ErasurePlan:
             plan.edges.add(identity)
         else:
             plan.parts[True, identity] = hit
+    krefs = set(outermost(reader, krefs, slug(text)))
+    krefs |= {*conclusions_at(reader, krefs), *conclusions_from(reader, plan.nodes)}
     plan.krefs = outermost(reader, krefs, slug(text))
     return plan
 

@@ -20,6 +20,7 @@ from doxa.base.errors import ConfirmationError, InputError
 from doxa.base.limits import PREVIEW_ITEMS_MAX
 from doxa.base.values import canonical
 from doxa.belief import Kref, Ledger, parse_target, require, resolve
+from doxa.belief.removal.conclusions import conclusions_at
 from doxa.store import Identity, Reader, Store
 
 
@@ -55,6 +56,10 @@ def forget(
         targets = _targets(snapshot, kref)
         if erase:
             targets = sorted({*targets, *quoting(snapshot, targets)})
+            drawn = conclusions_at(snapshot, targets)
+            targets = sorted(
+                {*targets, *(one for one in drawn if one.partition("?")[0] not in targets)}
+            )
         token = _token(snapshot, targets, erase=erase)
     mode = "erase" if erase else "retire"
     if preview:

@@ -6,7 +6,8 @@
     file:PATH       beliefs with an artifact at this location
 
 A belief that is derived from, or depends on, what goes is taken too if nothing else is left that it
-is derived from or depends on. Beliefs with another source stay, and are counted.
+is derived from or depends on. Beliefs with another source stay, and are counted; what a run of a
+background job concluded goes with any of its sources.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from doxa.base.errors import InputError, NotFoundError
 from doxa.base.ids import TxId
 from doxa.base.values import canonical
 from doxa.belief import HAS_REVISION, parse_kref, require
+from doxa.belief.removal.conclusions import conclusions_from
 from doxa.maintenance.erasing import ErasurePlan, carry_out, is_belief, outermost, token_of
 from doxa.maintenance.forget import Forgotten, quoting
 from doxa.store import Identity, Reader, Store, int64_array
@@ -40,7 +42,8 @@ def purge(
             )
         taken, shared = _closure(snapshot, seeds)
         plan = _plan(snapshot, taken)
-        note = f"{len(shared)} beliefs have other sources too and stay." if shared else ""
+        kept = _kept(snapshot, shared, plan.krefs)
+        note = f"{kept} beliefs have other sources too and stay." if kept else ""
         token = token_of(snapshot, plan)
     return carry_out(
         store, identity, plan, token, confirm=confirm, preview=preview, note=note, op="purge"
@@ -148,6 +151,14 @@ def _grounds(reader: Reader, node: int) -> set[int]:
     return {row[0] for row in rows}
 
 
+def _kept(reader: Reader, shared: set[int], krefs: Iterable[str]) -> int:
+    """Count what has other sources too and is not among these addresses, as what runs concluded
+    is."""
+    gone = set(krefs)
+    addresses = [str(node.props.get("kref")) for node in reader.nodes(sorted(shared))]
+    return sum(gone.isdisjoint((one, one.partition("?")[0])) for one in addresses)
+
+
 def _plan(reader: Reader, taken: set[int]) -> ErasurePlan:
     plan, krefs = ErasurePlan(), set[str]()
     for node in reader.nodes(sorted(taken)):
@@ -156,6 +167,6 @@ def _plan(reader: Reader, taken: set[int]) -> ErasurePlan:
             krefs.add(address)
         elif not isinstance(address, str):
             plan.nodes.add(node.id)
-    krefs |= set(quoting(reader, sorted(krefs)))
+    krefs |= {*quoting(reader, sorted(krefs)), *conclusions_from(reader, taken)}
     plan.krefs = outermost(reader, krefs)
     return plan

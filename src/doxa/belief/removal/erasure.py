@@ -20,6 +20,7 @@ from doxa.belief.graph import (
     revisions_of,
 )
 from doxa.belief.kref import Kref, parse_kref
+from doxa.belief.removal.conclusions import conclusions_from
 from doxa.belief.writes import require_item
 from doxa.store import RUN_KREF, Edge, Node, Reader, Transaction, int64_array
 from doxa.store.retention.rewriting import erase_parts
@@ -99,14 +100,16 @@ def emptied_threads(tx: Transaction, taken: Iterable[Node]) -> list[Node]:
 
 
 def nodes_at(tx: Transaction, krefs: Iterable[Kref]) -> list[Node]:
-    """Return all nodes that go with these addresses, each once; a place only if all it holds is
-    among them (ConflictError otherwise)."""
+    """Return all nodes that go with these addresses, each once, among them what runs concluded from
+    them; a place only if all it holds is among them (ConflictError otherwise)."""
     given = list(krefs)
     nodes: dict[int, Node] = {}
     places = [kref for kref in given if is_place(kref)]
     for kref in given:
         if not is_place(kref):
             nodes |= {node.id: node for node in erasable(tx, kref)}
+    for address in conclusions_from(tx, nodes.keys()):
+        nodes |= {node.id: node for node in erasable(tx, parse_kref(address))}
     for kref in places:
         nodes |= {node.id: node for node in emptied_places(tx, kref, nodes.keys())}
     nodes |= {node.id: node for node in emptied_threads(tx, nodes.values())}
