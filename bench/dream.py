@@ -51,7 +51,8 @@ class Proposed(NamedTuple):
 
     @property
     def digest(self) -> str:
-        said = json.dumps([self.world, self.kind, self.reason, sorted(self.texts)])
+        texts = () if self.kind == "gap" else sorted(self.texts)  # a gap's reason names it
+        said = json.dumps([self.world, self.kind, self.reason, *texts])
         return hashlib.blake2b(said.encode(), digest_size=8).hexdigest()
 
 
@@ -120,7 +121,7 @@ def dreamt(world: str, turns: list[Turn], beliefs: list[tuple[str, str]]) -> lis
                 clock.set(parse_time(at))
             memory.expand(text, name=f"b{number}")
         clock.advance(days=30)
-        memory.dream()
+        memory.dream(all_kinds=True)
         return [
             Proposed(world, one.kind, one.reason, tuple(_said(memory, kref) for kref in one.about))
             for one in memory.proposals(state="", limit=10_000)

@@ -7,6 +7,8 @@ import json
 import os
 import subprocess
 import sys
+import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -16,6 +18,7 @@ from doxa import Config, Memory
 from doxa.base.clock import FakeClock
 from doxa.base.errors import BusyError, InputError
 from doxa.dream import STAGES, DreamOptions, ModelAssessor, RuleAssessor, Triggers, dream, why_due
+from doxa.dream.nightshift import Shift, follow
 from doxa.dream.pipeline import position
 from doxa.dream.report import DreamReport
 from doxa.jobs import Budget, Caps, lease
@@ -95,7 +98,7 @@ def test_a_contradiction_is_opened_as_a_conflict(memory: Memory) -> None:
     memory.expand("The API port is 9090.", name="a")
     memory.expand("The API port is 9191.", name="b")
     _later(memory)
-    report = memory.dream(apply=True)
+    report = memory.dream(all_kinds=True, apply=True)
     assert [line.finding.kind for line in report.applied] == ["contradiction"]
     (conflict,) = memory.conflicts()
     assert conflict.challenger.item == f"{P}b.fact"
@@ -137,13 +140,13 @@ def test_names_and_threads_and_relations(memory: Memory) -> None:
     memory.expand("Ann works at Acme.", name="job", facts=[("Ann", "works at", "Acme")])
     memory.expand("Acme is in Bonn.", name="firm", facts=[("Acme", "place", "Bonn")])
     memory.expand(f"The plan is at {P}job.fact, as ever.", name="plan")
-    report = memory.dream()
+    report = memory.dream(all_kinds=True)
     kinds = _kinds(report)
     assert kinds.count("summary") == 1
     assert kinds.count("relation") == 2
     gaps = [line.finding.name for line in report.proposed if line.finding.kind == "gap"]
     assert gaps == ["Zorblax"]
-    assert memory.dream().proposed == ()
+    assert memory.dream(all_kinds=True).proposed == ()
 
 
 def test_what_lost_its_support_is_to_be_reviewed(memory: Memory) -> None:
@@ -493,3 +496,72 @@ def test_limits_of_a_run_hold_while_applying(memory: Memory) -> None:
     assert all("limit" in line.why for line in report.blocked)
     assert len(report.blocked) == 2
     assert Caps(3, 0.9).number == 3
+
+
+def test_kinds_that_are_often_wrong_are_proposed_only_on_request(memory: Memory) -> None:
+    _turns(memory, *(f"I met Ana Ferreira on day {number}." for number in range(5)), extract=True)
+    kinds = {line.finding.kind for line in memory.dream(dry_run=True, all_kinds=True).proposed}
+    assert "gap" in kinds
+    assert not {"gap", "contradiction"} & set(_kinds(memory.dream()))
+
+
+def test_the_report_of_a_run_is_found(memory: Memory) -> None:
+    _twins(memory)
+    report = memory.dream()
+    memory.nightshift(jobs=["embed"])  # a later run without a report
+    assert memory.run_report() == memory.run_report(report.run) == report.markdown
+    assert report.markdown.startswith("# Dream: default")
+
+
+_LEADER = """
+import sys, time
+import doxa
+from doxa.jobs import lease
+with doxa.open(sys.argv[1], embedder=None) as memory:
+    with lease(memory.store, "nightshift", ttl_ms=int(sys.argv[2])):
+        print("leads", flush=True)
+        time.sleep(60)
+"""
+
+
+def test_one_process_leads_the_night_shift_until_it_dies(tmp_path: Path) -> None:
+    """Two processes: while one leads, the other is told so; when it is killed, its lease ends."""
+    path = tmp_path / "m.doxa"
+    ttl_ms = 900_000
+    leader = subprocess.Popen(
+        [sys.executable, "-c", _LEADER, str(path), str(ttl_ms)], stdout=subprocess.PIPE, text=True
+    )
+    try:
+        assert leader.stdout is not None
+        assert leader.stdout.readline() == "leads\n"
+        clock = FakeClock()
+        clock.set(time.time_ns())
+        with Memory(Config(path=path, clock=clock, embedder=None, role="operator")) as memory:
+            busy = memory.nightshift()
+            assert {one.state for one in busy} == {"skipped"}
+            assert "Another process runs nightshift" in busy[0].reason
+            assert memory.runs() == []
+            leader.kill()
+            leader.wait()
+            assert {one.state for one in memory.nightshift()} == {"skipped"}  # it may still live
+            clock.advance(days=1)
+            assert {one.state for one in memory.nightshift()} == {"done"}
+    finally:
+        leader.kill()
+        leader.communicate()
+
+
+def test_a_night_shift_follows_until_it_is_stopped(memory: Memory) -> None:
+    stopping, seen = threading.Event(), []
+
+    def shift() -> list[Shift]:
+        found = memory.nightshift(every_s=3_600)
+        seen.append({one.state for one in found})
+        _later(memory, days=0.03)
+        if len(seen) == 4:
+            stopping.set()
+        return found
+
+    done = list(follow(shift, stopping, pause_s=0))
+    assert seen == [{"done"}, {"skipped"}, {"done"}, {"skipped"}]
+    assert [len(one) for one in done] == [5, 5]

@@ -88,7 +88,7 @@ def test_a_proposal_about_a_name_goes_with_its_turns(memory: Memory) -> None:
     memory.ingest(
         [Turn("t", "s", "Ann", "user", text, None, f"{n}") for n, text in enumerate(names)]
     )
-    memory.dream()
+    memory.dream(all_kinds=True)
     assert "Quokka Velodrome" in memory.proposals()[0].reason
     shown = memory.forget("kref://default/conversations", erase=True, preview=True)
     memory.forget("kref://default/conversations", erase=True, confirm=shown.token)

@@ -367,6 +367,18 @@ def _events(memory: Memory, verb: Verb, values: Given, as_json: bool) -> None:
                 sys.stdout.flush()
 
 
+def _nightshift(memory: Memory, verb: Verb, values: Given, as_json: bool) -> None:
+    """What became of each job; with --follow of those that were done, as it happens."""
+    if not values["follow"]:
+        show(call(memory, verb, values), as_json, shifts_text)
+        return
+    given = {name: one for name, one in values.items() if name != "follow"}
+    where = given.pop("project") or memory.project
+    for done in memory._followed(where, {**given, "project": where}):
+        show(done, as_json, shifts_text)
+        sys.stdout.flush()
+
+
 def _cursors(memory: Memory, verb: Verb, values: Given, as_json: bool) -> None:
     rows = [one._asdict() for one in call(memory, verb, values)]
     show(rows, as_json, cursors_text)
@@ -499,6 +511,7 @@ _SPECIAL: dict[str, Callable[[Memory, Verb, Given, bool], None]] = {
     "log": _log,
     "events": _events,
     "cursors": _cursors,
+    "nightshift": _nightshift,
     "set_cursor": _set_cursor,
     "verify": _verify,
     "backup": _backup,
@@ -515,6 +528,7 @@ _TEXTS: dict[str, Callable[[Any], str]] = {
     "list[Pending]": waiting_text,
     "list[Task]": tasks_text,
     "int": str,
+    "str": str,
     "Remembered": lambda made: said_text(made.change, made.warnings),
     "Walk": walk_text,
     "MatchResult": match_text,

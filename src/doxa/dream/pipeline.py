@@ -24,7 +24,7 @@ from doxa.base.errors import BusyError, DoxaError, InputError
 from doxa.base.limits import DREAM_AGE_DAYS_MIN, DREAM_ITEMS_MAX
 from doxa.dream.actions import actions
 from doxa.dream.collect import Page, batches, collect, expired
-from doxa.dream.findings import TAKING, Assessor, DreamFinding
+from doxa.dream.findings import DOUBTFUL, TAKING, Assessor, DreamFinding
 from doxa.dream.guards import is_only_young, why_kept
 from doxa.dream.model import ModelAssessor
 from doxa.dream.report import DreamLine, DreamReport, Tally
@@ -43,10 +43,12 @@ STAGES = ("lead", "cursor", "collect", "fetch", "surround", "assess", "act", "sa
 class DreamOptions:
     """How a dream is done. `apply` carries its proposals out, in the name of who called it; `caps`
     also give the share of assessed beliefs above which the circuit breaker holds back what would
-    end them; `age_days` is the least age of what it ends."""
+    end them; `age_days` is the least age of what it ends. `all_kinds`: propose also what is
+    right less often."""
 
     apply: bool = False
     dry_run: bool = False
+    all_kinds: bool = False
     caps: Caps = field(default_factory=Caps)
     budget: Budget = field(default_factory=Budget)
     age_days: float = DREAM_AGE_DAYS_MIN
@@ -215,6 +217,8 @@ class _Dream:
                 if isinstance(assessor, ModelAssessor) and self._spent():
                     continue
                 for finding in self._assessed(assessor, reader, batch):
+                    if finding.kind in DOUBTFUL and not self.options.all_kinds:
+                        continue
                     found.setdefault(finding.key, finding)
         return page, list(found.values())
 

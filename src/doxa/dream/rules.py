@@ -93,6 +93,11 @@ class RuleAssessor:
             other = reader.node_by_kref(one.kref)
             if other is None or other.id == node.id or not _is_readable(reader, other):
                 continue
+            # the later one is what replaces: it finds the earlier one, and not the other way round
+            if (_time(other), other.id) > (_time(node), node.id) or _wording(other) == _wording(
+                node
+            ):
+                continue
             ends, held = sorted((node, other), key=lambda n: (trust_rank_of(n), -_time(n)))
             yield DreamFinding(
                 "contradiction",
@@ -123,12 +128,15 @@ def _is_readable(reader: Reader, node: Node) -> bool:
 
 
 def _duplicates(reader: Reader, project: str, node: Node) -> Iterator[DreamFinding]:
-    """The others that say the same, in the same time: the best of all stays."""
-    for other in _alike(reader, project, node):
-        window = ("valid_from", "valid_until", "space")
-        if any(node.props.get(name) != other.props.get(name) for name in window):
-            continue
-        kept, gone = sorted((node, other), key=lambda n: (-trust_rank_of(n), n.id))
+    """Those that say the same, in the same time: the best of all stays."""
+    window = ("valid_from", "valid_until", "space")
+    same = [
+        other
+        for other in _alike(reader, project, node)
+        if all(node.props.get(name) == other.props.get(name) for name in window)
+    ]
+    kept, *rest = sorted((node, *same), key=lambda n: (-trust_rank_of(n), n.id))
+    for gone in rest:
         yield DreamFinding(
             "duplicate",
             "Both say the same.",

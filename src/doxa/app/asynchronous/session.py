@@ -940,7 +940,7 @@ class AsyncSession:
         return await on_thread(self._session.dream, **options)
 
     async def nightshift(self, **options: Unpack[NightshiftOptions]) -> list[Shift]:
-        """Do the background jobs one after another: embed, retain, dream."""
+        """Do the background jobs one after another: embed, retain, mentions, consolidate, dream."""
         return await on_thread(self._session.nightshift, **options)
 
     async def runs(
@@ -948,6 +948,10 @@ class AsyncSession:
     ) -> list[RunInfo]:
         """List the runs of background jobs, the newest first, with what they touched."""
         return await on_thread(self._session.runs, project=project, job=job, limit=limit)
+
+    async def run_report(self, run: str = "", *, project: str | None = None) -> str:
+        """Return the report of a run, in Markdown; without an address that of the last dream."""
+        return await on_thread(self._session.run_report, run, project=project)
 
     async def proposals(
         self, *, project: str | None = None, run: str = "", state: str = "open", limit: int = 100

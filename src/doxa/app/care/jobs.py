@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
+from threading import Event
 from typing import TYPE_CHECKING, Any, Unpack
 
 from doxa.app.checks import ALL_PROJECTS, checked, one_project
 from doxa.app.sessions.beliefs import BeliefVerbs
-from doxa.base.errors import BusyError, InputError
+from doxa.base.errors import BusyError, InputError, NotFoundError
+from doxa.base.limits import NIGHTSHIFT_EVERY_S, NIGHTSHIFT_PAUSE_S
 from doxa.ingestion import arguments
 
 if TYPE_CHECKING:
@@ -66,10 +69,23 @@ class JobVerbs(BeliefVerbs):
         A job that fails stops no other, and one process does them on a file at a time. With
         `every_s`, `idle_s` or `entries` they are left out until they are due: so long since the
         last dream, so long without a change, or so many new entries of the log. Each job is
-        bounded: 20 sessions, mentions of 2,000 sources.
+        bounded: 20 sessions, mentions of 2,000 sources. With `follow` it does not return.
         """
         given = checked("nightshift", options)
-        return self._nightshift(one_project(given["project"], self.project), given)
+        where = one_project(given["project"], self.project)
+        if not given.pop("follow"):
+            return self._nightshift(where, given)
+        return [one for shift in self._followed(where, given) for one in shift]
+
+    def _followed(self, where: str, given: Mapping[str, Any]) -> Iterator[list[Shift]]:
+        """Yield the shifts that are done, without an end: one process leads, the others wait."""
+        from doxa.dream.nightshift import follow
+
+        when = {name: given[name] for name in ("every_s", "idle_s", "entries")}
+        if all(one is None for one in when.values()):
+            given = {**given, "every_s": NIGHTSHIFT_EVERY_S}
+        shift = partial(self._nightshift, where, given)
+        yield from follow(shift, Event(), pause_s=NIGHTSHIFT_PAUSE_S)
 
     def _nightshift(self, where: str, given: Mapping[str, Any]) -> list[Shift]:
         from doxa.dream.nightshift import Shift, work_through
@@ -142,6 +158,31 @@ class JobVerbs(BeliefVerbs):
         arguments.text(job, "job")
         with self._store.read() as reader:
             return list_runs(reader, project=self._seen(project), job=job, limit=limit)
+
+    def run_report(self, run: str = "", *, project: str | None = None) -> str:
+        """Return the report of a run, in Markdown; without an address that of the last dream.
+
+        A report says what was lost first. It is kept with the run.
+        """
+        from doxa.jobs.runs import list_runs, read_run, require_run
+
+        arguments.text(run, "run")
+        where = one_project(project, self.project)
+        with self._store.read() as reader:
+            found = (
+                [read_run(require_run(reader, run))]
+                if run
+                else list_runs(reader, project=where, job="dream")
+            )
+        told = next((one.report for one in found if one.report), "")
+        if not told:
+            raise NotFoundError(
+                f"{run} has left no report."
+                if run
+                else f"No dream of the project {where} has left a report.",
+                next_step="List the runs with runs.",
+            )
+        return told
 
     def proposals(
         self,
@@ -219,7 +260,7 @@ def _options(given: Mapping[str, Any]) -> DreamOptions:
         if name in given:
             arguments.whole(given[name], name, optional=name == "tokens")
     arguments.flags(apply=given.get("apply", False), dry_run=given.get("dry_run", False))
-    names = ("apply", "dry_run", "age_days")
+    names = ("apply", "dry_run", "age_days", "all_kinds")
     return DreamOptions(
         caps=Caps(**{name: given[name] for name in ("number", "share") if name in given}),
         budget=Budget(given["seconds"], given["calls"], given.get("tokens")),

@@ -9,6 +9,7 @@ from doxa.app.verbs import reasons as why
 from doxa.app.verbs.model import Command, Parameter, Procedure, Verb, argument, parameters
 from doxa.app.verbs.options import (
     AGE,
+    PROJECT,
     SCOPE,
     DreamingOptions,
     NightshiftOptions,
@@ -39,10 +40,11 @@ JOBS = (
     Verb(
         "nightshift",
         "care",
-        "Do the background jobs one after another: embed, retain, dream.",
-        "A job that fails stops no other. With `every_s`, `idle_s` or `entries` the dream is left"
-        " out until it is due: so long since the last, so long without a change, or so many new"
-        " entries of the log.",
+        "Do the background jobs one after another: embed, retain, mentions, consolidate, dream.",
+        "A job that fails stops no other, and one process does them on a file at a time. With"
+        " `every_s`, `idle_s` or `entries` they are left out until they are due: so long since the"
+        " last dream, so long without a change, or so many new entries of the log. Each job is"
+        " bounded: 20 sessions, mentions of 2,000 sources. With `follow` it does not return.",
         options_of(NightshiftOptions),
         "list[Shift]",
         writes=True,
@@ -67,6 +69,20 @@ JOBS = (
         cli=Command(),
         cypher=Procedure((), rows.RUN),
         absent=why.NO_TOOL,
+    ),
+    Verb(
+        "run_report",
+        "look",
+        "Return the report of a run, in Markdown; without an address that of the last dream.",
+        "A report says what was lost first. It is kept with the run.",
+        parameters(
+            run=Parameter("The address of the run.", "", cli="RUN"),
+            project=PROJECT,
+        ),
+        "str",
+        errors=("InputError", "NotFoundError"),
+        cli=Command(),
+        absent={"cypher": "CALL doxa.runs() returns it", "mcp": why.OPERATOR},
     ),
     Verb(
         "proposals",

@@ -220,6 +220,10 @@ class DreamingOptions(TypedDict, total=False):
     project: Annotated[str | None, PROJECT]
     apply: Annotated[bool, _APPLY]
     dry_run: Annotated[bool, Parameter("Write nothing: only report.", False)]
+    all_kinds: Annotated[
+        bool,
+        Parameter("Propose also contradictions and gaps: fewer are right.", False, cli="--all"),
+    ]
     share: Annotated[float, Parameter("The share of items it may change, 0.1 to 0.9.", 0.5)]
     number: Annotated[int, Parameter("How many elements it may touch.", RUN_TOUCHED_ITEMS_DEFAULT)]
     age_days: Annotated[float, AGE]
@@ -239,6 +243,9 @@ class NightshiftOptions(TypedDict, total=False):
     every_s: Annotated[float | None, Parameter("Seconds between two dreams.", None, cli="--every")]
     idle_s: Annotated[float | None, Parameter("Seconds without a change.", None, cli="--idle")]
     entries: Annotated[int | None, Parameter("New entries of the log.", None)]
+    follow: Annotated[
+        bool, Parameter("Go on until interrupted; once a day if nothing else is given.", False)
+    ]
 
 
 class EventOptions(TypedDict, total=False):
