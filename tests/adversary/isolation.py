@@ -26,7 +26,8 @@ from doxa.query.core.elements import Path as Walk
 CANARY = "zanzibar"
 _HASH = re.compile(r"\b[0-9a-f]{64}\b|\b[0-9a-f]{16}\b|\b[0-9a-f]{12}(?=-\d)")
 _NUMBER = re.compile(
-    r"""((?:[Nn]ode|[Ee]dge|changed?s?|tx|seq|_seq|after|first|last|id|token|undo|confirm)['"]?[ =:]+"""
+    r"""((?:[Nn]ode|[Ee]dge|changed?s?|tx|seq|_seq|after|first|last|id|token|undo|confirm)"""
+    r"""['"]?[ =:]+"""
     r"""(?:tuple)?['"(\[]*)\w+"""
 )
 
