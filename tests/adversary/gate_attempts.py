@@ -18,6 +18,7 @@ from doxa.app.verbs import Parameter, Verb
 from doxa.base.errors import InputError
 from doxa.base.lookalikes import reads_as
 from doxa.belief.graph import PROTECTED_TAGS
+from doxa.jobs import Caps, begin
 from doxa.store import check
 from tests.fixtures_shared import opened
 
@@ -26,10 +27,12 @@ Given = dict[str, Any]
 T = "<protected>"
 CHANGE, CONFLICT, ELEMENT = "<an operator's change>", "<a conflict>", "<an element>"
 FILE, TALK = "<an export>", "<a talk>"
+PENDING, RUN, PROPOSAL = "<a pending name>", "<a run>", "<a proposal>"
 HOME, PLAN, HIDDEN, LOST = (f"kref://p/{name}.fact" for name in ("home", "plan", "hidden", "lost"))
 GROUND, FREE = "kref://p/ground.fact", "kref://p/free.fact"
 THEIRS = "kref://theirs/well.fact"
 PROTECTED = (HOME, PLAN, HIDDEN, LOST)
+LOOKALIKE = "\u0410da"  # its first letter is not a Latin one
 TOKEN = "ghp_" + "a1B2c3D4e5F6" * 3
 CLAIM = "Ana lives in Oslo"
 _OSLO = [["Ana", "lives in", "Oslo"]]
@@ -110,6 +113,25 @@ ATTEMPTS: dict[str, tuple[Given, ...]] = {
         {"kref": "kref://p/new.bundle", "add": [T]},
         {"kref": "kref://p/set.bundle", "remove": [HOME]},
     ),
+    "store_unit": (
+        {"text": "The moon is far", "tags": ["noted"], "bundles": ["kref://p/new.bundle"]},
+        {"text": CLAIM, "trust": "verified"},
+        {"text": CLAIM, "kind": "Verified"},
+        {"text": CLAIM, "name": "home", "facts": _OSLO},
+        *({"text": "A unit with a tag", "tags": [name]} for name in _APPROVALS),
+        *_grounds(text="A unit with grounds"),
+        *({"text": "A unit with links", name: [T]} for name in ("created_from", "references")),
+    ),
+    "store_execution": (
+        {"task": "Wind the clock", "output": "It ticks"},
+        {"task": "Wind the clock", "tags": ["approved"]},
+        *({"task": "Wind it", name: [T]} for name in ("derived_from", "created_from")),
+    ),
+    "add_response": ({"text": "It is behind the clock.", "sources": [T]},),
+    "discover_edges": (
+        {"kref": T, "dry_run": False, "score_min": 0.0},
+        {"kref": T, "dry_run": False, "types": ["DERIVED_FROM"], "score_min": 0.0},
+    ),
     "run": (),  # every gate has its statements in test_gate_matrix
     "write": (),
     "extract": ({},),
@@ -117,7 +139,32 @@ ATTEMPTS: dict[str, tuple[Given, ...]] = {
     "chat_clear": ({"session": "s"}, {"every": True}),
     "chat_consolidated": ({"through": "1", "session": "s"},),
     "set_cursor": ({"name": "c", "after": "0"},),
+    "mention": (
+        {"name": "Dan"},
+        {"name": "Hal", "aliases": ["Ada"], "source": T + "?r=1"},
+        {"name": "Ada", "aliases": ["Bob"], "kind": "person"},
+        {"name": "Ida", "kind": "approved"},
+        {"name": LOOKALIKE, "source": T + "?r=1"},
+    ),
+    "record_mentions": ({}, {"again": True}),
+    "merge_entities": (
+        {"entity": "Bob", "into": "Ada"},
+        {"entity": "Ada", "into": "Bob"},
+        {"entity": LOOKALIKE, "into": "Bob"},
+    ),
+    "split_entity": ({"entity": "Cam"}, {"entity": "Ada", "sources": [HOME + "?r=1"]}),
+    "verify_entity": ({"entity": "Bob"}, {"entity": "Ada", "remove": True}),
+    "resolve_entity": (
+        {"mention": PENDING, "answer": "new"},
+        {"mention": PENDING, "answer": "Ada", "sources": [HOME + "?r=1"]},
+    ),
+    "consolidate": ({}, {"target": "talk", "producer": "rules"}),
     "import_": ({"path": FILE, "accept_protected": True},),
+    "dream": ({"apply": True, "age_days": 0.0, "share": 0.9},),
+    "nightshift": ({"jobs": ["dream"], "apply": True}, {"jobs": ["retain"]}),
+    "apply": ({"proposals": [PROPOSAL], "age_days": 0.0},),
+    "reject": ({"proposal": PROPOSAL},),
+    "undo_run": ({"run": RUN},),
     "quota": ({"items": 1_000_000},),
     "embed": ({},),
     "flush": ({},),
@@ -168,9 +215,9 @@ PROCEDURES: dict[str, tuple[str, ...]] = {
 # Every function that makes a RoleError. Empty: attempts of these tables meet it; else who does.
 GUARDS = dict.fromkeys(
     (
-        "app/beliefs:constrain",
+        "app/sessions/beliefs:constrain",
         "app/bound:_refuse",
-        "app/chat:chat_clear",
+        "app/sessions/chat:chat_clear",
         "app/checks:may_trust",
         "app/retention:_operator",
         "belief/conflicts:check_decision",
@@ -178,7 +225,12 @@ GUARDS = dict.fromkeys(
         "belief/undo:undo",
         "belief/verified:_refused",
         "ingestion/readers/origin:doubt",
-        "servers/mcp/tools:_own",
+        "entities/merging:refused",
+        "entities/pending:resolve_pending",
+        "maintenance/retaining:retain_and_scrub",
+        "servers/mcp/core:own",
+        "store/intake/chains:_check_look",
+        "store/intake/chains:check_chain",
         "store/guard:_by_hand",
         "store/guard:_refused",
         "store/scope/binding:refusal",
@@ -192,9 +244,11 @@ GUARDS = dict.fromkeys(
     "app/memory:session": "tests/app",
     "belief/background/laws:_refused": "tests/jobs",
     "belief/ledger:check": "tests/belief",
-    "maintenance/retaining:retain_and_scrub": "tests/adversary/test_retention.py",
     "store/retention/rewriting:require_operator": "behind app/retention:_operator",
     "store/scope/bound_store:_refuse": "behind app/bound:_refuse",
+    "servers/mcp/verb_tools:_check_local": "tests/servers/test_mcp_server.py",
+    "servers/mcp/verb_tools:_owner": "tests/servers/test_mcp_server.py",
+    "servers/mcp/verb_tools:_resolve": "tests/servers/test_mcp_server.py",
     "servers/databases/service:_administer": "tests/adversary/test_isolation_logins.py",
 }
 # Verbs whose attempts are about what is absent here, so that an operator is refused too.
@@ -206,6 +260,9 @@ GROWS_NOTHING = frozenset(
     " constrain run write open import_ resolve".split()
 )
 
+# Verbs of jobs: the record of a run is written with the role of the system, which has no quota.
+PAST_QUOTA = frozenset(("consolidate", "dream", "nightshift"))
+
 
 class World(NamedTuple):
     """A file as an operator left it, and what is in it."""
@@ -215,6 +272,9 @@ class World(NamedTuple):
     conflict: str
     element: str
     export: Path
+    pending: str
+    run: str
+    proposal: str
 
     def given(self, attempt: Mapping[str, Any], at: str = "") -> Given:
         """Return an attempt with the addresses and numbers of this file."""
@@ -224,6 +284,9 @@ class World(NamedTuple):
             FILE: self.export,
             TALK: self.export.with_name("talk.jsonl"),
             ELEMENT: self.element,
+            PENDING: self.pending,
+            RUN: self.run,
+            PROPOSAL: self.proposal,
         }
 
         def filled(value: Any) -> Any:
@@ -266,12 +329,46 @@ def build(folder: Path) -> World:
         agent.remember("The sun is a lamp", name="free")
         agent.remember("The moon is cheese", name="mine")
         agent.ingest([{"text": "The lake is cold.", "speaker": "Ana"}], thread="talk")
+        agent.ingest([{"text": "I met Xenia Quorl in Lisbon.", "speaker": "Ana"}], extract=False)
         agent.chat_add("hello", session="s")
         challenged = agent.revise(_OSLO[0], CLAIM)
         assert challenged.conflict
         retired = made.remember("A change to undo", name="undone", trust="verified").change
         element = made.run("CREATE (n:Page) RETURN elementId(n)").single()
-        return World(path, retired.change, challenged.conflict, str(element), export)
+        asked = people(made)
+        run, proposal = proposed(made)
+        return World(
+            path, retired.change, challenged.conflict, str(element), export, asked, run, proposal
+        )
+
+
+def people(made: doxa.Memory) -> str:
+    """Make entities: Ada, whom an operator verified and joined with Cam, Bob, one that only looks
+    like Ada, and a name that waits. Return the address of that."""
+    for name in ("Ada", "Bob", "Cam"):
+        made.mention(name, kind="person", source=HOME + "?r=1")
+    made.merge_entities("Cam", "Ada")
+    made.verify_entity("Ada")
+    made.mention(LOOKALIKE, source=HOME + "?r=1")
+    made.resolve_entity(made.pending_entities()[0].kref, "new")
+    made.mention("B\u043eb", source=HOME + "?r=1")
+    (pending,) = made.pending_entities()
+    return pending.kref
+
+
+def proposed(made: doxa.Memory) -> tuple[str, str]:
+    """Make a run of a job that proposes to retire what is verified, and one that an operator
+    applied to a belief which was verified since. Return the addresses of that run and of the
+    proposal."""
+    made.remember("The barn is red", name="barn", trust="candidate")
+    run = begin(made.store, "tidy", project="p", caps=Caps(number=20, share=0.9))
+    proposals = [
+        run.propose("stale", "It is old.", about=[at], action={"do": "retire", "kref": at})
+        for at in ("kref://p/barn.fact", PLAN)
+    ]
+    run.finish({})
+    assert made.apply(proposals[:1], age_days=0)[0].state == "applied"
+    return run.kref, proposals[1]
 
 
 def rows_of(memory: doxa.Memory, project: str) -> str:
@@ -310,6 +407,12 @@ def decided(memory: doxa.Memory) -> dict[str, object]:
         held["turns"] = snapshot.rows(
             "SELECT count(*) FROM node n JOIN node_label l ON l.node = n.id WHERE l.label ="
             " 'Exchange' AND n.props ->> '$.trust' IN ('verified', 'stated')"
+        )
+        held["entities"] = snapshot.rows(
+            "SELECT n.kref, json(n.props), (SELECT group_concat(m.kref, ' ') FROM edge e"
+            " JOIN node m ON m.id IN (e.src, e.dst) AND m.id <> n.id WHERE n.id IN (e.src, e.dst)"
+            " AND e.type = 'SAME_AS' ORDER BY 1) FROM node n JOIN node_label l ON l.node = n.id AND l.label ="
+            " 'Entity' WHERE n.props ->> '$.trust' = 'verified' ORDER BY n.kref"
         )
     seen = memory.run("MATCH (r:Revision {kref: $k}) RETURN r", {"k": HIDDEN + "?r=1"}).records()
     held["hidden"] = bool(seen)

@@ -26,9 +26,12 @@ from doxa.query.core.elements import Path as Walk
 CANARY = "zanzibar"
 _HASH = re.compile(r"\b[0-9a-f]{64}\b|\b[0-9a-f]{16}\b|\b[0-9a-f]{12}(?=-\d)")
 _NUMBER = re.compile(
-    r"""((?:[Nn]ode|[Ee]dge|changed?s?|tx|seq|_seq|first|last|id|token|undo|confirm)['"]?[ =:]+"""
+    r"""((?:[Nn]ode|[Ee]dge|changed?s?|tx|seq|_seq|after|first|last|id|token|undo|confirm)"""
+    r"""['"]?[ =:]+"""
     r"""(?:tuple)?['"(\[]*)\w+"""
 )
+
+_TOOK = re.compile(r"('seconds': )[0-9.e-]+")  # what a report says it took
 
 _SCHEMA = (
     "CREATE INDEX person_age FOR (n:Person) ON (n.age)",
@@ -159,15 +162,15 @@ def bound(memory: Memory, *, role: Any = "operator") -> Session:
 
 
 def outcome(call: Callable[[], object], *, numbered: bool = True) -> str:
-    """Return what a call gives, or the error that it raises, as text. Hashes, which are salted, are
-    left out; the numbers of elements and changes too, unless `numbered`."""
+    """Return what a call gives, or the error that it raises, as text. Hashes, which are salted, and
+    times taken are left out; the numbers of elements and changes too, unless `numbered`."""
     try:
         found = call()
     except DoxaError as error:
         found = f"{type(error).__name__}: {error}"
     except (TypeError, ValueError, AttributeError) as error:
         found = f"{type(error).__name__}: {error}"
-    text = _HASH.sub("#", _text(found))
+    text = _TOOK.sub(r"\1#", _HASH.sub("#", _text(found)))
     return text if numbered else _unnumbered(text)
 
 

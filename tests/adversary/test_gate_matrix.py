@@ -46,10 +46,21 @@ GATES: dict[str, tuple[str, tuple[str, ...]]] = {
     ),
     "derived tags": ("derived", (_TAG % "'unsupported'",)),
     "structure of a belief": (
-        "ends along single single_in single_name by_hand",
+        "ends along single single_in single_name by_hand from into",
         (
             "MATCH (i:Item {name: 'home'})-[e:HAS_REVISION]->() DELETE e",
             f"MATCH (v {{kref: '{V}'}}), (x {{kref: '{MINE}?r=1'}}) CREATE (x)-[:SUPERSEDES]->(v)",
+        ),
+    ),
+    "verified entities": (
+        "owned removable",
+        (
+            "MATCH (n:Entity {name: 'Ada'}) REMOVE n.trust",
+            "MATCH (n:Entity {name: 'Ada'}) SET n.type = 'place'",
+            "MATCH (n:Entity {name: 'Ada'}) DETACH DELETE n",
+            "MATCH (a:Entity {name: 'Bob'}), (b:Entity {name: 'Ada'})"
+            " CREATE (a)-[:SAME_AS {why: 'x', rule: 'x'}]->(b)",
+            "CALL doxa.mergeEntities('Bob', 'Ada')",
         ),
     ),
     "immutable elements": (
@@ -89,6 +100,9 @@ def memory(tmp_path: Path) -> Iterator[doxa.Memory]:
     made = folder.database("doxa")._memory
     made.remember("Ana lives in Rome", name="home", trust="verified")
     made.session(actor="bot", role="agent").remember("The moon is cheese", name="mine")
+    for name in ("Ada", "Bob"):
+        made.mention(name)
+    made.verify_entity("Ada")
     made.folder_of_test = folder  # type: ignore[attr-defined]
     yield made
     folder.close()

@@ -41,6 +41,7 @@ from tests.adversary.gate_attempts import (
     GUARDS,
     HOME,
     NAMES_NOTHING,
+    PAST_QUOTA,
     PROCEDURES,
     PROTECTED,
     THEIRS,
@@ -293,7 +294,14 @@ def test_no_verb_of_a_bound_session_reaches_another_project(
 # Full files
 
 
-@pytest.mark.parametrize("verb", _WRITING, ids=lambda verb: verb.name)
+_past = pytest.mark.xfail(strict=True, reason="runs are recorded by the system, without a quota")
+
+
+@pytest.mark.parametrize(
+    "verb",
+    [pytest.param(one, marks=_past) if one.name in PAST_QUOTA else one for one in _WRITING],
+    ids=lambda verb: verb.name,
+)
 def test_no_verb_writes_past_a_quota(verb: Verb, world: World, tmp_path: Path) -> None:
     given = harmless(world, verb)
     if given is None:

@@ -81,9 +81,10 @@ def summary_draft(structure: Structure, origin: Origin) -> Draft:
     unit, turns = origin.unit, origin.transcript.turns
     title = structure.title.text if structure.title is not None else ""
     told = " ".join(line.text for line in structure.summary)
+    count = "1 turn" if len(turns) == 1 else f"{len(turns)} turns"
     stored = msgspec.json.encode(structure).decode()
     return Draft(
-        told or title or f"A session of {len(turns)} turns.",
+        told or title or f"The session has {count}.",
         project=unit.project,
         space=SPACE,
         name=unit.kref.name,
