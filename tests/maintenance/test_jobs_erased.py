@@ -1,5 +1,5 @@
 """Erasing reaches what background jobs noted: reasons of proposals, what a model or person
-said of them, and the reports and errors of runs."""
+added to them, and the reports and errors of runs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a job concluded does not rise by repetition: whoever states it again below the role of an
+"""What a job concluded does not rise by repetition: anyone who states it again below the role of an
 operator states what is `inferred`, unless it comes from a turn in which a person said it and from
 which it was not concluded.
 
