@@ -16,7 +16,7 @@ JOB = "retain"
 def retain_as_job(
     store: Store, identity: Identity, *, project: str, stopped: Callable[[], bool] = bool
 ) -> Dropped:
-    """Drop what no policy keeps, and note it as a run, by whatever way it was asked for: the heartbeat of
+    """Drop what no policy keeps, and note it as a run, however it was asked for: the heartbeat of
     retention."""
     _check(identity)
     with begin(store, JOB, project=project) as run:
