@@ -411,8 +411,8 @@ def decided(memory: doxa.Memory) -> dict[str, object]:
         held["entities"] = snapshot.rows(
             "SELECT n.kref, json(n.props), (SELECT group_concat(m.kref, ' ') FROM edge e"
             " JOIN node m ON m.id IN (e.src, e.dst) AND m.id <> n.id WHERE n.id IN (e.src, e.dst)"
-            " AND e.type = 'SAME_AS' ORDER BY 1) FROM node n JOIN node_label l ON l.node = n.id AND l.label ="
-            " 'Entity' WHERE n.props ->> '$.trust' = 'verified' ORDER BY n.kref"
+            " AND e.type = 'SAME_AS' ORDER BY 1) FROM node n JOIN node_label l ON l.node = n.id"
+            " AND l.label = 'Entity' WHERE n.props ->> '$.trust' = 'verified' ORDER BY n.kref"
         )
     seen = memory.run("MATCH (r:Revision {kref: $k}) RETURN r", {"k": HIDDEN + "?r=1"}).records()
     held["hidden"] = bool(seen)
