@@ -6,7 +6,7 @@ DATA is the folder with the sets `locomo` and `realmem`. LoCoMo's observations a
 language model drew from its conversations, each with the turns that it is from. They are validated
 as published, and made false in five ways. Nothing in the validator was chosen by them. The
 structures in bench/structures were written by hand; what the validator left out of them was read,
-so that their share is no test of it. The claims in bench/claims were written after the rules.
+so that their share is not a test of it. The claims in bench/claims were written after the rules.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 """What consolidation made of a turn, by each way of erasing it: no words of it stay in the file,
-and the next run makes what remains anew."""
+and the next run makes what remains again."""
 
 from __future__ import annotations
 

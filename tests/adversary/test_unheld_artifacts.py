@@ -1,5 +1,5 @@
 """Artifacts that no revision holds any more: no query and no undo leaves one, and doctor
-says how a file of an older version is mended."""
+says how a file of an older version is repaired."""
 
 from __future__ import annotations
 
@@ -126,7 +126,7 @@ def test_doctor_says_how_a_taken_address_is_freed(memory: doxa.Memory) -> None:
 
 
 def test_what_no_query_mends_leads_to_the_backup(memory: doxa.Memory) -> None:
-    """A query that mends one finding is not the next step where another is damage."""
+    """A query that repairs one finding is not the next step where another is damage."""
     db = memory.store._engine.connection()
     db.execute("DELETE FROM edge WHERE type IN ('HAS_ARTIFACT', 'CURRENT')")
     (found,) = [one for one in memory.doctor() if one.name == "invariants"]

@@ -319,7 +319,10 @@ def test_rules_add_to_what_a_host_gave_and_do_not_replace_it(
         assert (held.props["producer"], held.props["model"]) == ("host", "host-1")
     assert memory.consolidate("ops", producer="host").needs is not None  # it may do it again
     (session,) = memory.consolidate("ops", producer="rules").sessions
-    assert (session.former, session.kept) == ("host", 0)  # who names rules gets rules, and is told
+    assert (session.former, session.kept) == (
+        "host",
+        0,
+    )  # who names rules gets rules, and learns it
     assert not before.keys() & {k for k in items(memory, "fact") if not retired(memory, k)}
 
 

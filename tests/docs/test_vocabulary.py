@@ -57,7 +57,7 @@ ALLOWED: dict[str, int] = {
     "bench": 3,  # the prompt of a judge, whose wording results depend on; offices in test sentences
     "docs/decisions/0018-the-fields-words.md": 11,  # its table names the former words
     "recall": 4,  # the list of common English words
-    "consolidation": 2,  # `told` in lists of verbs that it reads
+    "consolidation": 3,  # `told` twice in lists of verbs that it reads
     "language": 1,  # `beside` is a relation that doxa.match returns, here in a table of relations
 }
 

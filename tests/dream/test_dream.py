@@ -525,7 +525,7 @@ with doxa.open(sys.argv[1], embedder=None) as memory:
 
 
 def test_one_process_leads_the_night_shift_until_it_dies(tmp_path: Path) -> None:
-    """Two processes: while one leads, the other is informed so; when it is killed, its lease ends."""
+    """While one process leads, the other learns so; when it is killed, its lease ends."""
     path = tmp_path / "m.doxa"
     ttl_ms = 900_000
     leader = subprocess.Popen(

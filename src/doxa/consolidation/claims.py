@@ -8,7 +8,7 @@
     the clause that shares most of its words is denied if and only if it is denied  "denial"
     that clause asserts something, or the claim is as reserved as it is             its reason
     a participant is not credited with what another says of themselves, nor
-    told to do what they ask of another                                             "speaker"
+    asked to do what they ask of another                                             "speaker"
 
 The last three are compared clause by clause, so that a claim of two clauses needs both.
 

@@ -1,8 +1,8 @@
 """What rules keep of the structure that a host or a model made of a session which has grown since.
 
 Rules find less than they do. So where nobody names a producer, what they made stays as it is as far
-as its turns are still sources, and rules add what they find in the turns that are new. Whoever
-names the producer wants its structure alone, and is told whose was replaced.
+as its turns are still sources, and rules add what they find in the turns that are new. A caller who
+names the producer wants its structure alone, and learns whose was replaced.
 """
 
 from __future__ import annotations

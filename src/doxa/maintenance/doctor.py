@@ -155,7 +155,7 @@ def _invariants(store: Store) -> HealthCheck:
 
 
 def _mended_by(problems: list[str]) -> str:
-    """Return the next step: a backup, unless a query mends all that was found."""
+    """Return the next step: a backup, unless a query repairs all that was found."""
     steps = [one.next_step for one in problems if isinstance(one, AddressProblem)]
     return " ".join(steps[:5]) if len(steps) == len(problems) else _RESTORE
 

@@ -237,8 +237,8 @@ class ConsolidationVerbs(EntityVerbs):
     def _waiting_units(
         self, project: str, limit: int, job: Consolidation | None, dry_run: bool
     ) -> list[Unit]:
-        """Return what is due in the queue and what was never consolidated. Where nothing waits, how
-        far the log was read is saved, so that the next call reads what is new."""
+        """Return what is pending in the queue and what was never consolidated. Where nothing waits,
+        how far the log was read is saved, so that the next call reads what is new."""
         from doxa.consolidation.waiting import waiting_units
 
         with self._store.read() as reader:

@@ -1,5 +1,5 @@
 """What runs of background jobs concluded from sources that are to be erased. It quotes them, and
-goes with any of them: what remains of its sources can be concluded from anew.
+goes with any of them: what remains of its sources can be concluded from again.
 
     (conclusion) -DERIVED_FROM-> (source)       also before the run was undone
     (week) -SUMMARIZES-> (day) -SUMMARIZES-> (summary of a session)

@@ -1,6 +1,7 @@
 """Addresses: what has one is what guards say, and lies in something.
 
-A transaction is held to it at its commit. Files of older versions may break it; a query mends them.
+A transaction is held to it at its commit. Files of older versions may break it; a query repairs
+them.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from doxa.store.guard import Guards
 
 
 class AddressProblem(str):
-    """A finding that a query of an operator mends, in a file that is sound otherwise. `next_step`
+    """A finding that a query of an operator repairs, in a file that is sound otherwise. `next_step`
     is that query."""
 
     __slots__ = ("next_step",)
