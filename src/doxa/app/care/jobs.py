@@ -172,6 +172,7 @@ class JobVerbs(BeliefVerbs):
 
         arguments.text(run, "run")
         where = one_project(project, self.project)
+        arguments.project(where)
         with self._store.read() as reader:
             found = (
                 [read_run(require_run(reader, run))]
@@ -211,9 +212,11 @@ class JobVerbs(BeliefVerbs):
             )
 
     def _seen(self, project: str | None) -> str | None:
-        if project is not None:
-            arguments.text(project, "project")
-        return None if project == ALL_PROJECTS else project or self.project
+        if project == ALL_PROJECTS:
+            return None
+        where = one_project(project, self.project)
+        arguments.project(where)
+        return where
 
     def apply(self, proposals: Iterable[str], *, age_days: float = 7) -> list[Applied]:
         """Apply proposals of background jobs, each by itself.
