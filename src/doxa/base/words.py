@@ -78,7 +78,7 @@ def words_of(text: str) -> list[str]:
 
 def may_be_stem(term: str, beginning: str) -> bool:
     """Return whether a term may be the stem of a word that begins so. A stem is a beginning of its
-    word, but for its last letter ("happy", "happi"); endings such as "-ing" are cut off."""
+    word, except for its last letter ("happy", "happi"); endings such as "-ing" are cut off."""
     return term.startswith(beginning[:-1]) or beginning.startswith(term[:-1])
 
 
