@@ -133,6 +133,8 @@ IMPORT_AHEAD_MS = 86_400_000
 IMPORT_AT_ONCE_LINES_MAX = 50_000
 IMPORT_BATCH_ITEMS_MAX = 2_000
 IMPORT_DEPTH_MAX = 100
+IMPORT_FINGERPRINT_BYTES = 4_096  # at both ends of what was read, by which a file is known again
+IMPORT_NAME_CHARS_MAX = 200  # of a session, a document or a speaker
 
 # Jobs
 EMBED_BATCH_DOCS = 64
