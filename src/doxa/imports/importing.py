@@ -41,6 +41,7 @@ from doxa.imports.storing import (
 )
 from doxa.ingestion.from_turns import was_undone
 from doxa.ingestion.ingest import CONVERSATIONS
+from doxa.ingestion.readers import FORMATS
 from doxa.language.turns import Turn
 from doxa.store import TRUST_DEFAULT, UNTRUSTED, Identity, Store
 
@@ -52,7 +53,7 @@ class ImportOptions:
     """How an import is done. `project_of` gives the project of a folder that a conversation took
     place in ("" if the source names none). `trust` as for `ingest`: "stated" vouches for what is
     read, "untrusted" doubts it, "" decides by the format. `include` adds what is left out. `again`
-    reads everything from its beginning."""
+    reads everything from its beginning. `space` is that of the turns of conversations."""
 
     project_of: Callable[[str], str]
     trust: str = ""
@@ -60,6 +61,7 @@ class ImportOptions:
     extract: bool = True
     dry_run: bool = False
     again: bool = False
+    space: str = CONVERSATIONS
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +90,7 @@ class ImportedFiles:
     skipped: int
     places: tuple[str, ...]
     changes: tuple[int, ...]
+    threads: tuple[str, ...]
     dry_run: bool = False
 
 
@@ -142,6 +145,7 @@ class Importer:
             identity,
             vouching=options.trust == TRUST_DEFAULT,
             extracting=options.extract,
+            space=options.space,
         )
         self._log = ImportLog()
         self._formats: Counter[str] = Counter()
@@ -167,8 +171,8 @@ class Importer:
         self._flush()
         if not self._options.dry_run:
             self._storing.finish()
-        if not found:
-            raise _unknown(place)
+        if not found and not self._log.skipped:
+            raise unknown(place)
         if self._log.skipped and not (self._projects or self._unchanged):
             raise InputError(
                 f"{place} contains nothing that can be read: {self._log.skipped} parts were"
@@ -255,7 +259,7 @@ class Importer:
             held.add(name)
         else:
             self._sessions.add(hash((project, turn.session)))
-        space = DOCUMENTS if entry is not None else CONVERSATIONS
+        space = DOCUMENTS if entry is not None else self._options.space
         reading.stored = address_of(project, space, name)
         self._projects[project] += 1
         self._batch.held.append(_Held(project, doubted, name, turn, entry))
@@ -297,8 +301,9 @@ class Importer:
 
     def _count(self, project: str, group: Iterable[_Held]) -> None:
         """Count what a dry run would add."""
+        space = self._options.space
         addresses = {
-            address_of(project, CONVERSATIONS if one.entry is None else DOCUMENTS, one.name): one
+            address_of(project, space if one.entry is None else DOCUMENTS, one.name): one
             for one in group
         }
         with self._store.read() as reader:
@@ -339,6 +344,7 @@ class Importer:
             log.skipped + done.refused,
             (*log.places, *done.places)[:SKIPPED_ITEMS_MAX],
             tuple(done.changes),
+            tuple(self._storing.threads()),
             self._options.dry_run,
         )
 
@@ -368,11 +374,12 @@ def _check(options: ImportOptions, identity: Identity) -> None:
         )
 
 
-def _unknown(place: Path) -> InputError:
-    titles = "; ".join(one.title for one in READERS)
+def unknown(place: Path) -> InputError:
+    """Return the error for what no reader recognises, with the formats there are."""
+    titles = {one.name: one.title for one in READERS} | FORMATS
     return InputError(
-        f"{place} is not in a format that is known: {titles}.",
+        f"{place} is not in a supported format: {'; '.join(titles.values())}.",
         next_step="Give one of these, or name the format.",
         path=str(place),
-        formats=[one.name for one in READERS],
+        formats=list(titles),
     )

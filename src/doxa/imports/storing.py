@@ -113,20 +113,28 @@ class Storing:
     and beliefs are untrusted and nothing is concluded from them."""
 
     def __init__(
-        self, store: Store, identity: Identity, *, vouching: bool = False, extracting: bool = True
+        self,
+        store: Store,
+        identity: Identity,
+        *,
+        vouching: bool = False,
+        extracting: bool = True,
+        space: str = CONVERSATIONS,
     ) -> None:
         self._store, self._identity = store, identity
         self._vouching, self._extracting = vouching, extracting
+        self._space = space
         self._ingests: dict[tuple[str, str, bool], Ingest] = {}
         self._named: dict[tuple[str, str], str] = {}  # project, name -> address of the item
         self._links: list[tuple[str, str, str, str]] = []  # project, item, relation, name
+        self._threads: dict[str, None] = {}
         self.done = Stored()
 
     def messages(self, project: str, batch: Iterable[tuple[str, Turn]], *, doubted: bool) -> None:
         """Store turns in one transaction."""
-        turns = self._unknown(project, CONVERSATIONS, batch)
+        turns = self._unknown(project, self._space, batch)
         if turns:
-            self._ingest(project, CONVERSATIONS, turns, doubted=doubted)
+            self._ingest(project, self._space, turns, doubted=doubted)
 
     def _unknown(
         self, project: str, space: str, batch: Iterable[tuple[str, Turn]]
@@ -156,7 +164,7 @@ class Storing:
                 self._identity,
                 project=project,
                 space=space,
-                extracting=self._extracting and space == CONVERSATIONS,
+                extracting=self._extracting and space != DOCUMENTS,
                 imported=True,
                 doubted=(lambda: True) if doubted else bool,
                 vouching=self._vouching,
@@ -169,6 +177,11 @@ class Storing:
             if name != "cut":
                 setattr(self.done, name, getattr(self.done, name) + grown)
         self.done.changes += done.changes
+        self._threads.update(dict.fromkeys(done.threads))
+
+    def threads(self) -> list[str]:
+        """Return the addresses of the threads that something was stored in."""
+        return list(self._threads)
 
     def entries(
         self, project: str, batch: Sequence[tuple[str, Turn, Entry]], *, doubted: bool
@@ -247,7 +260,8 @@ _LINKS_AT_ONCE = 500
 
 def address_of(project: str, space: str, name: str) -> str:
     """Return the address of a turn."""
-    return str(Kref(project, (space,), name, EXCHANGE_KIND))
+    place = place_of(project, space)
+    return str(Kref(place.project, place.spaces, name, EXCHANGE_KIND))
 
 
 def _draft(

@@ -160,7 +160,7 @@ def documents(path: Path, report: ReadReport | None = None) -> Iterator[tuple[st
         for inner in files_below(path, ".json"):
             if _DOCUMENT.fullmatch(inner.name):
                 try:
-                    data = _whole_file(inner)
+                    data = whole_file(inner)
                 except InputError as error:
                     skip_or_raise(report, error)
                     continue
@@ -168,7 +168,7 @@ def documents(path: Path, report: ReadReport | None = None) -> Iterator[tuple[st
     elif is_zip(path):
         yield from _archive_documents(path, report)
     else:
-        yield str(path), _whole_file(path)
+        yield str(path), whole_file(path)
 
 
 def skip_or_raise(report: ReadReport | None, error: InputError) -> None:
@@ -250,12 +250,15 @@ def files_below(root: Path, suffix: str | tuple[str, ...]) -> Iterator[Path]:
     yield from sorted(found.values())
 
 
-def _whole_file(path: Path) -> bytes:
+def whole_file(path: Path, size_max: int | None = None) -> bytes:
+    """Return what is in a file without a byte order mark. Raises LimitError for one that is too
+    large to be held."""
+    limit = limits.ARCHIVE_BYTES_MAX if size_max is None else size_max
     with open_file(path) as file:
         size = os.fstat(file.fileno()).st_size
-        if size > limits.ARCHIVE_BYTES_MAX:
-            raise _too_large(str(path), size=size, limit=limits.ARCHIVE_BYTES_MAX)
-        return file.read(limits.ARCHIVE_BYTES_MAX).removeprefix(BOM)
+        if size > limit:
+            raise _too_large(str(path), size=size, limit=limit)
+        return file.read(limit).removeprefix(BOM)
 
 
 def _archive_documents(path: Path, report: ReadReport | None) -> Iterator[tuple[str, bytes]]:
