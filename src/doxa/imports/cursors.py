@@ -123,6 +123,8 @@ class Cursors:
 
     def _goes_on(self, path: Path, cursor: Cursor) -> bool:
         offset = cursor.offset
+        if cursor.carry and not offset and path.stat().st_ino != cursor.inode:
+            return False  # a position that is not one in bytes holds in this file alone
         return 0 <= offset <= path.stat().st_size and _marks(path, offset) == (
             cursor.head,
             cursor.tail,

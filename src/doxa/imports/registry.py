@@ -9,10 +9,22 @@ from doxa.base.errors import InputError
 from doxa.base.limits import DETECT_BYTES_READ
 from doxa.imports.contract import ImportLog, Reader, Source
 from doxa.imports.readers.claude_code import ClaudeCode
+from doxa.imports.readers.codex import Codex
+from doxa.imports.readers.cursor_editor import CursorEditor
+from doxa.imports.readers.gemini import Gemini
+from doxa.imports.readers.workspace import CLAUDE_MEMORY, HERMES, OPENCLAW
 from doxa.ingestion.readers.sources import files_below, head
 
 # In the order in which they are asked; the first that recognises a file reads it.
-READERS: tuple[Reader, ...] = (ClaudeCode(),)
+READERS: tuple[Reader, ...] = (
+    Codex(),
+    Gemini(),
+    ClaudeCode(),
+    CursorEditor(),
+    CLAUDE_MEMORY,
+    HERMES,
+    OPENCLAW,
+)
 
 
 def reader_of(name: str) -> Reader:

@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -208,8 +209,6 @@ def _used(
     if found is None:
         return "", "", ""
     _, name, given = found
-    try:
+    with suppress(ValueError):  # it is a text
         given = decode(_any, given.encode()) if isinstance(given, str) else given
-    except ValueError:
-        pass  # it is a text
     return "tool", clean(tool_text(clean(name), given, payload.output)), clean(name)
