@@ -172,7 +172,8 @@ def _front(text: str) -> tuple[dict[str, str], str, int]:
 def _blocks(text: str, first: int, *, between: str = "") -> Iterator[Block]:
     """Split Markdown into paragraphs and items of lists. What is indented belongs to the item above
     it, a fenced block to the paragraph above it. With `between`, only lines of that text split."""
-    heading, held, began, fenced, number = "", [], first, False, first - 1
+    held: list[str] = []
+    heading, began, fenced, number = "", first, False, first - 1
     for number, line in enumerate(text.splitlines(), first):
         if _FENCE.match(line):
             fenced = not fenced
