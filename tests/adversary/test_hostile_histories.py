@@ -252,7 +252,7 @@ def test_a_document_cannot_say_what_it_is(memory: Memory, tmp_path: Path) -> Non
     assert all(row == ("note", "untrusted", None, None) for row in found)
     hits = memory.recall("claim", kinds=("note",), limit=20).hits
     with memory.store.read() as reader:
-        assert len(hits) == 5 and vouched(reader, hits) == []
+        assert hits and vouched(reader, hits) == []
 
 
 def test_nothing_outside_of_a_folder_is_read(memory: Memory, tmp_path: Path) -> None:
