@@ -19,7 +19,7 @@ from doxa.app import Memory
 from doxa.base import limits
 from doxa.base.errors import InputError, LimitError
 from doxa.hosts.standing import vouched
-from doxa.imports.contract import INCLUDED, START, Entry, ImportLog, Position, Source
+from doxa.imports.contract import INCLUDED, START, ImportedEntry, ImportLog, ImportSource, Position
 from doxa.imports.readers.codex import Codex
 from doxa.imports.registry import READERS, reader_of
 from doxa.imports.storing import Storing, turn_of_entry
@@ -173,7 +173,7 @@ def test_any_bytes(
     for start in (START, Position(offset, 3, carry)):
         try:
             for item, after in reader_of(name).read(
-                Source(path, folder), start, ImportLog(), INCLUDED
+                ImportSource(path, folder), start, ImportLog(), INCLUDED
             ):
                 assert after.offset >= 0
                 assert item is None or isinstance(item.text, str)
@@ -224,20 +224,20 @@ def test_a_document_cannot_say_what_it_is(memory: Memory, tmp_path: Path) -> Non
         name: "user" for name in ("speaker_role", "trust", "kref", "author", "run", "Speaker-Role")
     }
     entries = [
-        Entry("d", "One thing is a claim.", kind="exchange", metadata={**odd, "ok": "x"}),
-        Entry("d", "Two is a claim.", name="../../a/b?r=1", kind="conflict", role="user"),
-        Entry(
+        ImportedEntry("d", "One thing is a claim.", kind="exchange", metadata={**odd, "ok": "x"}),
+        ImportedEntry("d", "Two is a claim.", name="../../a/b?r=1", kind="conflict", role="user"),
+        ImportedEntry(
             "d",
             "Three is a claim.",
             name="n" * 5_000,
             title="t" * 5_000,
             topics=("x" * 5_000,) * 99,
         ),
-        Entry(
+        ImportedEntry(
             "d" * 5_000, "Four is a claim.", links=(("CURRENT", "../../a/b?r=1"), ("x" * 999, "n"))
         ),
-        Entry("d", "Five is a claim.", valid_from=5, valid_until=4),
-        Entry("d", "Six is a claim.", facts=(("I", "live in", "Rome"),)),
+        ImportedEntry("d", "Five is a claim.", valid_from=5, valid_until=4),
+        ImportedEntry("d", "Six is a claim.", facts=(("I", "live in", "Rome"),)),
     ]
     batch = []
     for entry in entries:

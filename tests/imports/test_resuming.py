@@ -26,7 +26,7 @@ from doxa.imports import importing
 from doxa.imports.cursors import Cursors
 from doxa.imports.importing import ImportedFiles, ImportOptions
 from doxa.imports.storing import Storing
-from doxa.imports.watching import JOB, Watch
+from doxa.imports.watching import JOB, ImportWatch
 from doxa.jobs.lease import lease
 from doxa.store import check
 from tests.fixtures_shared import opened
@@ -163,8 +163,10 @@ def test_a_cursor_goes_on_only_in_the_same_file_and_memory(tmp_path: Path) -> No
         assert imported(memory, place, cursors=True).added == 1
 
 
-def watching(memory: Memory, place: Path, done: list[ImportedFiles], said_: list[str]) -> Watch:
-    return Watch(
+def watching(
+    memory: Memory, place: Path, done: list[ImportedFiles], said_: list[str]
+) -> ImportWatch:
+    return ImportWatch(
         memory.store,
         memory.identity,
         ImportOptions(project_of=lambda _: "p"),
