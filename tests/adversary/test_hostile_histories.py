@@ -20,6 +20,7 @@ from doxa.base import limits
 from doxa.base.errors import InputError, LimitError
 from doxa.hosts.standing import vouched
 from doxa.imports.contract import INCLUDED, START, ImportedEntry, ImportLog, ImportSource, Position
+from doxa.imports.importing import Importer, ImportOptions
 from doxa.imports.readers.codex import Codex
 from doxa.imports.registry import READERS, reader_of
 from doxa.imports.storing import Storing, turn_of_entry
@@ -198,6 +199,22 @@ def test_secrets_in_tool_output_and_names(memory: Memory, tmp_path: Path) -> Non
     for kept in sorted(tmp_path.glob("m.db*")):
         if kept.is_file():
             assert SECRET.encode() not in kept.read_bytes(), kept
+
+
+def test_ever_new_folders_do_not_become_projects(
+    memory: Memory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("doxa.imports.importing.IMPORT_FOLDERS_ITEMS_MAX", 3)
+    asked: list[str] = []
+    made = [code_line(f"Number {n}.", at=n, cwd=f"/srv/{n}") for n in range(9)]
+
+    def project_of(folder: str) -> str:
+        asked.append(folder)
+        return "p"
+
+    options = ImportOptions(project_of=project_of)
+    Importer(memory.store, memory.identity, options).run(lines(tmp_path / "h.jsonl", *made))
+    assert asked == ["/srv/0", "/srv/1", "/srv/2", ""] and len(said(memory)) == 9
 
 
 def test_tools_are_no_persons(memory: Memory, tmp_path: Path) -> None:

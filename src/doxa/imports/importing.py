@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 from doxa.base.errors import InputError, RoleError
 from doxa.base.ids import TxId
-from doxa.base.limits import INGEST_BATCH_TURNS, SKIPPED_ITEMS_MAX
+from doxa.base.limits import IMPORT_FOLDERS_ITEMS_MAX, INGEST_BATCH_TURNS, SKIPPED_ITEMS_MAX
 from doxa.imports.contract import (
     INCLUDED,
     START,
@@ -286,6 +286,8 @@ class Importer:
         self._batch.held.append(_Held(project, doubted, name, turn, entry))
 
     def _project(self, folder: str) -> str:
+        if folder not in self._project_of and len(self._project_of) >= IMPORT_FOLDERS_ITEMS_MAX:
+            folder = ""  # a file that names ever new folders does not fill the table of projects
         if folder not in self._project_of:
             self._project_of[folder] = self._options.project_of(folder)
         return self._project_of[folder]
