@@ -55,6 +55,7 @@ VALUES: list[Any] = [
     {"a": "7", "text": "the lake is deep"},
     {"a": {"b": [1, {"c": "\x00\ud800"}]}, "n": -3},
     {"tags": ["x", "y"], "ok": True},
+    {"e\u0301": "e\u0301", "é": "é", "\x7f": "\u2028\ufeff"},
 ]
 FILTERS: list[Any] = [
     {"a": 1},
@@ -294,6 +295,7 @@ def test_credentials_are_left_out_and_the_value_stays_whole(store: DoxaStore) ->
     key = "sk-proj-" + "abcdefghijklmnopqrstuvwxyz0123456789ABCD"
     value = {
         "text": f'password: "hunter2secret9", then {key}',
+        "lines": f"token={key}\nThe next line stays.",
         "nested": [{"password": "hunter2secret9", "n": 1}],
         "pem": "-----BEGIN PRIVATE KEY-----\nMIIEvQIBADANBgkq\n-----END PRIVATE KEY-----",
     }
@@ -301,6 +303,7 @@ def test_credentials_are_left_out_and_the_value_stays_whole(store: DoxaStore) ->
     found = store.get(("a",), "k").value
     assert found.keys() == value.keys()
     assert found["nested"][0]["n"] == 1
+    assert found["lines"].endswith("]\nThe next line stays.")
     assert key not in str(found)
     assert "MIIEv" not in str(found)
     with pytest.raises(InputError, match="secret"):

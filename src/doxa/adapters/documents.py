@@ -26,7 +26,7 @@ from doxa.app import Session
 from doxa.base.errors import DoxaError, InputError, NotFoundError
 from doxa.base.limits import RECALL_HITS_MAX
 from doxa.belief import parse_kref
-from doxa.redaction.redact import redact, refuse_secret
+from doxa.redaction.redact import redact, redact_named, refuse_secret
 
 _T = TypeVar("_T")
 Run = Callable[[str, dict[str, Any]], Iterable[Sequence[Any]]]
@@ -52,7 +52,7 @@ _READ = "UNWIND $krefs AS one MATCH (i:Item {kref: one})-[:CURRENT]->(r)" + _ROW
 _BELOW = "MATCH (i:Item)-[:CURRENT]->(r) WHERE i.kref STARTS WITH $prefix AND i.kind = $kind" + _ROW
 _PATHS = (
     "MATCH (i:Item)-[:CURRENT]->(r) WHERE i.kref STARTS WITH $prefix AND i.kind = $kind"
-    f" RETURN r.{_PATH}"
+    f" RETURN i.kref, r.{_PATH}"
 )
 _NEWEST = " ORDER BY r.time DESC, i.kref"
 _PAGE = " SKIP $skip LIMIT $limit"
@@ -151,11 +151,11 @@ class Documents:
             found = [one for one in found if one.path[: len(labels)] == tuple(labels)]
         return found[skip : None if limit is None else skip + limit]
 
-    def paths(self, labels: Sequence[str] = ()) -> set[tuple[str, ...]]:
-        """Return the paths of what is below these labels."""
+    def paths(self, labels: Sequence[str] = ()) -> dict[tuple[str, ...], str]:
+        """Return the paths of what is below these labels, and the address of each."""
         params = {"prefix": self._prefix(labels[: _LABELS_MAX - 1]), "kind": self.kind}
-        found = (tuple(json.loads(row[0])) for row in self._run(_PATHS, params))
-        return {path for path in found if path[: len(labels)] == tuple(labels)}
+        found = {tuple(json.loads(path)): kref for kref, path in self._run(_PATHS, params)}
+        return {path: kref for path, kref in found.items() if path[: len(labels)] == tuple(labels)}
 
     def find(self, query: str, labels: Sequence[str] = ()) -> list[tuple[Document, float]]:
         """Return what answers a question below these labels, the best first, with its score."""
@@ -277,26 +277,39 @@ def _document(row: Sequence[Any]) -> Document:
 
 
 def stored_json(value: Any) -> str:
-    """The JSON of a value, without credentials. It is still JSON of the same shape: a credential
-    that reaches over the edge of a text is removed from the text alone."""
+    """The JSON of a value, without credentials, of the same shape. Each text is searched for
+    itself first: in JSON the end of a line, which ends a credential, is not one."""
     try:
-        text = json.dumps(value, separators=(",", ":"))
+        text = _json(_redacted_inside(json.loads(json.dumps(value))))
     except (TypeError, ValueError, RecursionError) as error:
         raise InputError(
             f"The value is not JSON: {error!s:.200}",
             next_step="Give texts, numbers, booleans, lists and mappings by text.",
             field="value",
         ) from None
-    if not redact(text).findings or _same_shape(redact(text).text, value):
-        return text
-    inside = json.dumps(_redacted_inside(value), separators=(",", ":"))
-    if _same_shape(redact(inside).text, value):
-        return inside
-    raise InputError(
-        "The value holds a credential that cannot be removed from it.",
-        next_step="Leave the credential out.",
-        field="value",
-    )
+    found = redact(text)
+    if found.findings and not _same_shape(found.text, value):
+        raise InputError(
+            "The value holds a credential that cannot be removed from it.",
+            next_step="Leave the credential out.",
+            field="value",
+        )
+    return text
+
+
+def _json(value: Any) -> str:
+    """As short as can be; halves of characters, which no file can hold, are escaped."""
+    text = json.dumps(value, separators=(",", ":"), ensure_ascii=False)
+    return text if is_unicode(text) else json.dumps(value, separators=(",", ":"))
+
+
+def is_unicode(text: str) -> bool:
+    """Whether a text has no halves of characters (surrogates)."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _same_shape(text: str, value: Any) -> bool:
@@ -314,13 +327,13 @@ def _shape(value: Any) -> Any:
     return None
 
 
-def _redacted_inside(value: Any) -> Any:
+def _redacted_inside(value: Any, name: str = "") -> Any:
     if isinstance(value, str):
-        return redact(value).text
+        return (redact_named(name, value) if name else redact(value)).text
     if isinstance(value, dict):
-        return {key: _redacted_inside(one) for key, one in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_redacted_inside(one) for one in value]
+        return {key: _redacted_inside(one, key) for key, one in value.items()}
+    if isinstance(value, list):
+        return [_redacted_inside(one, name) for one in value]
     return value
 
 
