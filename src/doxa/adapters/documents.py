@@ -31,17 +31,15 @@ from doxa.redaction.redact import redact, redact_named, refuse_secret
 _T = TypeVar("_T")
 Run = Callable[[str, dict[str, Any]], Iterable[Sequence[Any]]]
 
-_VALUE, _PATH, _CHANNEL, _SEARCHED = (
-    "adapter_value",
-    "adapter_path",
-    "adapter_channel",
-    "adapter_searched",
-)
+_VALUE, _PATH, _CHANNEL = "adapter_value", "adapter_path", "adapter_channel"
+_SEARCHED, _IDS = "adapter_searched", "adapter_ids"
 _SEGMENT = re.compile(r"[A-Za-z0-9_+@][A-Za-z0-9_+@-]{0,59}")
 _NAME = re.compile(r"[A-Za-z0-9_+@](?:[A-Za-z0-9_+@.-]{0,58}[A-Za-z0-9_+@-])?")
 _HASH_CHARS = 40
 _LABELS_MAX = 20  # in an address; the labels below share a segment
 _TEXT_CHARS_MAX = 100_000  # of a value that recall searches
+_PART_CHARS = 250_000  # of a value in one text of the store, whatever its characters
+_NUMBER_CHARS = 12
 _ATTEMPTS = 20
 
 _ROW = (
@@ -53,6 +51,15 @@ _BELOW = "MATCH (i:Item)-[:CURRENT]->(r) WHERE i.kref STARTS WITH $prefix AND i.
 _PATHS = (
     "MATCH (i:Item)-[:CURRENT]->(r) WHERE i.kref STARTS WITH $prefix AND i.kind = $kind"
     f" RETURN i.kref, r.{_PATH}"
+)
+_LAST = " ORDER BY i.kref DESC LIMIT $limit"
+_LAST_KREF = (
+    "MATCH (i:Item)-[:CURRENT]->() WHERE i.kref STARTS WITH $prefix AND i.kind = $kind"
+    " RETURN i.kref ORDER BY i.kref DESC LIMIT 1"
+)
+_KNOWN_IDS = (
+    "MATCH (i:Item)-[:CURRENT]->(r) WHERE i.kref STARTS WITH $prefix AND i.kind = $kind"
+    f" UNWIND r.{_IDS} AS id WITH DISTINCT id WHERE id IN $ids RETURN id"
 )
 _NEWEST = " ORDER BY r.time DESC, i.kref"
 _PAGE = " SKIP $skip LIMIT $limit"
@@ -90,6 +97,7 @@ class Put:
     value: Any
     text: str
     searched: bool = True
+    ids: tuple[str, ...] = ()  # what `known` finds it by
 
 
 class Documents:
@@ -157,6 +165,30 @@ class Documents:
         found = {tuple(json.loads(path)): kref for kref, path in self._run(_PATHS, params)}
         return {path: kref for path, kref in found.items() if path[: len(labels)] == tuple(labels)}
 
+    # Lists: documents that are numbered in the order of their addition
+
+    def numbered(self, labels: Sequence[str], number: int) -> str:
+        """The address of the document of a list with this number."""
+        return self.address(labels, f"{number:0{_NUMBER_CHARS}}")
+
+    def next_number(self, labels: Sequence[str]) -> int:
+        """The number after the last of a list, from 1. Read it in the transaction that writes."""
+        params = {"prefix": self._prefix(labels), "kind": self.kind}
+        for row in self._run(_LAST_KREF, params):
+            return int(parse_kref(row[0]).name) + 1
+        return 1
+
+    def listed(self, labels: Sequence[str], *, limit: int | None = None) -> list[Document]:
+        """Return the documents of a list in its order; with a limit, the last ones."""
+        params: dict[str, Any] = {"prefix": self._prefix(labels), "kind": self.kind}
+        params["limit"] = 2**31 - 1 if limit is None else limit
+        return [_document(row) for row in self._run(_BELOW + _LAST, params)][::-1]
+
+    def known(self, labels: Sequence[str], ids: Sequence[str]) -> set[str]:
+        """Return which of these ids the documents below some labels have."""
+        params = {"prefix": self._prefix(labels), "kind": self.kind, "ids": list(ids)}
+        return {row[0] for row in self._run(_KNOWN_IDS, params)} if ids else set()
+
     def find(self, query: str, labels: Sequence[str] = ()) -> list[tuple[Document, float]]:
         """Return what answers a question below these labels, the best first, with its score."""
         space = self._prefix(labels[: _LABELS_MAX - 1]).split("/", 3)[3].rstrip("/")
@@ -201,12 +233,14 @@ class Documents:
         for label in put.path:
             refuse_secret(label, field="the path")
         metadata: dict[str, Any] = {
-            _VALUE: stored_json(put.value),
+            _VALUE: _parts(stored_json(put.value)),
             _PATH: json.dumps(put.path),
             _CHANNEL: self._channel,
         }
         if not put.searched:
             metadata[_SEARCHED] = False
+        if put.ids:
+            metadata[_IDS] = list(put.ids)
         options = {
             "name": kref.name,
             "space": "/".join(kref.spaces),
@@ -264,7 +298,7 @@ def _document(row: Sequence[Any]) -> Document:
     kref, value, path, number, created, updated, searched = row
     return Document(
         kref,
-        None if value is None else json.loads(value),
+        None if value is None else json.loads("".join(value)),
         () if path is None else tuple(json.loads(path)),
         number,
         created,
@@ -295,6 +329,13 @@ def stored_json(value: Any) -> str:
             field="value",
         )
     return text
+
+
+def _parts(text: str) -> str | list[str]:
+    """A long text as a list of texts: the store bounds each."""
+    if len(text) <= _PART_CHARS:
+        return text
+    return [text[start : start + _PART_CHARS] for start in range(0, len(text), _PART_CHARS)]
 
 
 def _json(value: Any) -> str:
