@@ -111,7 +111,7 @@ def _session(key: Key) -> tuple[str, ...]:
 
 
 def _labels(key: Key) -> tuple[str, ...]:
-    """The path of a transcript. Raises InputError for an empty subpath, which is no subagent's."""
+    """The path of a transcript. Raises InputError for an empty subpath."""
     if "subpath" not in key:
         return (*_session(key), "main")
     if not key["subpath"]:

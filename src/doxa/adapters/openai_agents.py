@@ -142,7 +142,7 @@ class DoxaSession(SessionABC):  # type: ignore[misc, unused-ignore]
 
 
 def said(item: Item) -> str:
-    """What user or assistant say in an item; "" for calls, their results and instructions."""
+    """Return what user or assistant say in an item; "" for calls, results and instructions."""
     if not isinstance(item, dict) or item.get("role") not in _CAPTURED:
         return ""
     content = item.get("content")
