@@ -38,6 +38,9 @@ _NAME = re.compile(r"[A-Za-z0-9_+@](?:[A-Za-z0-9_+@.-]{0,58}[A-Za-z0-9_+@-])?")
 _HASH_CHARS = 40
 _LABELS_MAX = 20  # in an address; the labels below share a segment
 _TEXT_CHARS_MAX = 100_000  # of a value that recall searches
+# Of records that are kept for a framework, as they are: nobody believes what is in them, so
+# that recall ranks them last and `recent` leaves them out.
+RECORD_TRUST = "untrusted"
 _PART_CHARS = 250_000  # of a value in one text of the store, whatever its characters
 _NUMBER_CHARS = 12
 _ATTEMPTS = 20
@@ -182,6 +185,14 @@ class Documents:
     def numbered(self, labels: Sequence[str], number: int) -> str:
         """Return the address of the document of a list with this number."""
         return self.address(labels, f"{number:0{_NUMBER_CHARS}}")
+
+    def record(
+        self, labels: Sequence[str], number: int, value: Any, ids: Iterable[str] = ()
+    ) -> Put:
+        """Return a document of a list that nobody is to search for: its text is its number."""
+        kref = self.numbered(labels, number)
+        path = (*labels, str(number))
+        return Put(kref, path, value, parse_kref(kref).name, searched=False, ids=tuple(ids))
 
     def next_number(self, labels: Sequence[str]) -> int:
         """Return the number after the last of a list, from 1; for the transaction that writes."""
