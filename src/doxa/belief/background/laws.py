@@ -156,7 +156,7 @@ class _Work:
 
     def _is_pending(self, kind: str, src: int) -> bool:
         """Whether an edge names whom a pending mention may mean: that is scored again as more is
-        known, whoever asked first."""
+        known, also where a person's call named it first."""
         node = self.tx.node(NodeId(src)) if kind == CANDIDATE else None
         return node is not None and PENDING_ENTITY in node.labels
 
