@@ -22,6 +22,7 @@ from doxa.base.places import config_folder, hooks_folder, memory_file
 from doxa.hosts.events import HookEvent, Injection
 from doxa.hosts.formats import FORMATS, answer_of, event_of
 from doxa.hosts.spool import Spool
+from doxa.settings import memory_path
 
 _AUTO, _DEFAULT = "auto", "default"
 _OPTIONS = ("host", "project", "db")
@@ -33,9 +34,10 @@ def main(words: Sequence[str]) -> int:
     """Run the command with its words. Always returns 0."""
     options = _read_options(words)
     named = Path(options["db"]) if options["db"] else None
-    db = named or memory_file(os.environ)
+    db = named or memory_file(os.environ)  # for what goes wrong before the settings are read
     printed = ""
     try:
+        db = named or memory_path()
         raw = sys.stdin.read(_STDIN_CHARS_MAX)
         document = json.loads(raw) if raw.strip() else {}
         event = event_of(options["host"], options["event"], document)
@@ -59,7 +61,7 @@ def handle(event: HookEvent, *, db: Path | None, project: str) -> Injection:
     """Take one event. The memory (None: the user's own) is opened only where something may be
     injected."""
     own = folder_project(event.folder, project)
-    spool = Spool(hooks_folder(db or memory_file(os.environ)))
+    spool = Spool(hooks_folder(db or memory_path()))
     form = FORMATS[event.host]
     if event.kind not in form.injects_at:
         spool.append(event, own)
