@@ -104,7 +104,7 @@ pythons: ready
 	scripts/pythons.sh
 
 # Rewrites the lock from requirements/*.in (needs uv on the path). It contains no address of an index.
-LOCK := uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-annotate --no-header --no-emit-index-url --no-emit-find-links
+LOCK := uv pip compile -q --universal --python-version 3.11.0 --generate-hashes --no-annotate --no-header --no-emit-index-url --no-emit-find-links
 lock:
 	$(LOCK) requirements/run.in -o requirements/run.txt
 	$(LOCK) requirements/test.in -o requirements/test.txt

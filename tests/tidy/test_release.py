@@ -159,3 +159,10 @@ def test_every_dependency_of_the_project_is_locked() -> None:
     names = {name.lower() for name in locked(ROOT)}
     assert len(names) > 20
     assert {"apsw", "msgspec", "numpy", "pystemmer", "typer", "rich", "mcp", "tzdata"} <= names
+
+
+def test_the_lock_holds_for_the_first_python_that_is_supported() -> None:
+    """Debian 12 has Python 3.11.2, for which redis needs a package that later ones do not."""
+    lock = (ROOT / "requirements" / "run.txt").read_text()
+    assert "python_full_version < '3.11.3'" in lock
+    assert "--python-version 3.11.0" in (ROOT / "Makefile").read_text()
