@@ -35,6 +35,7 @@ MAY_IMPORT: dict[str, frozenset[str]] = {
     "store": frozenset(("base", "policy", "logic", "redaction")),
     "models": frozenset(("base",)),
     "working": frozenset(("base", "redaction")),
+    "settings": frozenset(("base", "redaction")),
     "query": frozenset(("base", "cypher", "policy", "store")),
     "belief": frozenset(("base", "logic", "store")),
     "recall": frozenset(("base", "store", "models")),
@@ -71,19 +72,21 @@ MAY_IMPORT: dict[str, frozenset[str]] = {
             "query",
             "recall",
             "redaction",
+            "settings",
             "store",
             "transfer",
             "working",
         )
     ),
     "hosts": INTERFACE
-    | {"belief", "ingestion", "jobs", "language", "recall", "redaction", "store"},
+    | {"belief", "ingestion", "jobs", "language", "recall", "redaction", "settings", "store"},
     "servers": INTERFACE | {"belief", "hosts", "recall"},  # the types they show
     "adapters": INTERFACE | {"belief", "recall", "redaction"},  # the types they return
     "demo": INTERFACE,
     # it starts the servers and the demonstration, shows the version, draws a policy's curve; its
     # shell splits, completes and prints the text of statements (cypher)
-    "cli": INTERFACE | {"cypher", "demo", "doxa", "hosts", "imports", "policy", "servers"},
+    "cli": INTERFACE
+    | {"cypher", "demo", "doxa", "hosts", "imports", "policy", "servers", "settings"},
     "doxa": INTERFACE | {"belief"},  # the package's own list of public names
 }
 # The packages inside a package, the lowest first. What lies directly in the folder may import
@@ -101,7 +104,7 @@ MAY_IMPORT_INSIDE: dict[str, dict[str, frozenset[str]]] = {
         "plan": QUERY_CORE | {"exec", "expressions", "procedures", "sql"},
     },
 }
-MAY_READ_ENVIRONMENT = frozenset(("app", "cli", "hosts", "servers"))
+MAY_READ_ENVIRONMENT = frozenset(("app", "cli", "hosts", "servers", "settings"))
 
 PUBLIC = {
     "doxa.store": (

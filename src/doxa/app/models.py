@@ -1,4 +1,4 @@
-"""Which model fills which role: arguments and environment become specs, and specs become models
+"""Which model fills which role: arguments and settings become specs, and specs become models
 when they are first needed.
 
 Opening a memory loads nothing and asks nobody; a wrong spec, URL or cap is an error at once all the
@@ -24,6 +24,7 @@ from doxa.models.cache import CachedEmbedder
 from doxa.models.meter import Meter, Price, Spend
 from doxa.models.minilm import NAME as MINILM
 from doxa.models.spec import ENDPOINTS, ModelRole, Spec, parse_spec
+from doxa.settings import Configuration, configuration
 
 if TYPE_CHECKING:
     import numpy as np
@@ -59,31 +60,14 @@ class ModelOptions:
 
 
 def default_model_folder() -> Path:
-    """Return DOXA_MODELS, else doxa in the user's cache folder (XDG_CACHE_HOME, or ~/.cache): where
-    the local model is searched for when its package is not installed."""
-    named = os.environ.get("DOXA_MODELS")
+    """Return the setting `models.folder` (DOXA_MODELS), else doxa in the user's cache folder
+    (XDG_CACHE_HOME, or ~/.cache): where the local model is searched for when its package is not
+    installed."""
+    named = configuration().text("models.folder")
     if named:
         return Path(named)
     base = os.environ.get("XDG_CACHE_HOME")
     return (Path(base) if base else Path.home() / ".cache") / "doxa"
-
-
-def _environment() -> dict[str, str]:
-    """What the environment says about models, without the keys."""
-    found = {
-        "DOXA_EMBEDDER": os.environ.get("DOXA_EMBEDDER"),
-        "DOXA_MODEL": os.environ.get("DOXA_MODEL"),
-        "DOXA_RERANKER": os.environ.get("DOXA_RERANKER"),
-        "DOXA_EMBEDDER_URL": os.environ.get("DOXA_EMBEDDER_URL"),
-        "DOXA_MODEL_URL": os.environ.get("DOXA_MODEL_URL"),
-        "DOXA_RERANKER_URL": os.environ.get("DOXA_RERANKER_URL"),
-        "DOXA_OPENAI_URL": os.environ.get("DOXA_OPENAI_URL"),
-        "DOXA_OLLAMA_URL": os.environ.get("DOXA_OLLAMA_URL"),
-        "DOXA_ANTHROPIC_URL": os.environ.get("DOXA_ANTHROPIC_URL"),
-        "DOXA_MODEL_TOKENS_MAX": os.environ.get("DOXA_MODEL_TOKENS_MAX"),
-        "DOXA_MODEL_CALLS_MAX": os.environ.get("DOXA_MODEL_CALLS_MAX"),
-    }
-    return {name: value for name, value in found.items() if value}
 
 
 class Models:
@@ -92,7 +76,7 @@ class Models:
 
     def __init__(self, options: ModelOptions) -> None:
         """Raises InputError for a spec, URL, price or cap that cannot be used."""
-        said = _environment()
+        said = configuration()
         self._folder = options.folder
         self.specs: dict[ModelRole, Spec | None] = {}
         given: dict[ModelRole, Any] = {}
@@ -115,8 +99,8 @@ class Models:
         self._urls = _addresses(options.urls or {}, said)
         prices = _prices(options.prices or {})
         PROCESS.tokens_max, PROCESS.calls_max = (
-            _cap(said, "DOXA_MODEL_TOKENS_MAX"),
-            _cap(said, "DOXA_MODEL_CALLS_MAX"),
+            _cap(said, "models.tokens_max"),
+            _cap(said, "models.calls_max"),
         )
         PROCESS.add_prices(prices)
         self._meter = Meter(
@@ -510,14 +494,15 @@ class Job:
             raise
 
 
-def _configured(value: object, role: ModelRole, said: Mapping[str, str]) -> tuple[Spec | None, Any]:
+def _configured(value: object, role: ModelRole, said: Configuration) -> tuple[Spec | None, Any]:
     """What fills a role: a spec, or an object of the caller's, or neither."""
     if value is None:
         return None, None
     if isinstance(value, str):
-        field, variable = str(role), f"DOXA_{role.upper()}"
-        if value == "auto" and variable in said:
-            value, field = said[variable], variable
+        field = str(role)
+        named = said.get(f"models.{role}") if value == "auto" else None
+        if named is not None:
+            value, field = named.text, named.name
         spec = parse_spec(value, role, field=field)
         nothing = spec.provider == "none" or (spec.provider == "auto" and role != "embedder")
         return None if nothing else spec, None
@@ -542,8 +527,9 @@ def _cached(embedder: Embedder | None) -> CachedEmbedder | None:
     )
 
 
-def _addresses(urls: object, said: Mapping[str, str]) -> dict[str, Address]:
-    """Where endpoints are, by role and by provider; an argument goes before the environment."""
+def _addresses(urls: object, said: Configuration) -> dict[str, Address]:
+    """Where endpoints are, by role and by provider; an argument goes before what is
+    configured."""
     known = (*_VERBS, *ENDPOINTS)
     if not isinstance(urls, Mapping) or not set(urls) <= set(known):
         raise InputError(
@@ -551,11 +537,8 @@ def _addresses(urls: object, said: Mapping[str, str]) -> dict[str, Address]:
             next_step=f"Use the names {', '.join(known)}.",
             field="model_urls",
         )
-    given = {
-        name: (said[f"DOXA_{name.upper()}_URL"], f"DOXA_{name.upper()}_URL")
-        for name in known
-        if f"DOXA_{name.upper()}_URL" in said
-    }
+    set_for = {name: said.get(f"models.{name}_url") for name in known}
+    given = {name: (one.text, one.name) for name, one in set_for.items() if one is not None}
     given |= {name: (url, f"model_urls[{name!r}]") for name, url in urls.items()}
     if not given:
         return {}  # and the network's modules stay unread
@@ -581,17 +564,17 @@ def _prices(prices: object) -> dict[str, Price]:
     return found
 
 
-def _cap(said: Mapping[str, str], variable: str) -> int | None:
-    value = said.get(variable)
-    if value is None:
+def _cap(said: Configuration, key: str) -> int | None:
+    found = said.get(key)
+    if found is None:
         return None
-    if not (value.isascii() and value.isdigit() and len(value) < 19):
+    if not (found.text.isascii() and found.text.isdigit() and len(found.text) < 19):
         raise InputError(
-            f"{variable} is a whole number; this is {value[:40]!r}.",
+            f"{found.name} is a whole number; this is {found.text[:40]!r}.",
             next_step="Give such a number, or unset it.",
-            field=variable,
+            field=found.name,
         )
-    return int(value)
+    return int(found.text)
 
 
 def _key(provider: str, *, needed: bool) -> tuple[Secret | None, str]:

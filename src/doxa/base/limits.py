@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+# Settings
+CONFIG_FILE_BYTES_MAX = 65_536
+
 # Values and text
 TEXT_BYTES_MAX = 1_048_576
 PROPERTIES_BYTES_MAX = 4_194_304

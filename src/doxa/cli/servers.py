@@ -12,7 +12,16 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
-from doxa.cli.context import Db, Json, Project, decay_enabled, errors_reported, project_named, user
+from doxa.cli.context import (
+    Db,
+    Json,
+    Project,
+    decay_enabled,
+    errors_reported,
+    project_named,
+    project_said,
+    user,
+)
 from doxa.cli.output import json_text
 from doxa.cli.users import Users, credentials_of
 
@@ -116,7 +125,7 @@ PrintConfig = Annotated[
 
 
 def mcp(
-    project: Project = "default",
+    project: Project = None,
     bound: Bound = None,
     actor: Actor = "agent",
     session: Conversation = "",
@@ -125,6 +134,8 @@ def mcp(
     db: Db = None,
 ) -> None:
     if config:
+        with errors_reported(False):
+            project = project_said(project)
         entry = _host_entry(project, bound or [], actor, db, profile)
         sys.stdout.write(json_text(entry) + "\n")
         return
@@ -141,7 +152,7 @@ def mcp(
 
         check_profile(profile)
 
-        given, project = project, project_named(project)
+        given, project = project_said(project), project_named(project)
         memory = open_memory(
             db, role="agent", actor=actor, project=project, decay_enabled=decay_enabled()
         )
@@ -190,7 +201,7 @@ def serve(
     no_login: NoLogin = False,
     timeout: Timeout = None,
     csv: Csv = None,
-    project: Project = "default",
+    project: Project = None,
     users: Users = None,
     data: Data = None,
     db: Db = None,
