@@ -106,19 +106,20 @@ class ConsolidationVerbs(EntityVerbs):
         from doxa.consolidation.consolidate import JOB, Consolidation
         from doxa.dream.nightshift import Shift
         from doxa.entities import mention
-        from doxa.jobs.runs import note_run
+        from doxa.jobs import begin
 
         most = NIGHTSHIFT_SESSIONS_ITEMS_MAX
         job = Consolidation(self._store, self._producer("rules", None, ""), mention=mention)
-        units = self._units("", "", "", "", project, most, job, False)
-        found = job.run(units[:most])
-        if asks_model:
-            found += self._retried(project, most - len(found), dry_run=False)
-        self._memory.wake()
-        states = Counter(one.status for one in found)
-        counts = {"sessions": len(found), "stored": states["done"], "queued": states["queued"]}
-        run = note_run(self._store, JOB, counts, project=project)
-        return Shift(JOB, "done", counts, "", run)
+        with begin(self._store, JOB, project=project) as run:
+            units = self._units("", "", "", "", project, most, job, False)
+            found = job.run(units[:most])
+            if asks_model:
+                found += self._retried(project, most - len(found), dry_run=False)
+            self._memory.wake()
+            states = Counter(one.status for one in found)
+            counts = {"sessions": len(found), "stored": states["done"], "queued": states["queued"]}
+            run.finish(counts)
+        return Shift(JOB, "done", counts, "", run.kref)
 
     def _actions_apart(self) -> Mapping[str, ActionApart]:
         return {**super()._actions_apart(), "consolidate": self._consolidate_proposed}
