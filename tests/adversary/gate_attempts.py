@@ -167,6 +167,7 @@ ATTEMPTS: dict[str, tuple[Given, ...]] = {
     "reject": ({"proposal": PROPOSAL},),
     "undo_run": ({"run": RUN},),
     "quota": ({"items": 1_000_000},),
+    "spend_cap": ({"purpose": "all", "tokens": 1_000_000},),
     "embed": ({},),
     "flush": ({},),
     "erase": ({"text": "clock"}, {"elements": [ELEMENT]}),
@@ -258,8 +259,8 @@ UNFIT = {"chat_consolidated"}
 # Verbs that add no node in these attempts: a full file does not stop them.
 GROWS_NOTHING = frozenset(
     "deprecate restore rollback untag unlink forget contract extract chat_add chat_clear"
-    " chat_consolidated set_cursor quota embed flush erase purge retain hold release undo tag link"
-    " constrain run write open import_ resolve".split()
+    " chat_consolidated set_cursor quota spend_cap embed flush erase purge retain hold release undo"
+    " tag link constrain run write open import_ resolve".split()
 )
 
 

@@ -47,7 +47,7 @@ class JobVerbs(BeliefVerbs):
 
         rules = RuleAssessor(contradictions(self._store, self._memory.recaller))
         assessors: list[Assessor] = [rules]
-        model = self._memory.model if options.budget.calls else None
+        model = self._memory._models.completer("dream") if options.budget.calls else None
         if model is not None:
             budget = options.budget
             assessors.append(ModelAssessor(model, calls_max=budget.calls, tokens_max=budget.tokens))

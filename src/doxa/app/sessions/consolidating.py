@@ -351,14 +351,16 @@ class ConsolidationVerbs(EntityVerbs):
             return RulesProducer()
         if name.startswith(_COMMAND):
             line = name.removeprefix(_COMMAND)
-            return ModelProducer(self._memory._models.command(line), name="command")
+            models = self._memory._models
+            program = models.counted(models.command(line), "consolidate")
+            return ModelProducer(program, name="command")
         if name != "model":
             raise InputError(
                 f"{name[:40]!r} is not a producer.",
                 next_step=f"Use one of {', '.join(_PRODUCERS)}, or command: and a program.",
                 field="producer",
             )
-        completer = self._memory.model
+        completer = self._memory._models.completer("consolidate")
         if completer is None:
             raise self._memory.model_error or ModelError(
                 "No language model is configured.",
