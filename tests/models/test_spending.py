@@ -16,7 +16,7 @@ import pytest
 
 from doxa.base.clock import FakeClock
 from doxa.base.errors import InputError, LimitError, StoreError
-from doxa.base.limits import SPENDING_DAYS_KEPT, SPENDING_RESERVED_MS
+from doxa.base.limits import SPENDING_DAYS_MAX, SPENDING_RESERVED_MS
 from doxa.models import ScriptedCompleter
 from doxa.models.contract import Completion, Message, Usage
 from doxa.models.meter import Meter, used_for
@@ -84,9 +84,9 @@ def test_calls_are_kept_by_day_purpose_and_model(ledger: Ledger, clock: FakeCloc
     assert second == DaySpend("2023-11-14", "dream", "a", 2, 14, 6)
     assert third == DaySpend("2023-11-14", "recall", "b", 1, 7, 3)
     assert ledger.found.spending(1).days == (first,)
-    clock.advance(days=SPENDING_DAYS_KEPT)
+    clock.advance(days=SPENDING_DAYS_MAX)
     settled(ledger.found, ledger.found.reserve("dream", "a", 1), 1, 0)
-    assert len(ledger.found.spending(SPENDING_DAYS_KEPT + 9).days) == 1  # older ones are dropped
+    assert len(ledger.found.spending(SPENDING_DAYS_MAX + 9).days) == 1  # older ones are dropped
 
 
 def test_a_cap_of_50_refuses_a_call_that_may_take_more(ledger: Ledger) -> None:

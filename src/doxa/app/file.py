@@ -21,7 +21,7 @@ from doxa.app.models import ModelOptions, Models
 from doxa.app.policies import initialise_file
 from doxa.app.promotion import promotion_problem
 from doxa.base.errors import CorruptError, DoxaError, ModelError
-from doxa.base.limits import CONSOLIDATED_ATTEMPTS_MAX, SPENDING_DAYS_KEPT
+from doxa.base.limits import CONSOLIDATED_ATTEMPTS_MAX, SPENDING_DAYS_MAX
 from doxa.belief.before_commit import check_before_commit
 from doxa.ingestion import arguments
 from doxa.models.spending import SpendCap, Spending, SpendLedger, parse_caps, said_spending
@@ -180,7 +180,7 @@ class MemoryFile:
         and what they leave. `spend` returns that of this opening, with prices.
         """
         arguments.whole(days, "days")
-        return self.ledger.spending(min(days, SPENDING_DAYS_KEPT))
+        return self.ledger.spending(min(days, SPENDING_DAYS_MAX))
 
     def _spend_caps(self) -> dict[str, SpendCap]:
         with self.store.read() as snapshot:

@@ -264,7 +264,7 @@ def begin(
 
 def _drop_older(tx: Transaction, job: str, *, project: str) -> None:
     """Delete the records of runs that changed nothing, proposed nothing and have ended, or were
-    interrupted, but for the last ones."""
+    interrupted, except the last ones."""
     silent = tx.now - JOB_LEASE_MS * 1_000_000
     for (identity,) in tx.rows(_OLDER, (job, project, silent, RUNS_REGULAR_ITEMS_MAX)):
         tx.delete_node(NodeId(identity))

@@ -113,7 +113,7 @@ class CommandCompleter:
         temperature: float | None = None,
     ) -> Completion:
         """Implement `Completer.complete`. The program decides how long its answer is and which
-        temperature it uses (one that speaks JSON is told both); the bytes that are read have a
+        temperature it uses (one that speaks JSON gets both); the bytes that are read have a
         limit."""
         valid = check_messages(messages, tokens_max=tokens_max, temperature=temperature)
         asked = _prompt(valid).encode()

@@ -316,7 +316,7 @@ class MeteredCall:
         self._counted.calls += 1
 
     def _reserve_again(self, lost: bool) -> None:
-        """A repeated attempt needs room beside those before it whose answers were lost."""
+        """A repeated attempt is reserved in addition to those before it whose answers were lost."""
         if self._ledger is None or self._held is None or not self._counted.calls:
             return
         more = self._in_max + self._out_max if lost else 0

@@ -28,7 +28,7 @@ import apsw
 
 from doxa.base.clock import NS, Clock, format_time
 from doxa.base.errors import InputError, LimitError, StoreError
-from doxa.base.limits import SPENDING_BUSY_MS, SPENDING_DAYS_KEPT, SPENDING_RESERVED_MS
+from doxa.base.limits import SPENDING_BUSY_MS, SPENDING_DAYS_MAX, SPENDING_RESERVED_MS
 
 ALL = "all"
 PURPOSES = ("embed", "recall", "consolidate", "dream", "enrich", "doctor", "other")
@@ -287,7 +287,7 @@ class SpendLedger:
                     ).fetchall():
                         counts = (calls, tokens, 0, tokens, calls)
                         db.execute(_ADD, (day, purpose, model, *counts))
-                    oldest = now // _DAY_NS - SPENDING_DAYS_KEPT
+                    oldest = now // _DAY_NS - SPENDING_DAYS_MAX
                     db.execute("DELETE FROM spent WHERE day <= ?", (oldest,))
                     yield db, now
                     db.execute("COMMIT")
