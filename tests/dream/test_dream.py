@@ -583,3 +583,15 @@ def test_a_budget_of_tokens_holds(memory: Memory, tokens: int) -> None:
     assert bool(fake.asked) == (tokens >= 4_000)
     left_out = [one for one in report.warnings if f"budget of {tokens:,} tokens" in one]
     assert len(left_out) == (len(fake.asked) < 3)  # batches; it is said once
+
+
+def test_a_night_shift_that_follows_ends_when_the_memory_is_closed(memory: Memory) -> None:
+    done: list[Shift] = []
+    thread = threading.Thread(target=lambda: done.extend(memory.nightshift(follow=True)))
+    thread.start()
+    while not memory.runs(job="dream"):
+        thread.join(0.01)
+    memory.close()
+    thread.join(60)
+    assert not thread.is_alive()
+    assert "dream" in {one.job for one in done}
