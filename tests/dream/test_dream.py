@@ -570,6 +570,24 @@ def test_a_night_shift_follows_until_it_is_stopped(memory: Memory) -> None:
     assert [len(one) for one in done] == [5, 5]
 
 
+@pytest.mark.parametrize("tokens", [50, 2_000, 4_000, 5_000])
+def test_a_budget_of_tokens_holds(memory: Memory, tokens: int) -> None:
+    """A budget of 50 had spent 84: a call was made as long as less was used than the budget."""
+    for number in range(60):
+        memory.remember(f"The ship number {number} is called {number * 7}", name=f"s{number}")
+    _later(memory)
+    fake = ScriptedCompleter(lambda _: "x" * 1_500)
+    model = ModelAssessor(fake, tokens_max=tokens)
+    options = DreamOptions(budget=Budget(tokens=tokens))
+    report = dream(
+        memory.store, memory.identity, project=memory.project, assessors=[model], options=options
+    )
+    assert model.tokens <= tokens and report.tokens <= tokens
+    assert bool(fake.asked) == (tokens >= 4_000)
+    left_out = [one for one in report.warnings if f"budget of {tokens:,} tokens" in one]
+    assert len(left_out) == (len(fake.asked) < 3)  # batches; it is said once
+
+
 def test_a_night_shift_that_follows_ends_when_the_memory_is_closed(memory: Memory) -> None:
     done: list[Shift] = []
     thread = threading.Thread(target=lambda: done.extend(memory.nightshift(follow=True)))

@@ -33,7 +33,7 @@ MAY_IMPORT: dict[str, frozenset[str]] = {
     "language": frozenset(("base",)),
     "redaction": frozenset(("base",)),
     "store": frozenset(("base", "policy", "logic", "redaction")),
-    "models": frozenset(("base",)),
+    "models": frozenset(("base", "redaction")),
     "working": frozenset(("base", "redaction")),
     "settings": frozenset(("base", "redaction")),
     "query": frozenset(("base", "cypher", "policy", "store")),

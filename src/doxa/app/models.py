@@ -21,9 +21,10 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from doxa.base.errors import DoxaError, InputError, LimitError, ModelError
 from doxa.base.limits import MODEL_OUTAGE_MS
 from doxa.models.cache import CachedEmbedder
-from doxa.models.meter import Meter, Price, Spend
+from doxa.models.meter import Meter, Price, Spend, used_for
 from doxa.models.minilm import NAME as MINILM
 from doxa.models.spec import ENDPOINTS, ModelRole, Spec, parse_spec
+from doxa.models.spending import SpendLedger
 from doxa.settings import Configuration, configuration
 
 if TYPE_CHECKING:
@@ -118,6 +119,7 @@ class Models:
             self.specs["embedder"], "provider", ""
         ) in ("auto", "minilm")
         self._former: _Lazy[CachedEmbedder] = _Lazy(self._build_local, None)
+        self._own: Completer | None = given["model"]
         self._model: _Lazy[Completer] = _Lazy(self._build_model, given["model"])
         self._reranker: _Lazy[Reranker] = _Lazy(self._build_reranker, given["reranker"])
 
@@ -155,6 +157,37 @@ class Models:
     @property
     def reranker_error(self) -> ModelError | None:
         return self._reranker.error
+
+    def completer(self, purpose: str) -> Completer | None:
+        """Return the language model for one of the purposes by which calls are counted and capped
+        (spending.PURPOSES); None as for `model`."""
+        model = self.model
+        return None if model is None else self.counted(model, purpose)
+
+    def counted(self, model: Completer, purpose: str) -> Completer:
+        """Return a completer whose calls count for a purpose."""
+        from doxa.models.purposes import PurposeCompleter
+
+        return PurposeCompleter(self._metered(model), purpose)
+
+    def _metered(self, model: Completer) -> Completer:
+        """Return a completer that counts its calls. What the caller made does not by itself."""
+        from doxa.models.purposes import MeteredCompleter
+
+        return MeteredCompleter(model, self._meter) if model is self._own else model
+
+    def reranker_for(self, purpose: str) -> Reranker | None:
+        """Return the reranker for a purpose; None as for `reranker`."""
+        reranker = self.reranker
+        if reranker is None:
+            return None
+        from doxa.models.purposes import PurposeReranker
+
+        return PurposeReranker(reranker, purpose)
+
+    def record_in(self, ledger: SpendLedger) -> None:
+        """Record calls by day and purpose, and hold the caps of the memory file."""
+        self._meter.ledger = ledger
 
     def former(self, name: str) -> CachedEmbedder | None:
         """Return the local model, if it has this name and is installed, though another embedder is
@@ -269,8 +302,8 @@ class Models:
         spec = self.specs["model"]
         if spec is None:
             return None
-        if spec.provider == "command":
-            return self.command(spec.model)
+        if spec.runs_program:
+            return self.command(spec.model, speaks_json=spec.provider == "command-json")
         from doxa.models import anthropic, ollama, openai
 
         if spec.provider == "anthropic":
@@ -285,12 +318,12 @@ class Models:
             self._endpoint("model", spec, usual=openai.URL)[0], spec.model, self._meter
         )
 
-    def command(self, line: str) -> Completer:
-        """Return a completer over a program of the person's, with the environment of doxa. Raises
-        InputError for a line that names none."""
+    def command(self, line: str, *, speaks_json: bool = False) -> Completer:
+        """Return a completer over a program of the person's, with a part of the environment of
+        doxa. Raises InputError for a line that names none."""
         from doxa.models.command import CommandCompleter
 
-        return CommandCompleter(line, self._meter, environment=os.environ)
+        return CommandCompleter(line, self._meter, environment=os.environ, speaks_json=speaks_json)
 
     @property
     def meter(self) -> Meter:
@@ -313,7 +346,7 @@ class Models:
                 raise self.model_error or ModelError(
                     "The reranker has no model.", next_step="Configure one."
                 )
-            return ListwiseReranker(model)
+            return ListwiseReranker(self._metered(model))
         from doxa.models import openai
 
         return openai.EndpointReranker(
@@ -377,13 +410,14 @@ class Models:
         embedder = self.embedder
         if embedder is None:
             raise self.embedder_error or ModelError("There is none.", next_step="Configure one.")
-        vectors = CachedEmbedder(embedder.inner).embed_queries(["Does this model work?"])
+        with used_for("doctor"):
+            vectors = CachedEmbedder(embedder.inner).embed_queries(["Does this model work?"])
         return f"it answered with {vectors.shape[1]} dimensions"
 
     def _try_model(self) -> str:
         from doxa.models.contract import Message
 
-        model = self.model
+        model = self.completer("doctor")
         if model is None:
             raise self.model_error or ModelError("There is none.", next_step="Configure one.")
         usage = model.complete(
@@ -392,7 +426,7 @@ class Models:
         return f"it answered ({usage.tokens_in} tokens in, {usage.tokens_out} out)"
 
     def _try_reranker(self) -> str:
-        reranker = self.reranker
+        reranker = self.reranker_for("doctor")
         if reranker is None:
             raise self.reranker_error or ModelError("There is none.", next_step="Configure one.")
         scores = reranker.score(
@@ -447,14 +481,16 @@ class _Asking:
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """The vectors of questions."""
         try:
-            return self._embedder.embed_queries(texts)
+            with used_for("recall"):
+                return self._embedder.embed_queries(texts)
         except LimitError as error:
             raise ModelError(error.message, next_step=error.next_step, model=self.name) from error
 
     def embed_memories(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """The vectors of what is compared with questions."""
         try:
-            return self._embedder.embed(texts)
+            with used_for("recall"):
+                return self._embedder.embed(texts)
         except LimitError as error:
             raise ModelError(error.message, next_step=error.next_step, model=self.name) from error
 
@@ -486,7 +522,8 @@ class Job:
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Embed like `Embedder.embed`. Raises Interrupted for what no text is to blame for."""
         try:
-            return self._embedder.embed(texts)
+            with used_for("embed"):
+                return self._embedder.embed(texts)
         except (ModelError, LimitError) as error:
             if isinstance(error, LimitError) or "outage" in error.fields:
                 self.error = error

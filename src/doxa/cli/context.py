@@ -6,6 +6,7 @@ Imports are inside the functions: a command pays only for what it uses.
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress

@@ -82,7 +82,10 @@ def _done(store: Store, project: str, name: str, work: Work) -> Shift:
         except DoxaError as error:
             return Shift(name, "failed", reason=error.message)
     assert work.do is not None
-    run = begin(store, name, project=project, caps=Caps(work.number, SHARE_MAX))
+    try:
+        run = begin(store, name, project=project, caps=Caps(work.number, SHARE_MAX))
+    except DoxaError as error:  # the file is full
+        return Shift(name, "failed", {}, error.message)
     try:
         counts = dict(work.do(run))
     except DoxaError as error:

@@ -77,7 +77,8 @@ SETTINGS: tuple[Setting, ...] = (
         "models.model",
         "DOXA_MODEL",
         "model",
-        "the language model: openai:NAME, ollama:NAME, anthropic:NAME, command:PROGRAM ARGUMENTS",
+        "the language model: openai:NAME, ollama:NAME, anthropic:NAME, command:PROGRAM ARGUMENTS,"
+        " command-json:PROGRAM ARGUMENTS",
         "none",
     ),
     Setting(
@@ -163,6 +164,13 @@ SETTINGS: tuple[Setting, ...] = (
         "integer",
         "after how many seconds the background applies retention policies again; 0: never",
         "86,400",
+    ),
+    Setting(
+        "",
+        "DOXA_MODEL_COMMAND_ENV",
+        "text",
+        "names of further variables that a program as the model gets",
+        "none",
     ),
     Setting("", "OPENAI_API_KEY", "text", "the key for the provider openai", "none", secret=True),
     Setting(
