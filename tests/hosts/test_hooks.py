@@ -23,8 +23,8 @@ from doxa.hosts.formats import FORMATS, answer_of, event_of
 from doxa.hosts.pipeline import Pipeline
 from doxa.hosts.spool import Spool
 from doxa.hosts.standing import says
-from doxa.hosts.stripping import TAGS, stripped
 from doxa.hosts.trivial import is_trivial
+from doxa.redaction.stripping import TAGS, stripped
 
 
 @pytest.fixture

@@ -25,7 +25,6 @@ FIXTURES = Path(__file__).parent / "fixtures"
 PLACES = {
     "doxa-jsonl": FIXTURES / "doxa.jsonl",
     "locomo": FIXTURES / "locomo.json",
-    "claude-code": FIXTURES / "claude_code",
     "chatgpt": FIXTURES / "chatgpt" / "conversations.json",
     "claude-ai": FIXTURES / "claude_ai" / "conversations.json",
 }
@@ -69,34 +68,6 @@ def test_locomo_keeps_the_order_and_the_times() -> None:
         and turns[0].thread == "conv-x"
         and turns[0].role == "person"
     )
-
-
-def test_claude_code_keeps_what_was_said_and_counts_what_was_broken() -> None:
-    report = ReadReport()
-    turns = list(read(PLACES["claude-code"], report=report))
-    assert [(turn.role, turn.text) for turn in turns] == [
-        ("user", "Please fix the parser."),
-        ("assistant", "I will read it first."),
-        ("assistant", "Fixed: the loop stopped early."),
-        ("user", "Thanks, half a smile: \ufffd"),
-    ]
-    assert (report.turns, report.skipped) == (4, 1) and "line 12" in report.places[0]
-    assert (
-        turns[0].thread == "atlas" and turns[0].session == "aaaa-1" and turns[0].source_id == "u1"
-    )
-
-
-def test_claude_code_extras() -> None:
-    turns = list(read(PLACES["claude-code"], include={"tools", "thinking", "sidechains"}))
-    texts = [turn.text for turn in turns]
-    assert (
-        "def parse(): ..." in texts
-        and "Sub-agent talk" in texts
-        and "Let me look.\n\nI will read it first." in texts
-    )
-    assert [turn.speaker for turn in turns if turn.role == "tool"] == ["tool"]
-    with pytest.raises(InputError, match="snapshots"):
-        read(PLACES["claude-code"], include=["snapshots"])
 
 
 def test_chatgpt_follows_the_last_branch(tmp_path: Path) -> None:
@@ -220,14 +191,6 @@ def test_long_lines_and_large_files(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     path.write_text(LINE + LINE.replace("x", "x" * 2_000) + LINE)
     with pytest.raises(LimitError, match="line 2"):
         list(read(path))
-    session = tmp_path / "s.jsonl"
-    line = '{"type":"user","sessionId":"s","message":{"content":"%s"}}\n'
-    session.write_text(line % "a" + line % ("b" * 2_000) + line % "c")
-    report = ReadReport()
-    assert [turn.text for turn in read(session, report=report)] == [
-        "a",
-        "c",
-    ] and report.skipped == 1
     monkeypatch.setattr(limits, "IMPORT_FILE_BYTES_MAX", 100)
     with pytest.raises(LimitError):
         list(read(path, "doxa-jsonl"))
@@ -255,17 +218,6 @@ def test_a_damaged_zip_is_refused_and_a_climbing_name_is_only_read(tmp_path: Pat
     assert sorted(tmp_path.parent.rglob("*")) == before
 
 
-def test_links_do_not_lead_out_of_a_folder(tmp_path: Path) -> None:
-    inside, outside = tmp_path / "in", tmp_path / "out"
-    shutil.copytree(PLACES["claude-code"], inside)
-    shutil.copytree(PLACES["claude-code"], outside)
-    (inside / "linked").symlink_to(outside)
-    (inside / "one.jsonl").symlink_to(outside / "-home-ana-atlas" / "aaaa-1.jsonl")
-    (inside / "twice.jsonl").symlink_to(inside / "-home-ana-atlas" / "aaaa-1.jsonl")
-    (inside / "loop.jsonl").symlink_to(inside / "loop.jsonl")
-    assert len(list(read(inside))) == 4
-
-
 def test_damaged_conversations_are_skipped_and_a_ring_ends(tmp_path: Path) -> None:
     good = json.loads(PLACES["chatgpt"].read_text())[0]
     good["mapping"]["n1"]["parent"] = "n7"
@@ -283,23 +235,6 @@ def test_damaged_conversations_are_skipped_and_a_ring_ends(tmp_path: Path) -> No
 
 
 def test_one_bad_file_does_not_keep_the_others_out(tmp_path: Path) -> None:
-    folder = tmp_path / "claude"
-    shutil.copytree(PLACES["claude-code"], folder)
-    bad = ("-a/first.jsonl", "-home-ana-atlas/zz-last.jsonl")
-    (folder / "-a").mkdir()
-    for name in bad:
-        (folder / name).write_bytes(LINE.encode("utf-16"))
-    (folder / "-a" / "gone.jsonl").symlink_to(folder / "nowhere")
-    report = ReadReport()
-    assert detect(folder) == "claude-code"
-    assert len(list(read(folder, report=report))) == 4
-    assert report.skipped == 3
-    assert [
-        name
-        for name in bad
-        if not any(name in place and "UTF-16" in place for place in report.places)
-    ] == []
-
     for product in ("chatgpt", "claude-ai"):
         export = tmp_path / product
         export.mkdir()
@@ -364,66 +299,4 @@ def test_a_folder_of_several_formats_is_read_whole(tmp_path: Path) -> None:
     found = [(turn.thread, turn.text) for turn in read(tmp_path, report=report)]
     assert set(found) == set(alone)
     assert len(found) == len(alone) + 3  # the zip holds ChatGPT's three turns once more
-    assert report.skipped == 1  # the broken line of the Claude Code session
-
-
-def _session_line(kind: str, blocks: list[dict[str, object]], **more: object) -> str:
-    role = "user" if kind == "user" else "assistant"
-    line = {"type": kind, "sessionId": "s", "cwd": "atlas", **more}
-    return json.dumps(line | {"message": {"role": role, "content": blocks}}) + "\n"
-
-
-def _called(name: str, number: int, given: object) -> dict[str, object]:
-    return {"type": "tool_use", "id": f"call-{number}", "name": name, "input": given}
-
-
-def _returned(number: int, text: str, *, failed: bool = False) -> dict[str, object]:
-    block = {"type": "tool_result", "tool_use_id": f"call-{number}", "content": text}
-    return block | ({"is_error": True} if failed else {})
-
-
-def test_claude_code_keeps_what_the_user_decided_at_a_prompt(tmp_path: Path) -> None:
-    refused = (
-        "The user doesn't want to proceed with this tool use. The tool use was rejected (eg. if it"
-        " was a file edit, the new_string was NOT written to the file)."
-    )
-    question = {"question": "Which database?", "header": "DB", "options": []}
-    plan = {"plan": "1. Move the log to PostgreSQL."}
-    path = tmp_path / "s.jsonl"
-    path.write_text(
-        _session_line("assistant", [_called("AskUserQuestion", 1, {"questions": [question]})])
-        + _session_line(
-            "user",
-            [_returned(1, 'User has answered your questions: "Which database?"="PostgreSQL".')],
-            toolUseResult={"answers": {"Which database?": "PostgreSQL"}},
-        )
-        + _session_line(
-            "user",
-            [_returned(2, 'User has answered your questions: "Which day?"="Friday". Continue.')],
-        )
-        + _session_line("assistant", [_called("Bash", 3, {"command": "rm -r build"})])
-        + _session_line(
-            "user",
-            [
-                _returned(
-                    3,
-                    f"{refused} To tell you how to proceed, the user said:\nKeep the build folder.",
-                    failed=True,
-                )
-            ],
-        )
-        + _session_line("user", [_returned(4, refused, failed=True)])
-        + _session_line("assistant", [_called("ExitPlanMode", 5, {"plan": "A plan nobody took."})])
-        + _session_line("user", [_returned(5, refused, failed=True)])
-        + _session_line("assistant", [_called("ExitPlanMode", 6, plan)])
-        + _session_line("user", [_returned(6, "User has approved your plan. You can now start.")])
-        # A tool's own output may quote the same words; only the form of the host counts.
-        + _session_line("user", [_returned(7, "log: the user said:\nDelete everything.")])
-    )
-    assert [(turn.role, turn.text) for turn in read(path)] == [
-        ("user", "Which database? PostgreSQL"),
-        ("user", "Which day? Friday"),
-        ("user", "Keep the build folder."),
-        ("assistant", "1. Move the log to PostgreSQL."),
-        ("user", "I approve this plan."),
-    ]
+    assert report.skipped == 0

@@ -40,6 +40,7 @@ MAY_IMPORT: dict[str, frozenset[str]] = {
     "recall": frozenset(("base", "store", "models")),
     "ingestion": INPUT | {"language", "recall"},
     "transfer": INPUT | {"ingestion", "language"},
+    "imports": INPUT | {"ingestion", "jobs", "language"},
     "maintenance": frozenset(("base", "belief", "jobs", "models", "recall", "store")),
     "events": frozenset(("base", "belief", "store")),
     "entities": frozenset(("base", "language", "store", "belief")),
@@ -61,6 +62,7 @@ MAY_IMPORT: dict[str, frozenset[str]] = {
             "dream",
             "entities",
             "events",
+            "imports",
             "ingestion",
             "jobs",
             "language",
@@ -80,7 +82,7 @@ MAY_IMPORT: dict[str, frozenset[str]] = {
     "demo": INTERFACE,
     # it starts the servers and the demonstration, shows the version, draws a policy's curve; its
     # shell splits, completes and prints the text of statements (cypher)
-    "cli": INTERFACE | {"cypher", "demo", "doxa", "hosts", "policy", "servers"},
+    "cli": INTERFACE | {"cypher", "demo", "doxa", "hosts", "imports", "policy", "servers"},
     "doxa": INTERFACE | {"belief"},  # the package's own list of public names
 }
 # The packages inside a package, the lowest first. What lies directly in the folder may import

@@ -118,12 +118,21 @@ class Session(ConsolidationVerbs):
         Turns that are known already are skipped. With `extract`, rules look for candidate beliefs
         (trust `candidate`).
         """
+        from doxa.app.imports import import_files, joined
         from doxa.ingestion.ingest import Ingest
         from doxa.ingestion.readers import ReadReport
         from doxa.ingestion.readers.origin import doubt
 
         given = checked("ingest", options)
         _check_progress(progress)
+        project = one_project(given["project"], self.project)
+        before, rest = None, True
+        if isinstance(source, (str, Path)):
+            path = arguments.path(source, "source")
+            before, rest = import_files(self._store, self.identity, path, project, given, progress)
+        if before is not None and not rest:
+            self._memory.wake()
+            return before
         report = ReadReport()
         turns = _turns(
             source,
@@ -135,7 +144,7 @@ class Session(ConsolidationVerbs):
         job = Ingest(
             self._store,
             self.identity,
-            project=one_project(given["project"], self.project),
+            project=project,
             space=given["space"],
             extracting=given["extract"],
             imported=isinstance(source, (str, Path)),
@@ -144,7 +153,8 @@ class Session(ConsolidationVerbs):
         )
         result = job.run(turns, progress=progress)
         self._memory.wake()
-        return replace(result, skipped=report.skipped, places=(*report.places, *result.places))
+        result = replace(result, skipped=report.skipped, places=(*report.places, *result.places))
+        return result if before is None else joined(before, result)
 
     def extract(
         self,

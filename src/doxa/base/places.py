@@ -3,6 +3,7 @@
 the memory file    DOXA_DB, else doxa/memory.db below XDG_DATA_HOME (~/.local/share)
 configuration      doxa below XDG_CONFIG_HOME (~/.config)
 data of the hooks  <memory file>-hooks, a folder next to the memory file
+import cursors     <memory file>-imports, another
 """
 
 from __future__ import annotations
@@ -29,3 +30,8 @@ def config_folder(environ: Mapping[str, str]) -> Path:
 def hooks_folder(memory: Path) -> Path:
     """Return the folder in which the hooks of a memory file keep what is not stored yet."""
     return memory.with_name(f"{memory.name}-hooks")
+
+
+def imports_folder(memory: Path) -> Path:
+    """Return the folder that says how far files were imported into a memory file."""
+    return memory.with_name(f"{memory.name}-imports")

@@ -24,12 +24,12 @@ from doxa.hosts.capture import in_project
 from doxa.hosts.events import digest_of
 from doxa.hosts.quoting import shown
 from doxa.hosts.standing import BELIEF_KINDS, vouched, without_repeats
-from doxa.hosts.stripping import BLOCK
 from doxa.hosts.trivial import is_trivial
 from doxa.ingestion.own_words import own_words
 from doxa.jobs.heartbeat import heartbeats
 from doxa.jobs.proposals import list_proposals
 from doxa.recall import Hit
+from doxa.redaction.stripping import BLOCK
 from doxa.store import Reader
 
 _READ_ITEMS = 100  # beliefs of each read that a brief is made from

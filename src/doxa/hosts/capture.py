@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from doxa.app import Session
 from doxa.base.errors import DoxaError
@@ -21,7 +21,7 @@ from doxa.belief import parse_kref
 from doxa.hosts.spool import Spool, Spooled
 from doxa.hosts.standing import BELIEF_KINDS, said_by_user, says
 from doxa.ingestion.ingest import CONVERSATIONS, Ingest
-from doxa.language.turns import Turn, TurnRole, turn_id
+from doxa.language.turns import Turn, TurnRole, untimed_id
 from doxa.recall import Hit
 
 _ROLES: dict[str, TurnRole] = {
@@ -87,7 +87,7 @@ def _turns(lines: list[Spooled]) -> list[tuple[str, Turn]]:
             time_ns=line.time,
             source_id=line.host,
         )
-        found.setdefault(turn_id(replace(turn, time_ns=None), 0), turn)
+        found.setdefault(untimed_id(turn), turn)
     return list(found.items())
 
 

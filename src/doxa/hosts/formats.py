@@ -15,9 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from doxa.hosts.events import HookEvent, Injection
-
-_TOOL_INPUT_CHARS, _TOOL_OUTPUT_CHARS = 300, 700
-_OWN_TOOLS = ("memory_", "doxa")
+from doxa.redaction.messages import tool_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +123,12 @@ def event_of(host: str, name: str, document: Mapping[str, Any]) -> HookEvent | N
     tool = _text(document, ("tool_name", "toolName", "tool"))
     text = _text(document, (*form.text.get(kind, ()), "text"))
     if kind == "tool":
-        text = _tool_text(tool, document)
+        made = ("tool_response", "tool_output", "toolResult")
+        text = tool_text(
+            tool,
+            _at(document, "tool_input") or _at(document, "toolArgs"),
+            next(filter(None, (_at(document, name) for name in made)), None),
+        )
     folder = _text(document, (*form.folder, "folder"))
     return HookEvent(kind, host, session, folder, text, tool, _text(document, form.source))
 
@@ -148,25 +151,6 @@ def answer_of(host: str, kind: str, injection: Injection) -> str:
     if host == "cursor" and kind == "prompt":
         found["continue"] = True
     return json.dumps(found, ensure_ascii=False)
-
-
-def _tool_text(tool: str, document: Mapping[str, Any]) -> str:
-    """A use of a tool in short; nothing of doxa's own, since that is what memory holds already."""
-    if not tool or any(part in tool for part in _OWN_TOOLS):
-        return ""
-    given = _short(_at(document, "tool_input") or _at(document, "toolArgs"), _TOOL_INPUT_CHARS)
-    made = _short(
-        _at(document, "tool_response")
-        or _at(document, "tool_output")
-        or _at(document, "toolResult"),
-        _TOOL_OUTPUT_CHARS,
-    )
-    return f"{tool}({given}) -> {made}"
-
-
-def _short(value: Any, chars_max: int) -> str:
-    text = value if isinstance(value, str) else "" if value is None else json.dumps(value)
-    return text if len(text) <= chars_max else f"{text[:chars_max]}…"
 
 
 def _text(document: Mapping[str, Any], names: tuple[str, ...]) -> str:

@@ -22,9 +22,9 @@ from doxa.hosts.events import EMPTIED, HookEvent, Injection, digest_of
 from doxa.hosts.quoting import shown as said
 from doxa.hosts.spool import SessionState, Spool
 from doxa.hosts.standing import BELIEF_KINDS, vouched, without_repeats
-from doxa.hosts.stripping import BLOCK, stripped
 from doxa.hosts.trivial import is_trivial
 from doxa.recall import Hit
+from doxa.redaction.stripping import BLOCK, stripped
 
 _RECALLED_ITEMS = 12
 _SHOWN_ITEMS = 5

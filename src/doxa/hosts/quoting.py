@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from doxa.base.quoting import quoted
-from doxa.hosts.stripping import stripped
+from doxa.redaction.stripping import stripped
 
 
 def shown(text: str, chars_max: int) -> str:

@@ -24,13 +24,12 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from doxa.base.limits import HOOK_SESSIONS_S_MAX, HOOK_TEXT_CHARS_MAX
+from doxa.base.limits import HOOK_SESSIONS_S_MAX
 from doxa.hosts.events import HookEvent, digest_of
 from doxa.hosts.files import PRIVATE, locked, sync_folder, write_atomically
-from doxa.hosts.stripping import stripped
+from doxa.redaction.messages import message_text, storable
 
 _STORED = frozenset(("prompt", "tool", "compaction", "answer"))
-_CUT = " [… cut at the size limit]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,15 +68,10 @@ class Spool:
         """Add an event, durably; returns whether it holds anything to store. Raises OSError."""
         if event.kind not in _STORED:
             return False
-        text = stripped(event.text)
+        text, _ = message_text(event.text)
         if not text:
             return False
-        from doxa.redaction.redact import redact
-
-        text = _storable(redact(text).text)
-        if len(text) > HOOK_TEXT_CHARS_MAX:
-            text = text[: HOOK_TEXT_CHARS_MAX - len(_CUT)] + _CUT
-        session, tool = _storable(event.session), _storable(event.tool)
+        session, tool = storable(event.session), storable(event.tool)
         line = Spooled(event.kind, event.host, session, project, text, time.time_ns(), tool)
         data = json.dumps(asdict(line), ensure_ascii=False).encode() + b"\n"
         with locked(self.folder / "lock"):
@@ -149,11 +143,6 @@ class Spool:
 
     def _session_file(self, identity: str) -> Path:
         return self.folder / "sessions" / f"{digest_of(identity)}.json"
-
-
-def _storable(text: str) -> str:
-    """Replace lone surrogates, and remove NULs."""
-    return text.encode("utf-8", "replace").decode().replace("\0", "")
 
 
 def _append(path: Path, data: bytes) -> None:

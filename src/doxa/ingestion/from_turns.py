@@ -40,7 +40,7 @@ from doxa.language.corrections import ExtractedFact, corrects, index_words
 from doxa.language.extract import Candidate, Extraction, extract
 from doxa.language.statement import Claim, read_statement
 from doxa.language.turns import Turn
-from doxa.store import TRUSTS, Node, Transaction
+from doxa.store import TRUSTS, Node, Reader, Transaction
 
 CANDIDATES = "candidates"
 STATING_ROLES = frozenset(("user", "person"))
@@ -269,16 +269,21 @@ class Candidates:
             self._held[key] = [*kept, new] if key in new.keys and new.item not in gone else kept
 
 
-def was_undone(tx: Transaction, turn: Node) -> bool:
-    """Return whether it was an undo that retired a turn, and not a person."""
-    if not turn.props.get("deprecated"):
-        return False
-    rows = tx.rows(
+def was_undone(reader: Reader, node: Node) -> bool:
+    """Return whether it was an undo that retired a turn or item, and not a person."""
+    return retired_by(reader, node) == "undo"
+
+
+def retired_by(reader: Reader, node: Node) -> str:
+    """Return the operation that retired a turn or item; "" if it is not retired."""
+    if not node.props.get("deprecated"):
+        return ""
+    rows = reader.rows(
         "SELECT r.op FROM receipt r WHERE r.tx = (SELECT max(tx) FROM log WHERE element = ? AND op"
         " = 'node.set')",
-        (turn.id,),
+        (node.id,),
     )
-    return bool(rows) and rows[0][0] == "undo"
+    return str(rows[0][0]) if rows else ""
 
 
 def _was_corrected(tx: Transaction, last: Node, time: int | None) -> bool:

@@ -148,6 +148,10 @@ class Ingest:
             (self._prepare(identity, turn) for identity, turn in turns), progress=progress
         )
 
+    def counts(self) -> dict[str, int]:
+        """Return the counts of what is committed so far."""
+        return {**self._counts, "candidates": self._candidates.count}
+
     def run_prepared(
         self, turns: Iterable[PreparedTurn], *, progress: Callable[[int], None] | None = None
     ) -> Ingested:
@@ -330,14 +334,7 @@ class Ingest:
         known = self._threads.get(name)
         if known is not None and tx.node(known[1]) is not None:
             return known
-        readable = slug(name)
-        if readable != name:
-            digest = hashlib.blake2b(name.encode("utf-8", "replace"), digest_size=4).hexdigest()
-            readable = f"{readable or 'thread'}-{digest}"
-        kref = Kref(
-            self._place.project, self._place.spaces, check_name(readable, what="thread"), "thread"
-        )
-        kref, node = _place_for(tx, kref, label="Thread")
+        kref, node = _place_for(tx, thread_kref(self._place, name), label="Thread")
         if node is not None:
             self._threads[name] = (kref, node.id)
         else:
@@ -346,7 +343,7 @@ class Ingest:
                 ("Thread",),
                 {
                     "kref": str(kref),
-                    "name": name or readable,
+                    "name": name or kref.name,
                     "project": kref.project,
                     "kind": "thread",
                 },
@@ -366,6 +363,15 @@ class Ingest:
             (thread, key[1]),
         )
         return NodeId(rows[0][0]) if rows else None
+
+
+def thread_kref(place: Kref, name: str) -> Kref:
+    """Return the address of a thread: its name, or what is readable of it and a digest."""
+    readable = slug(name)
+    if readable != name:
+        digest = hashlib.blake2b(name.encode("utf-8", "replace"), digest_size=4).hexdigest()
+        readable = f"{readable or 'thread'}-{digest}"
+    return Kref(place.project, place.spaces, check_name(readable, what="thread"), "thread")
 
 
 def _place_for(tx: Transaction, kref: Kref, *, label: str) -> tuple[Kref, Node | None]:

@@ -16,7 +16,7 @@ ids, and appending turns changes none.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import blake2b
 from typing import Literal
 
@@ -51,6 +51,12 @@ def turn_id(turn: Turn, ordinal: int) -> str:
     """Return the id as 16 hexadecimal digits. `ordinal` is the number of earlier turns with this
     content in the thread."""
     return _id_of(_content(turn), ordinal)
+
+
+def untimed_id(turn: Turn) -> str:
+    """Return the id of a turn whose time and position are not part of it: what a hook reports while
+    it is said and what is read from a history later, or twice, is the same turn."""
+    return turn_id(replace(turn, time_ns=None), 0)
 
 
 def identified(turns: Iterable[Turn]) -> Iterator[tuple[str, Turn]]:

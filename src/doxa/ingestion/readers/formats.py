@@ -8,7 +8,7 @@ A ReadReport collects counts, skipped parts and session titles.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
@@ -18,7 +18,6 @@ from doxa.base.errors import InputError
 from doxa.base.limits import DETECT_BYTES_READ, DETECT_LINES_READ
 from doxa.ingestion.readers.chatgpt import read_chatgpt
 from doxa.ingestion.readers.claude_ai import read_claude_ai
-from doxa.ingestion.readers.claude_code import EXTRAS, read_claude_code
 from doxa.ingestion.readers.doxa_jsonl import read_doxa_jsonl
 from doxa.ingestion.readers.locomo import read_locomo
 from doxa.ingestion.readers.sources import (
@@ -35,14 +34,13 @@ from doxa.language.turns import Turn
 
 FORMATS = {
     "doxa-jsonl": "doxa JSONL (one object per line: thread, session, speaker, text)",
-    "claude-code": "Claude Code sessions (a .jsonl file, or a folder of them)",
     "chatgpt": "ChatGPT export (conversations.json, its folder or its zip)",
     "claude-ai": "Claude.ai export (conversations.json, its folder or its zip)",
     "locomo": "LoCoMo JSON",
 }
 
 # The history of a person's own account, as the product keeps it: who is the user is known.
-OWN_FORMATS = frozenset(("claude-code", "chatgpt", "claude-ai"))
+OWN_FORMATS = frozenset(("chatgpt", "claude-ai"))
 
 _KEY = re.compile(rb'(?<!\\)"(mapping|chat_messages|sample_id|conversation|qa)"\s*:')
 _FORMAT_OF_KEY = {
@@ -52,7 +50,6 @@ _FORMAT_OF_KEY = {
     b"conversation": "locomo",
     b"qa": "locomo",
 }
-_CLAUDE_CODE_KEY = re.compile(rb'(?<!\\)"(?:sessionId|leafUuid|isSidechain)"\s*:')
 _SUFFIXES = (".json", ".jsonl", ".zip")
 _object = msgspec.json.Decoder(dict[str, msgspec.Raw])
 
@@ -62,27 +59,19 @@ def read(
     format: str | None = None,
     *,
     report: ReadReport | None = None,
-    include: Collection[str] = (),
 ) -> Iterator[Turn]:
     """Yield the turns of a history in order, updating `report` along the way.
 
-    `include` is for Claude Code only: "tools", "thinking", "sidechains". Raises InputError at once
-    for an unknown format, and during iteration for content that cannot be read in the format or if
-    every part of it was skipped.
+    Raises InputError at once for an unknown format, and during iteration for content that cannot be
+    read in the format or if every part of it was skipped.
     """
     place = Path(path)
     name = detect(place) if format is None else format
-    unknown = set(include) - EXTRAS
     if name not in FORMATS:
         raise InputError(
             f"There is no format {name[:80]!r}.",
             next_step=f"Choose one of: {', '.join(FORMATS)}.",
             format=name,
-        )
-    if unknown:
-        raise InputError(
-            f"Unknown content to include: {', '.join(sorted(unknown))!r}.",
-            next_step=f"Choose from: {', '.join(sorted(EXTRAS))}.",
         )
     report = ReadReport() if report is None else report
     files = (
@@ -90,7 +79,7 @@ def read(
         if format is None and place.is_dir()
         else iter([(name, place)])
     )
-    return _counted(place, name, files=files, report=report, include=include)
+    return _counted(place, name, files=files, report=report)
 
 
 def _counted(
@@ -99,12 +88,11 @@ def _counted(
     *,
     files: Iterator[tuple[str, Path]],
     report: ReadReport,
-    include: Collection[str],
 ) -> Iterator[Turn]:
     found = False
     for format, file in files:
         try:
-            for turn in _reader(file, format, report=report, include=include):
+            for turn in _reader(file, format, report=report):
                 report.format = format
                 report.turns += 1
                 found = True
@@ -123,15 +111,11 @@ def _counted(
         )
 
 
-def _reader(
-    path: Path, name: str, *, report: ReadReport, include: Collection[str]
-) -> Iterator[Turn]:
+def _reader(path: Path, name: str, *, report: ReadReport) -> Iterator[Turn]:
     if name == "doxa-jsonl":
         return read_doxa_jsonl(path)
     if name == "locomo":
         return read_locomo(path)
-    if name == "claude-code":
-        return read_claude_code(path, report=report, include=include)
     return (
         read_chatgpt(path, report=report)
         if name == "chatgpt"
@@ -221,7 +205,4 @@ def _format_of_lines(start: bytes) -> str | None:
             continue
         if {"thread", "speaker", "text"} <= keys:
             return "doxa-jsonl"
-        if "type" in keys and keys & {"sessionId", "leafUuid", "isSidechain"}:
-            return "claude-code"
-    # The first line may be longer than the part that was read.
-    return "claude-code" if b"\n" not in start and _CLAUDE_CODE_KEY.search(start) else None
+    return None

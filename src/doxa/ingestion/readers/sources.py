@@ -25,7 +25,7 @@ from doxa.base.errors import InputError, LimitError
 
 T = TypeVar("T")
 
-_BOM = b"\xef\xbb\xbf"
+BOM = b"\xef\xbb\xbf"
 _OTHER_BOMS = {
     b"\xff\xfe\x00\x00": "UTF-32",
     b"\x00\x00\xfe\xff": "UTF-32",
@@ -97,19 +97,19 @@ def lines(path: Path) -> Iterator[tuple[int, bytes | None]]:
     size_max = limits.IMPORT_LINE_BYTES_MAX
     with open_file(path) as file:
         number = 0
-        while line := _read_line(path, file):
+        while line := read_line(path, file):
             number += 1
             if number == 1:
-                line = line.removeprefix(_BOM)
+                line = line.removeprefix(BOM)
             if len(line) > size_max:
                 while line and not line.endswith(b"\n"):
-                    line = _read_line(path, file)
+                    line = read_line(path, file)
                 yield number, None
             elif not line.isspace():
                 yield number, line
 
 
-def _read_line(path: Path, file: IO[bytes]) -> bytes:
+def read_line(path: Path, file: IO[bytes]) -> bytes:
     try:
         return file.readline(limits.IMPORT_LINE_BYTES_MAX + 1)
     except OSError as error:
@@ -160,7 +160,7 @@ def documents(path: Path, report: ReadReport | None = None) -> Iterator[tuple[st
         for inner in files_below(path, ".json"):
             if _DOCUMENT.fullmatch(inner.name):
                 try:
-                    data = _whole_file(inner)
+                    data = whole_file(inner)
                 except InputError as error:
                     skip_or_raise(report, error)
                     continue
@@ -168,7 +168,7 @@ def documents(path: Path, report: ReadReport | None = None) -> Iterator[tuple[st
     elif is_zip(path):
         yield from _archive_documents(path, report)
     else:
-        yield str(path), _whole_file(path)
+        yield str(path), whole_file(path)
 
 
 def skip_or_raise(report: ReadReport | None, error: InputError) -> None:
@@ -206,7 +206,7 @@ def document_heads(path: Path, size_bytes: int) -> Iterator[bytes]:
 def head(path: Path, size_bytes: int) -> bytes:
     """Return the first bytes of a file."""
     with open_file(path) as file:
-        return file.read(size_bytes).removeprefix(_BOM)
+        return file.read(size_bytes).removeprefix(BOM)
 
 
 def is_zip(path: Path) -> bool:
@@ -250,12 +250,15 @@ def files_below(root: Path, suffix: str | tuple[str, ...]) -> Iterator[Path]:
     yield from sorted(found.values())
 
 
-def _whole_file(path: Path) -> bytes:
+def whole_file(path: Path, size_max: int | None = None) -> bytes:
+    """Return what is in a file without a byte order mark. Raises LimitError for one that is too
+    large to be held."""
+    limit = limits.ARCHIVE_BYTES_MAX if size_max is None else size_max
     with open_file(path) as file:
         size = os.fstat(file.fileno()).st_size
-        if size > limits.ARCHIVE_BYTES_MAX:
-            raise _too_large(str(path), size=size, limit=limits.ARCHIVE_BYTES_MAX)
-        return file.read(limits.ARCHIVE_BYTES_MAX).removeprefix(_BOM)
+        if size > limit:
+            raise _too_large(str(path), size=size, limit=limit)
+        return file.read(limit).removeprefix(BOM)
 
 
 def _archive_documents(path: Path, report: ReadReport | None) -> Iterator[tuple[str, bytes]]:
@@ -283,7 +286,7 @@ def _archive_documents(path: Path, report: ReadReport | None) -> Iterator[tuple[
                 except InputError as error:
                     skip_or_raise(report, error)
                     continue
-                yield name, data.removeprefix(_BOM)
+                yield name, data.removeprefix(BOM)
     except (
         zipfile.BadZipFile,
         zlib.error,
