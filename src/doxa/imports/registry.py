@@ -12,6 +12,11 @@ from doxa.imports.readers.claude_code import ClaudeCode
 from doxa.imports.readers.codex import Codex
 from doxa.imports.readers.cursor_editor import CursorEditor
 from doxa.imports.readers.gemini import Gemini
+from doxa.imports.readers.instructions import Instructions
+from doxa.imports.readers.mem0 import Mem0
+from doxa.imports.readers.memory_json import MemoryJson
+from doxa.imports.readers.mempalace import MemPalace
+from doxa.imports.readers.notes import Notes
 from doxa.imports.readers.workspace import CLAUDE_MEMORY, HERMES, OPENCLAW
 from doxa.ingestion.readers.sources import files_below, head
 
@@ -24,6 +29,11 @@ READERS: tuple[Reader, ...] = (
     CLAUDE_MEMORY,
     HERMES,
     OPENCLAW,
+    Instructions(),
+    MemPalace(),
+    MemoryJson(),
+    Mem0(),
+    Notes(),
 )
 
 

@@ -18,8 +18,9 @@ from collections.abc import Collection, Iterator
 from contextlib import suppress
 from pathlib import Path
 
+import msgspec
+
 from doxa.base.errors import InputError
-from doxa.base.values import canonical
 from doxa.belief.kref import SCHEME
 from doxa.ingestion.arguments import unusable
 from doxa.store import Reader, Store
@@ -57,7 +58,7 @@ def _lines(snapshot: Reader, projects: Collection[str]) -> Iterator[bytes]:
     for item in exported_items(snapshot, projects):
         note = held_note(snapshot, item)
         written.add(str(note.item))
-        yield canonical(
+        yield msgspec.json.encode(
             {
                 "type": "entity",
                 "name": _name(str(note.item)),
@@ -71,7 +72,7 @@ def _lines(snapshot: Reader, projects: Collection[str]) -> Iterator[bytes]:
         ends += [(member, "contains") for member in note.members or ()]
         for target, kind in dict.fromkeys(ends):
             if target in written:
-                yield canonical(
+                yield msgspec.json.encode(
                     {
                         "type": "relation",
                         "from": _name(str(note.item)),

@@ -151,7 +151,7 @@ def _export(store: Store, root: Path, projects: frozenset[str]) -> ExportedNotes
             ).encode()
             entry = _Listed(path, hashlib.sha256(data).hexdigest(), note.item.project)
             count.notes += 1
-            known = dict.fromkeys(listed.get(path, {}))
+            known: dict[str | None, None] = dict.fromkeys(listed.get(path, {}))
             if known and _is_said(snapshot, root, path, note, names):
                 known[_digest(root / path)] = None
             if _put(root, entry, data, known, count, log):
