@@ -31,7 +31,7 @@ def import_files(
     format = given["format"]
     named = format is not None and any(one.name == format for one in READERS)
     if not named and (format is not None or detect(path) is None):
-        if format is None and not _has_others(path):
+        if format is None and not has_conversations(path):
             raise unknown(path)
         return None, True
     options = ImportOptions(
@@ -53,10 +53,11 @@ def import_files(
         untrusted=done.untrusted,
         vouched=done.vouched,
     )
-    return made, not named and path.is_dir() and _has_others(path)
+    return made, not named and path.is_dir() and has_conversations(path)
 
 
-def _has_others(path: Path) -> bool:
+def has_conversations(path: Path) -> bool:
+    """Return whether the readers of `ingestion` recognise something at a path."""
     from doxa.ingestion.readers import detect
 
     try:

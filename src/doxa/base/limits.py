@@ -136,6 +136,8 @@ IMPORT_DEPTH_MAX = 100
 IMPORT_NOTE_BYTES_MAX = 8 * 1024**2  # a Markdown file that is one belief
 IMPORT_FINGERPRINT_BYTES = 4_096  # at both ends of what was read, by which a file is known again
 IMPORT_DOCUMENT_BYTES_MAX = 16 * 1024**2  # of a document that is read as a whole
+IMPORT_WATCH_LEASE_MS = 60_000  # how long a killed `doxa watch` keeps another from going on
+IMPORT_WATCH_S = 5  # between two of its rounds
 IMPORT_ENTRIES_ITEMS_MAX = 100_000  # of one document
 IMPORT_NAME_CHARS_MAX = 200  # of a session, a document or a speaker
 

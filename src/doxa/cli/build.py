@@ -43,6 +43,7 @@ COMMAND_MODULES = {
     "setup": "doxa.cli.hosts:setup",
     "serve": "doxa.cli.servers:serve",
     "users": "doxa.cli.users:users",
+    "watch": "doxa.cli.imports:watch",
     "projects": "doxa.cli.projects:projects",
 }
 _JSON: tuple[Kind, ...] = ("sentences", "mapping")

@@ -80,7 +80,7 @@ def run(verb: Verb, values: Mapping[str, Any]) -> None:
     if verb.name == "restore" and _is_backup(rest, as_json):
         return
     with opened(db, as_json, read_only=verb.name in _READ_ONLY) as memory:
-        if rest.get("project") == "auto":
+        if rest.get("project") == "auto" and verb.name != "ingest":
             rest["project"] = project_named("auto")
         if special is not None:
             special(memory, verb, rest | {"db": db}, as_json)
@@ -193,6 +193,7 @@ def _recent(memory: Memory, verb: Verb, values: Given, as_json: bool) -> None:
 def _ingest(memory: Memory, verb: Verb, values: Given, as_json: bool) -> None:
     from doxa.app.file import is_export, is_vault
     from doxa.base.errors import LimitError
+    from doxa.cli.imports import import_path, is_import, summary_text
 
     path = Path(values["source"])
     if is_export(path) or (values["format"] is None and is_vault(path)):
@@ -200,7 +201,14 @@ def _ingest(memory: Memory, verb: Verb, values: Given, as_json: bool) -> None:
         if values["dry_run"]:
             show(summary, as_json, fields_text)
             return
+    elif is_import(path, values["format"]):
+        summary = import_path(memory, path, values, as_json)
+        if values["dry_run"]:
+            show(summary, as_json, summary_text)
+            return
     else:
+        _refuse_dry_run(values)
+        values["project"] = project_named(values["project"]) if values["project"] else None
         with progress("turns", as_json) as advance:
             done = call(_Progressing(memory, advance), verb, values)  # type: ignore[arg-type]
         summary = {
@@ -226,7 +234,18 @@ def _ingest(memory: Memory, verb: Verb, values: Given, as_json: bool) -> None:
             memory.embed(progress=advance)
     summary["unembedded"] = memory.pending(in_use=True)
     summary["next"] = f'doxa recall "..."{db_hint(values["db"])}'
-    show(summary, as_json, fields_text)
+    show(summary, as_json, summary_text if "formats" in summary else fields_text)
+
+
+def _refuse_dry_run(values: Given) -> None:
+    from doxa.base.errors import InputError
+
+    if values["dry_run"]:
+        raise InputError(
+            "A dry run is of an export of doxa, or of a format that names its messages itself.",
+            next_step="Import it into another file with --db, and look at that.",
+            field="dry_run",
+        )
 
 
 def _import_export(memory: Memory, path: Path, values: Given, as_json: bool) -> Any:

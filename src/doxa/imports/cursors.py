@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from hashlib import blake2b
 from pathlib import Path
@@ -61,6 +61,7 @@ class Cursors:
     def __init__(self, folder: Path, scope: Mapping[str, object]) -> None:
         self.folder = folder
         self._scope = repr(sorted(scope.items()))
+        self._done: dict[Path, tuple[int, int, int]] = {}  # read to their ends by this process
 
     def load(self, path: Path) -> Cursor | None:
         """Return the cursor of a file, if there is one for what is in it now."""
@@ -78,6 +79,19 @@ class Cursors:
             return cursor.done and marks == (cursor.size, cursor.mtime_ns, cursor.inode)
         return False
 
+    def was_done(self, path: Path) -> bool:
+        """Return whether this process has read a file to its end and it is still the same."""
+        with suppress(OSError):
+            now = path.stat()
+            return self._done.get(path) == (now.st_size, now.st_mtime_ns, now.st_ino)
+        return False
+
+    def pass_over(self, path: Path) -> None:
+        """Take a file that no reader recognises as done, until it changes."""
+        with suppress(OSError):
+            now = path.stat()
+            self._done[path] = (now.st_size, now.st_mtime_ns, now.st_ino)
+
     def save(
         self,
         path: Path,
@@ -90,6 +104,9 @@ class Cursors:
     ) -> None:
         """Note how far a file was imported. `state` is of before it was read, so that what was
         appended meanwhile is seen the next time. A cursor that cannot be written is left out."""
+        marks = (state.st_size, state.st_mtime_ns, state.st_ino)
+        if done:
+            self._done[path] = marks
         with suppress(OSError):
             head, tail = _marks(path, position.offset)
             cursor = Cursor(
@@ -99,27 +116,12 @@ class Cursors:
                 dict(position.carry),
                 head,
                 tail,
-                state.st_size,
-                state.st_mtime_ns,
-                state.st_ino,
+                *marks,
                 done,
                 stored,
                 *memory,
             )
             _replace(self._file(path), msgspec.json.encode(cursor))
-
-    def forget(self, path: Path) -> None:
-        with suppress(OSError):
-            self._file(path).unlink(missing_ok=True)
-
-    def below(self, folder: Path) -> Iterator[Cursor]:
-        """Yield the cursors of the files below a folder."""
-        for file in sorted(self.folder.glob("*.json")):
-            with suppress(OSError, ValueError, RecursionError):
-                cursor = _cursor.decode(file.read_bytes())
-                path = Path(cursor.path)
-                if path.is_relative_to(folder) and file == self._file(path):
-                    yield cursor
 
     def _goes_on(self, path: Path, cursor: Cursor) -> bool:
         offset = cursor.offset

@@ -125,7 +125,9 @@ class _Batch:
 
 class Importer:
     """One import into one memory. `cursors` None: nothing is remembered of where it was.
-    `progress` is called with the number of things read after each batch."""
+    `progress` is called with the number of things read after each batch, when its cursors are
+    saved. `following`: one of many rounds; what was undone meanwhile is not done again, and to find
+    nothing is no error."""
 
     def __init__(
         self,
@@ -135,10 +137,11 @@ class Importer:
         *,
         cursors: Cursors | None = None,
         progress: Callable[[int], None] | None = None,
+        following: bool = False,
     ) -> None:
         _check(options, identity)
         self._store, self._options = store, options
-        self._cursors = cursors
+        self._cursors, self._following = cursors, following
         self._progress = progress or (lambda _: None)
         self._storing = Storing(
             store,
@@ -160,7 +163,10 @@ class Importer:
         """Import a file, or everything below a folder that a reader recognises. Raises InputError
         if nothing is, or if nothing of it can be read."""
         found = False
-        for reader, source in sources(place, self._log, format):
+        foreign = self._cursors.pass_over if self._cursors else lambda _: None
+        for reader, source in sources(
+            place, self._log, format, skip=self._is_unchanged, foreign=foreign
+        ):
             found = True
             try:
                 self._read(reader, source)
@@ -171,9 +177,11 @@ class Importer:
         self._flush()
         if not self._options.dry_run:
             self._storing.finish()
+        found = found or bool(self._unchanged) or (self._following and place.is_dir())
         if not found and not self._log.skipped:
             raise unknown(place)
-        if self._log.skipped and not (self._projects or self._unchanged):
+        nothing = not (self._projects or self._unchanged or self._following)
+        if self._log.skipped and nothing:
             raise InputError(
                 f"{place} contains nothing that can be read: {self._log.skipped} parts were"
                 f" skipped, first {self._log.places[0]}.",
@@ -183,16 +191,28 @@ class Importer:
             )
         return self._result()
 
+    def _is_unchanged(self, path: Path) -> bool:
+        """Return whether a file was read to its end and has not changed since."""
+        if self._cursors is None or self._options.again:
+            return False
+        if self._following and self._cursors.was_done(path):
+            self._unchanged += 1
+            return True
+        cursor = self._cursors.load(path)
+        if cursor is None or not self._cursors.is_done(path, cursor) or not self._holds(cursor):
+            return False
+        self._unchanged += 1
+        return True
+
+    def _cursor(self, path: Path) -> Cursor | None:
+        if self._cursors is None or self._options.again:
+            return None
+        cursor = self._cursors.load(path)
+        return None if cursor is None or not self._holds(cursor) else cursor
+
     def _read(self, reader: Reader, source: Source) -> None:
         state = source.path.stat()
-        cursor = None if self._cursors is None else self._cursors.load(source.path)
-        if cursor is not None and not self._holds(cursor):
-            cursor = None
-        if self._options.again:
-            cursor = None
-        if cursor is not None and self._cursors and self._cursors.is_done(source.path, cursor):
-            self._unchanged += 1
-            return
+        cursor = self._cursor(source.path)
         self._formats[reader.name] += 1
         start = START if reader.documents else start_of(cursor)
         reading = _Reading(source, state, start, stored=cursor.stored if cursor else "")
@@ -224,7 +244,8 @@ class Importer:
             held = cursor.change == 0 or (
                 receipt is not None and receipt.hash.hex() == cursor.receipt
             )
-            return held and not (node is not None and was_undone(reader, node))
+            undone = not self._following and node is not None and was_undone(reader, node)
+            return held and not undone
 
     def _memory(self) -> tuple[int, str]:
         """The last change, by which memory is known again."""

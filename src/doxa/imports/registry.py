@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from doxa.base.errors import InputError
@@ -60,18 +60,26 @@ def detect(path: Path) -> Reader | None:
 
 
 def sources(
-    place: Path, log: ImportLog, format: str | None = None
+    place: Path,
+    log: ImportLog,
+    format: str | None = None,
+    *,
+    skip: Callable[[Path], bool] = lambda _: False,
+    foreign: Callable[[Path], None] = lambda _: None,
 ) -> Iterator[tuple[Reader, Source]]:
     """Yield every source at a place, ordered by path, with its reader: the file itself, or the
-    files below a folder that a reader recognises. A file that cannot be opened is noted."""
+    files below a folder that a reader recognises. A file that cannot be opened is noted; one to
+    `skip` is not opened, and `foreign` is called with one that no reader recognises."""
     named = None if format is None else reader_of(format)
     if not place.is_dir():
-        reader = named or detect(place)
+        reader = None if skip(place) else named or detect(place)
         if reader is not None:
             yield reader, Source(place, place)
         return
     suffixes = named.suffixes if named else tuple({s for one in READERS for s in one.suffixes})
     for path in files_below(place, suffixes):
+        if skip(path):
+            continue
         try:
             start = head(path, DETECT_BYTES_READ)
         except InputError as error:
@@ -85,5 +93,7 @@ def sources(
             ),
             None,
         )
-        if found is not None:
+        if found is None:
+            foreign(path)
+        else:
             yield found, Source(path, place)

@@ -21,6 +21,12 @@ SHELL = (
     CommandOnly(
         "setup", "start", "Enter doxa into an agent host, check that, or take it out.", _STARTS
     ),
+    CommandOnly(
+        "watch",
+        "start",
+        "Keep importing what agent hosts and other programs write.",
+        "it follows files until it is stopped; `ingest` reads them once",
+    ),
     CommandOnly("demo", "start", "Run a demonstration on a file of its own.", _STARTS),
     CommandOnly("cypher", "ask", "Run Cypher: a query, a script, or a shell.", "`run` is its verb"),
     CommandOnly(

@@ -512,10 +512,22 @@ _INGEST = Verb(
                 cli="--embed/--no-embed",
             ),
             Parameter(
-                "Of an export: write nothing, and say what it would bring.",
+                "Write nothing, and say what it would bring.",
                 False,
                 kind="flag",
                 name="dry_run",
+            ),
+            Parameter(
+                "Of an agent's history, also read: tools, thinking, sidechains, summaries.",
+                (),
+                kind="texts",
+                name="include",
+            ),
+            Parameter(
+                "Read files from their beginning, also where an import was before.",
+                False,
+                kind="flag",
+                name="again",
             ),
             Parameter(
                 "Of an export, also take what is verified or approved in it, without asking.",

@@ -168,8 +168,6 @@ class ClaudeCode:
 
     def recognises(self, path: Path, start: bytes) -> bool:
         """Lines with a type and one of the keys that no other host writes."""
-        if not start.lstrip().startswith(b"{"):
-            return False
         found = start.split(b"\n", DETECT_LINES_READ)[:DETECT_LINES_READ]
         for line in found:
             try:

@@ -32,10 +32,11 @@ from doxa.redaction.messages import tool_text
 _MAGIC = b"SQLite format 3\0"
 _TABLE = "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'cursorDiskKV'"
 _CONVERSATIONS = (
-    "SELECT key, value FROM cursorDiskKV WHERE key >= 'composerData:' AND key < 'composerData;'"
-    " ORDER BY key"
+    # as bytes: what is declared as text need not be UTF-8
+    "SELECT CAST(key AS BLOB), CAST(value AS BLOB) FROM cursorDiskKV WHERE key >= 'composerData:'"
+    " AND key < 'composerData;' ORDER BY key"
 )
-_BUBBLE = "SELECT value FROM cursorDiskKV WHERE key = ?"
+_BUBBLE = "SELECT CAST(value AS BLOB) FROM cursorDiskKV WHERE key = ?"
 
 
 class _CursorHeader(msgspec.Struct):
@@ -98,10 +99,11 @@ class CursorEditor:
         try:
             if db.execute(_TABLE).get is None:
                 return
-            for key, value in db.execute(_CONVERSATIONS):
-                place = f"{source.name}, {str(key)[:80]}"
+            for raw_key, value in db.execute(_CONVERSATIONS):
+                key = (raw_key or b"").decode("utf-8", "replace")
+                place = f"{source.name}, {key[:80]}"
                 try:
-                    found = decode(_conversation, _bytes(value))
+                    found = decode(_conversation, value or b"")
                 except ValueError as error:
                     log.skip(f"{place}: {error}")
                     continue
@@ -109,7 +111,7 @@ class CursorEditor:
                 if updated and updated <= since:
                     continue
                 newest = max(newest, updated)
-                session = clean(found.composerId) or str(key).partition(":")[2]
+                session = clean(found.composerId) or clean(key.partition(":")[2])
                 for message in _messages(db, found, session, place, log, include):
                     yield Read(message, before)
         except apsw.Error as error:
@@ -136,12 +138,6 @@ def _unreadable(source: Source, error: apsw.Error) -> InputError:
         next_step="Close Cursor, or give a copy of the file.",
         path=source.name,
     )
-
-
-def _bytes(value: object) -> bytes:
-    if isinstance(value, str):
-        return value.encode("utf-8", "replace")
-    return value if isinstance(value, bytes) else b""
 
 
 def _messages(
@@ -192,7 +188,7 @@ def _bubbles(db: apsw.Connection, found: _CursorConversation, session: str) -> I
     for header in found.fullConversationHeadersOnly or ():
         value = db.execute(_BUBBLE, (f"bubbleId:{session}:{header.bubbleId}",)).get
         if value is not None:
-            yield _bytes(value)
+            yield value
 
 
 def _folder(bubble: _CursorBubble) -> str:

@@ -191,7 +191,7 @@ def blocks(text: str, first: int, *, between: str = "") -> Iterator[Block]:
             held += [] if ends else [line]
         elif title and not fenced:
             heading = title["text"]
-        elif line.strip() and not (_RULE.match(line) and not fenced):
+        elif fenced or (line.strip() and not _RULE.match(line)):
             held.append(line)
         if len(held) == 1:
             began = number
