@@ -506,9 +506,10 @@ def _turns(
     from doxa.language.turns import Turn, check_turn, turn_of
 
     if isinstance(source, (str, Path)):
-        from doxa.ingestion.readers import read
+        from doxa.ingestion.readers import OTHERS, read
 
-        return iter(read(arguments.path(source, "source"), format, report=report))
+        path = arguments.path(source, "source")
+        return iter(read(path, format, report=report, only=OTHERS))
     if not isinstance(source, Iterable):
         kind = type(source).__name__
         raise InputError(

@@ -8,6 +8,7 @@ from pathlib import Path
 from doxa.base.errors import InputError
 from doxa.base.limits import DETECT_BYTES_READ
 from doxa.imports.contract import ImportLog, Reader, Source
+from doxa.imports.readers.chats import CHATGPT, CLAUDE_AI
 from doxa.imports.readers.claude_code import ClaudeCode
 from doxa.imports.readers.codex import Codex
 from doxa.imports.readers.cursor_editor import CursorEditor
@@ -26,6 +27,8 @@ READERS: tuple[Reader, ...] = (
     Gemini(),
     ClaudeCode(),
     CursorEditor(),
+    CHATGPT,
+    CLAUDE_AI,
     CLAUDE_MEMORY,
     HERMES,
     OPENCLAW,
