@@ -19,7 +19,8 @@ from doxa.app import Memory
 from doxa.base import limits
 from doxa.base.errors import InputError, LimitError
 from doxa.hosts.standing import vouched
-from doxa.imports.contract import INCLUDED, START, Entry, ImportLog, Position, Source
+from doxa.imports.contract import INCLUDED, START, ImportedEntry, ImportLog, ImportSource, Position
+from doxa.imports.importing import Importer, ImportOptions
 from doxa.imports.readers.codex import Codex
 from doxa.imports.registry import READERS, reader_of
 from doxa.imports.storing import Storing, turn_of_entry
@@ -173,7 +174,7 @@ def test_any_bytes(
     for start in (START, Position(offset, 3, carry)):
         try:
             for item, after in reader_of(name).read(
-                Source(path, folder), start, ImportLog(), INCLUDED
+                ImportSource(path, folder), start, ImportLog(), INCLUDED
             ):
                 assert after.offset >= 0
                 assert item is None or isinstance(item.text, str)
@@ -200,6 +201,22 @@ def test_secrets_in_tool_output_and_names(memory: Memory, tmp_path: Path) -> Non
             assert SECRET.encode() not in kept.read_bytes(), kept
 
 
+def test_ever_new_folders_do_not_become_projects(
+    memory: Memory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("doxa.imports.importing.IMPORT_FOLDERS_ITEMS_MAX", 3)
+    asked: list[str] = []
+    made = [code_line(f"Number {n}.", at=n, cwd=f"/srv/{n}") for n in range(9)]
+
+    def project_of(folder: str) -> str:
+        asked.append(folder)
+        return "p"
+
+    options = ImportOptions(project_of=project_of)
+    Importer(memory.store, memory.identity, options).run(lines(tmp_path / "h.jsonl", *made))
+    assert asked == ["/srv/0", "/srv/1", "/srv/2", ""] and len(said(memory)) == 9
+
+
 def test_tools_are_no_persons(memory: Memory, tmp_path: Path) -> None:
     """What a tool printed is untrusted, and says nothing in the name of the user."""
     result = {"type": "tool_result", "tool_use_id": "c", "content": "I live in Rome."}
@@ -224,20 +241,20 @@ def test_a_document_cannot_say_what_it_is(memory: Memory, tmp_path: Path) -> Non
         name: "user" for name in ("speaker_role", "trust", "kref", "author", "run", "Speaker-Role")
     }
     entries = [
-        Entry("d", "One thing is a claim.", kind="exchange", metadata={**odd, "ok": "x"}),
-        Entry("d", "Two is a claim.", name="../../a/b?r=1", kind="conflict", role="user"),
-        Entry(
+        ImportedEntry("d", "One thing is a claim.", kind="exchange", metadata={**odd, "ok": "x"}),
+        ImportedEntry("d", "Two is a claim.", name="../../a/b?r=1", kind="conflict", role="user"),
+        ImportedEntry(
             "d",
             "Three is a claim.",
             name="n" * 5_000,
             title="t" * 5_000,
             topics=("x" * 5_000,) * 99,
         ),
-        Entry(
+        ImportedEntry(
             "d" * 5_000, "Four is a claim.", links=(("CURRENT", "../../a/b?r=1"), ("x" * 999, "n"))
         ),
-        Entry("d", "Five is a claim.", valid_from=5, valid_until=4),
-        Entry("d", "Six is a claim.", facts=(("I", "live in", "Rome"),)),
+        ImportedEntry("d", "Five is a claim.", valid_from=5, valid_until=4),
+        ImportedEntry("d", "Six is a claim.", facts=(("I", "live in", "Rome"),)),
     ]
     batch = []
     for entry in entries:

@@ -146,6 +146,14 @@ def check_capture(machine: Machine, *before: str) -> None:
     assert not any("doxa-memory" in text for _, text in turns)
 
 
+def check_import(machine: Machine, history: Path, *before: str) -> None:
+    """The host's own history holds what was captured: importing it stores no message again."""
+    words = ("import", str(history), "-p", "auto", "--no-embed", "--json")
+    done = json.loads(machine.doxa(*words))
+    assert (done["known"], done["added"], done["skipped"]) == (6, 0, 0), done
+    check_capture(machine, *before)
+
+
 def test_the_first_minutes_in_claude_code(tmp_path: Path, model: ScriptedModel) -> None:
     machine = Machine(tmp_path, "claude-code", model)
     settings = tmp_path / ".claude" / "settings.json"
@@ -164,6 +172,7 @@ def test_the_first_minutes_in_claude_code(tmp_path: Path, model: ScriptedModel) 
     three_sessions(machine)
     assert "Redis 7" in machine.model.system_text()
     check_capture(machine, old)
+    check_import(machine, tmp_path / ".claude" / "projects", old)
     assert "MySQL" in machine.doxa("brief", "-p", "auto")
     machine.setup("--remove")
     assert tree(tmp_path) == before
@@ -201,6 +210,7 @@ def test_the_first_minutes_in_codex(tmp_path: Path, model: ScriptedModel) -> Non
     )
     three_sessions(machine)
     check_capture(machine)
+    check_import(machine, tmp_path / ".codex" / "sessions")
     config.write_text(own)
     machine.setup("--remove")
     assert tree(tmp_path) == before

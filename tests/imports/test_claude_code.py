@@ -11,7 +11,7 @@ import pytest
 
 from doxa.base import limits
 from doxa.base.errors import InputError
-from doxa.imports.contract import START, ImportLog, Message
+from doxa.imports.contract import START, ImportedMessage, ImportLog
 from doxa.imports.readers.claude_code import ClaudeCode
 from doxa.imports.registry import detect, sources
 from tests.imports.import_files import code_line, lines
@@ -21,13 +21,13 @@ FIXTURE = Path(__file__).parents[1] / "ingestion" / "fixtures" / "claude_code"
 
 def messages(
     place: Path, log: ImportLog | None = None, include: tuple[str, ...] = ()
-) -> list[Message]:
+) -> list[ImportedMessage]:
     log = ImportLog() if log is None else log
     found = []
     for reader, source in sources(place, log):
         try:
             for item, _ in reader.read(source, START, log, include):
-                if isinstance(item, Message):
+                if isinstance(item, ImportedMessage):
                     found.append(item)
         except InputError as error:
             log.skip(error.message)

@@ -13,7 +13,15 @@ from doxa.hosts.capture import capture
 from doxa.hosts.events import HookEvent
 from doxa.hosts.spool import Spool
 from doxa.imports import registry
-from doxa.imports.contract import START, Entry, ImportLog, Position, Read, Reader, Source
+from doxa.imports.contract import (
+    START,
+    FormatReader,
+    ImportedEntry,
+    ImportLog,
+    ImportSource,
+    Position,
+    Read,
+)
 from doxa.store import check, digest, replayed_digest
 from tests.fixtures_shared import opened
 from tests.imports.import_files import code_line, imported, lines, said
@@ -115,18 +123,20 @@ class Paragraphs:
         return path.suffix == ".notes"
 
     def read(
-        self, source: Source, start: Position, log: ImportLog, include: Collection[str]
+        self, source: ImportSource, start: Position, log: ImportLog, include: Collection[str]
     ) -> Iterator[Read]:
         for part in source.path.read_text().split("\n\n"):
             name, colon, rest = part.partition(": ")
             text, _, to = (rest if colon else part).partition(" -> ")
             links = (("see", to),) if to else ()
-            yield Read(Entry(source.path.name, text, name=name if colon else "", links=links))
+            yield Read(
+                ImportedEntry(source.path.name, text, name=name if colon else "", links=links)
+            )
 
 
 @pytest.fixture
 def notes(monkeypatch: pytest.MonkeyPatch) -> None:
-    reader: Reader = Paragraphs()
+    reader: FormatReader = Paragraphs()
     assert not list(registry.sources(Path("/nowhere"), ImportLog())) if False else reader
     monkeypatch.setattr(registry, "READERS", (*registry.READERS, reader))
 

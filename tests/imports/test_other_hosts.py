@@ -11,14 +11,21 @@ import apsw
 import pytest
 
 from doxa.base.errors import InputError
-from doxa.imports.contract import START, ImportLog, Message, Position, Reader, Source
+from doxa.imports.contract import (
+    START,
+    FormatReader,
+    ImportedMessage,
+    ImportLog,
+    ImportSource,
+    Position,
+)
 from doxa.imports.registry import sources
 from tests.imports.import_files import lines
 
 
 def found_at(
     place: Path, *include: str, log: ImportLog | None = None, start: Position = START
-) -> tuple[list[Message], Position]:
+) -> tuple[list[ImportedMessage], Position]:
     """The messages of a place, and the last position."""
     log = ImportLog() if log is None else log
     read = [
@@ -26,11 +33,11 @@ def found_at(
         for reader, source in sources(place, log)
         for one in reader.read(source, start, log, include)
     ]
-    made = [item for item, _ in read if isinstance(item, Message)]
+    made = [item for item, _ in read if isinstance(item, ImportedMessage)]
     return made, read[-1].after if read else start
 
 
-def words(found: list[Message]) -> list[tuple[str, str, str]]:
+def words(found: list[ImportedMessage]) -> list[tuple[str, str, str]]:
     return [(one.role, one.speaker, one.text) for one in found]
 
 
@@ -246,7 +253,7 @@ def test_a_file_that_only_looks_like_cursors_does_nothing(tmp_path: Path) -> Non
 def test_every_format_has_a_name_of_its_own() -> None:
     from doxa.imports.registry import READERS
 
-    named: list[Reader] = list(READERS)
+    named: list[FormatReader] = list(READERS)
     assert len({one.name for one in named}) == len(named)
     assert all(one.title and one.suffixes for one in named)
-    assert Source(Path("a"), Path("a")).name == "a"
+    assert ImportSource(Path("a"), Path("a")).name == "a"

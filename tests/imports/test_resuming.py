@@ -26,7 +26,7 @@ from doxa.imports import importing
 from doxa.imports.cursors import Cursors
 from doxa.imports.importing import ImportedFiles, ImportOptions
 from doxa.imports.storing import Storing
-from doxa.imports.watching import JOB, Watch
+from doxa.imports.watching import JOB, ImportWatch
 from doxa.jobs.lease import lease
 from doxa.store import check
 from tests.fixtures_shared import opened
@@ -131,6 +131,37 @@ def test_killed_at_any_point_it_ends_the_same(
         importing.INGEST_BATCH_TURNS, importing._COUNTED_EVERY = kept
 
 
+def test_killed_at_every_step_it_ends_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One message a batch; a line with two messages, calls that wait, and lines without any."""
+    monkeypatch.setattr(importing, "INGEST_BATCH_TURNS", 1)
+    steps = 0
+    with opened(tmp_path / "m.db", embedder=None, project="p") as memory:
+        while True:
+            name = f"s{steps}"
+            made = [
+                code_line("Hello.", session=name),
+                code_line([PLAN], "assistant", session=name),
+                "{broken",
+                code_line([APPROVED], session=name),
+                code_line([{"type": "thinking", "thinking": "x"}], "assistant", session=name),
+                code_line("Bye.", "assistant", session=name),
+            ]
+            file = lines(tmp_path / "h" / f"{name}.jsonl", *made)
+            ended = False
+            with killed_after(steps), suppress(Killed):
+                imported(memory, file, cursors=True)
+                ended = True
+            imported(memory, file, cursors=True)
+            texts = {text for session, _, text in said(memory) if session == name}
+            assert texts == {"Hello.", "1. Ship.", "I approve this plan.", "Bye."}, steps
+            if ended:
+                break
+            steps += 1
+    assert steps > 10
+
+
 def test_a_cursor_goes_on_only_in_the_same_file_and_memory(tmp_path: Path) -> None:
     place = tmp_path / "h"
     said_first = [code_line(f"Number {n}.", at=n) for n in range(9)]
@@ -163,8 +194,10 @@ def test_a_cursor_goes_on_only_in_the_same_file_and_memory(tmp_path: Path) -> No
         assert imported(memory, place, cursors=True).added == 1
 
 
-def watching(memory: Memory, place: Path, done: list[ImportedFiles], said_: list[str]) -> Watch:
-    return Watch(
+def watching(
+    memory: Memory, place: Path, done: list[ImportedFiles], said_: list[str]
+) -> ImportWatch:
+    return ImportWatch(
         memory.store,
         memory.identity,
         ImportOptions(project_of=lambda _: "p"),

@@ -9,7 +9,7 @@ import pytest
 
 from doxa.app import Memory
 from doxa.base.clock import format_time, parse_time
-from doxa.imports.contract import START, Entry, ImportLog
+from doxa.imports.contract import START, ImportedEntry, ImportLog
 from doxa.imports.registry import sources
 from doxa.store import check, digest, replayed_digest
 from tests.fixtures_shared import opened
@@ -24,11 +24,13 @@ def memory(tmp_path: Path) -> Iterator[Memory]:
         assert digest(made.store) == replayed_digest(made.store)
 
 
-def entries(place: Path) -> list[Entry]:
+def entries(place: Path) -> list[ImportedEntry]:
     log = ImportLog()
     found = []
     for reader, source in sources(place, log):
-        found += [one for one, _ in reader.read(source, START, log, ()) if isinstance(one, Entry)]
+        found += [
+            one for one, _ in reader.read(source, START, log, ()) if isinstance(one, ImportedEntry)
+        ]
     assert log.skipped == 0
     return found
 

@@ -134,10 +134,11 @@ IMPORT_AT_ONCE_LINES_MAX = 50_000
 IMPORT_BATCH_ITEMS_MAX = 2_000
 IMPORT_DEPTH_MAX = 100
 IMPORT_NOTE_BYTES_MAX = 8 * 1024**2  # a Markdown file that is one belief
-IMPORT_FINGERPRINT_BYTES = 4_096  # at both ends of what was read, by which a file is known again
+IMPORT_FINGERPRINT_BYTES_READ = 4_096  # at both ends of what was read
 IMPORT_DOCUMENT_BYTES_MAX = 16 * 1024**2  # of a document that is read as a whole
 IMPORT_WATCH_LEASE_MS = 60_000  # how long a killed `doxa watch` keeps another from going on
 IMPORT_WATCH_S = 5  # between two of its rounds
+IMPORT_FOLDERS_ITEMS_MAX = 1_000  # of one import, that get a project of their own
 IMPORT_ENTRIES_ITEMS_MAX = 100_000  # of one document
 IMPORT_NAME_CHARS_MAX = 200  # of a session, a document or a speaker
 

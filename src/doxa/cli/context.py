@@ -20,6 +20,7 @@ from doxa.cli.output import json_text
 if TYPE_CHECKING:
     from doxa.app import Memory
     from doxa.base.errors import DoxaError
+    from doxa.hosts.projects import ProjectTable
 
 EXIT_CODES = {
     "input": 2,
@@ -91,11 +92,23 @@ def opened(
 
 def project_named(project: str) -> str:
     """Return the project that an option means: `auto` is that of the current folder."""
-    if project != "auto":
-        return project
-    from doxa.cli.folders import project_here
+    return project_here() if project == "auto" else project
 
-    return project_here()
+
+def table() -> ProjectTable:
+    """Return the user's table of projects."""
+    from doxa.base.places import config_folder
+    from doxa.hosts.projects import ProjectTable
+
+    return ProjectTable(config_folder(os.environ) / "projects.toml")
+
+
+def project_here(folder: Path | None = None) -> str:
+    """Return what `--project auto` means in a folder; by default in that of the host, or this."""
+    from doxa.hosts.projects import project_of
+
+    place = folder or Path(os.environ.get("CLAUDE_PROJECT_DIR") or Path.cwd())
+    return project_of(place, table()).project
 
 
 def decay_enabled() -> bool | None:

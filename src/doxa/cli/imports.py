@@ -116,7 +116,7 @@ def _project_of(otherwise: str, folder: str, *, record: bool) -> str:
     """The project of the folder of a conversation, by the table; another where none is named."""
     if not folder or not Path(folder).is_absolute():
         return otherwise
-    from doxa.cli.folders import table
+    from doxa.cli.context import table
     from doxa.hosts.projects import project_of
 
     return project_of(folder, table(), record=record, exists=False).project
@@ -171,13 +171,13 @@ def watch(
     db: Db = None,
     as_json: Json = False,
 ) -> None:
-    from doxa.imports.watching import Watch
+    from doxa.imports.watching import ImportWatch
 
     stop = Event()
     with opened(db, as_json) as memory:
         named = places or _known_places(os.environ)
         options, cursors = _options(memory, project, {"include": include, "trust": trust})
-        rounds = Watch(
+        rounds = ImportWatch(
             memory.store,
             memory.identity,
             options,

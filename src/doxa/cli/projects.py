@@ -9,8 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from doxa.cli.context import Json, errors_reported
-from doxa.cli.folders import table
+from doxa.cli.context import Json, errors_reported, table
 from doxa.cli.output import show
 
 Folder = Annotated[

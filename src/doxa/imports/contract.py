@@ -1,6 +1,6 @@
 """What every reader gives to the importer, whatever program wrote the file.
 
-    path --registry--> Source --Reader.read--> Message | Entry, with a Position
+    path -> ImportSource -> FormatReader.read -> ImportedMessage | ImportedEntry, Position
                        importing.py: batches -> turns and beliefs -> cursors
 
 A *message* is one turn of a conversation. An *entry* is one paragraph, directive or record of a
@@ -30,7 +30,7 @@ INCLUDED = ("tools", "thinking", "sidechains", "summaries", "branches")
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class ImportSource:
     """One file to read. `name` says in texts for people where it is, `root` is the folder or file
     that the import was given."""
 
@@ -57,7 +57,7 @@ START = Position()
 
 
 @dataclass(frozen=True, slots=True)
-class Message:
+class ImportedMessage:
     """One turn of a conversation. `session` is the program's own id of the conversation; `folder`
     where it took place, which gives the project; `speaker` is the role if it is empty."""
 
@@ -71,7 +71,7 @@ class Message:
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class ImportedEntry:
     """One paragraph of a document, or one record of another memory.
 
     `document` names the document within its project, without a path of this machine. `name` is the
@@ -104,7 +104,7 @@ class Read(NamedTuple):
     than with it. Of several messages in one line only the None that follows them may have the
     position after the line."""
 
-    item: Message | Entry | None
+    item: ImportedMessage | ImportedEntry | None
     after: Position = START
 
 
@@ -121,11 +121,19 @@ class ImportLog(ReadReport):
             return None
         try:
             if isinstance(value, bool) or not isinstance(value, (str, int, float)):
-                raise InputError(f"{type(value).__name__} is not a time", next_step="")
+                raise _unreadable_time(value)
             return parse_time(value if isinstance(value, str) else _seconds(value))
         except InputError:
             self.left_out["unreadable times"] += 1
             return None
+
+
+def _unreadable_time(value: object) -> InputError:
+    return InputError(
+        f"This is not a time: {str(value)[:40]!r}.",
+        next_step="It is noted as unknown.",
+        field="time",
+    )
 
 
 def _seconds(value: float) -> int:
@@ -133,12 +141,12 @@ def _seconds(value: float) -> int:
     by its size."""
     size = abs(value)
     if not size < 1e19:  # also NaN and infinity
-        raise InputError(f"{value} is not a time", next_step="")
+        raise _unreadable_time(value)
     scale = 10**9 if size < 1e11 else 10**6 if size < 1e14 else 10**3 if size < 1e17 else 1
     return round(value * min(scale, 10**6)) * max(scale // 10**6, 1)
 
 
-class Reader(Protocol):
+class FormatReader(Protocol):
     """A format."""
 
     @property
@@ -174,8 +182,12 @@ class Reader(Protocol):
         ...
 
     def read(
-        self, source: Source, start: Position, log: ImportLog, include: Collection[str]
+        self, source: ImportSource, start: Position, log: ImportLog, include: Collection[str]
     ) -> Iterator[Read]:
         """Yield what a source holds from a position on. What cannot be read is skipped and noted in
         the log; InputError is for a source that is unreadable as a whole."""
         ...
+
+
+# former names, which readers of documents use
+Source, Message, Entry, Reader = ImportSource, ImportedMessage, ImportedEntry, FormatReader

@@ -22,11 +22,11 @@ from typing import Any
 
 import msgspec
 
-from doxa.base.limits import IMPORT_FINGERPRINT_BYTES
+from doxa.base.limits import IMPORT_FINGERPRINT_BYTES_READ
 from doxa.imports.contract import START, Position
 
 
-class Cursor(msgspec.Struct):
+class FileCursor(msgspec.Struct):
     """How far one file was imported. `head` and `tail` are digests of the first and the last bytes
     before `offset`; `done`: it was read to its end, at this size, time and file number; `stored` is
     the address of what was stored last, `change` and `receipt` the last change of the memory
@@ -51,7 +51,7 @@ class Cursor(msgspec.Struct):
         return Position(self.offset, self.line, self.carry)
 
 
-_cursor = msgspec.json.Decoder(Cursor)
+_cursor = msgspec.json.Decoder(FileCursor)
 
 
 class Cursors:
@@ -63,7 +63,7 @@ class Cursors:
         self._scope = repr(sorted(scope.items()))
         self._done: dict[Path, tuple[int, int, int]] = {}  # read to their ends by this process
 
-    def load(self, path: Path) -> Cursor | None:
+    def load(self, path: Path) -> FileCursor | None:
         """Return the cursor of a file, if there is one for what is in it now."""
         try:
             found = _cursor.decode(self._file(path).read_bytes())
@@ -71,7 +71,7 @@ class Cursors:
         except (OSError, ValueError, RecursionError):
             return None
 
-    def is_done(self, path: Path, cursor: Cursor) -> bool:
+    def is_done(self, path: Path, cursor: FileCursor) -> bool:
         """Return whether a file has not changed since it was read to its end."""
         with suppress(OSError):
             now = path.stat()
@@ -109,7 +109,7 @@ class Cursors:
             self._done[path] = marks
         with suppress(OSError):
             head, tail = _marks(path, position.offset)
-            cursor = Cursor(
+            cursor = FileCursor(
                 str(path),
                 position.offset,
                 position.line,
@@ -123,7 +123,7 @@ class Cursors:
             )
             _replace(self._file(path), msgspec.json.encode(cursor))
 
-    def _goes_on(self, path: Path, cursor: Cursor) -> bool:
+    def _goes_on(self, path: Path, cursor: FileCursor) -> bool:
         offset = cursor.offset
         if cursor.carry and not offset and path.stat().st_ino != cursor.inode:
             return False  # a position that is not one in bytes holds in this file alone
@@ -137,13 +137,13 @@ class Cursors:
         return self.folder / f"{blake2b(name, digest_size=12).hexdigest()}.json"
 
 
-def start_of(cursor: Cursor | None) -> Position:
+def start_of(cursor: FileCursor | None) -> Position:
     return START if cursor is None else cursor.position
 
 
 def _marks(path: Path, offset: int) -> tuple[str, str]:
     """Return digests of the first and of the last bytes before an offset."""
-    size = min(offset, IMPORT_FINGERPRINT_BYTES)
+    size = min(offset, IMPORT_FINGERPRINT_BYTES_READ)
     with path.open("rb") as file:
         head = file.read(size)
         file.seek(offset - size)

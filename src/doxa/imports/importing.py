@@ -1,6 +1,6 @@
 """The one way of an import, whatever program wrote what is read. Start here.
 
-    place -> sources (registry.py) -> cursor -> Reader.read -> batches of 500 -> storing.py
+    place -> sources (registry.py) -> cursor -> FormatReader.read -> batches of 500 -> storing.py
 
 A cursor moves after what it stands for was committed. So an import that was killed at any point
 goes on where it was, and ends in the same memory as one that was not; without its cursors too,
@@ -18,18 +18,18 @@ from typing import NamedTuple
 
 from doxa.base.errors import InputError, RoleError
 from doxa.base.ids import TxId
-from doxa.base.limits import INGEST_BATCH_TURNS, SKIPPED_ITEMS_MAX
+from doxa.base.limits import IMPORT_FOLDERS_ITEMS_MAX, INGEST_BATCH_TURNS, SKIPPED_ITEMS_MAX
 from doxa.imports.contract import (
     INCLUDED,
     START,
-    Entry,
+    FormatReader,
+    ImportedEntry,
+    ImportedMessage,
     ImportLog,
-    Message,
+    ImportSource,
     Position,
-    Reader,
-    Source,
 )
-from doxa.imports.cursors import Cursor, Cursors, start_of
+from doxa.imports.cursors import Cursors, FileCursor, start_of
 from doxa.imports.registry import READERS, sources
 from doxa.imports.storing import (
     DOCUMENTS,
@@ -101,14 +101,14 @@ class _Held(NamedTuple):
     doubted: bool
     name: str
     turn: Turn
-    entry: Entry | None
+    entry: ImportedEntry | None
 
 
 @dataclass(slots=True)
-class _Reading:
+class _SourceReading:
     """One source while it is read: what is committed of it reaches to `saved`."""
 
-    source: Source
+    source: ImportSource
     state: os.stat_result
     position: Position = START
     done: bool = False
@@ -120,14 +120,14 @@ class _Batch:
     """What was read and is not stored yet, and the sources it is from."""
 
     held: list[_Held] = field(default_factory=list)
-    readings: dict[Path, _Reading] = field(default_factory=dict)
+    readings: dict[Path, _SourceReading] = field(default_factory=dict)
 
 
 class Importer:
     """One import into one memory. `cursors` None: nothing is remembered of where it was.
     `progress` is called with the number of things read after each batch, when its cursors are
     saved. `following`: one of many rounds; what was undone meanwhile is not done again, and to find
-    nothing is no error."""
+    nothing is fine."""
 
     def __init__(
         self,
@@ -204,18 +204,18 @@ class Importer:
         self._unchanged += 1
         return True
 
-    def _cursor(self, path: Path) -> Cursor | None:
+    def _cursor(self, path: Path) -> FileCursor | None:
         if self._cursors is None or self._options.again:
             return None
         cursor = self._cursors.load(path)
         return None if cursor is None or not self._holds(cursor) else cursor
 
-    def _read(self, reader: Reader, source: Source) -> None:
+    def _read(self, reader: FormatReader, source: ImportSource) -> None:
         state = source.path.stat()
         cursor = self._cursor(source.path)
         self._formats[reader.name] += 1
         start = START if reader.documents else start_of(cursor)
-        reading = _Reading(source, state, start, stored=cursor.stored if cursor else "")
+        reading = _SourceReading(source, state, start, stored=cursor.stored if cursor else "")
         doubted = self._is_doubted(reader)
         skipped = self._log.skipped
         documents: dict[tuple[str, str], set[str]] = {}
@@ -235,7 +235,7 @@ class Importer:
         if len(self._batch.readings) >= INGEST_BATCH_TURNS:
             self._flush()
 
-    def _holds(self, cursor: Cursor) -> bool:
+    def _holds(self, cursor: FileCursor) -> bool:
         """Return whether memory still holds what a cursor stands for: an import that was undone is
         done again, and so is one into a file that was put in its place."""
         with self._store.read() as reader:
@@ -254,23 +254,23 @@ class Importer:
             receipt = reader.receipt(TxId(last))
             return last, receipt.hash.hex() if receipt else ""
 
-    def _is_doubted(self, reader: Reader) -> bool:
+    def _is_doubted(self, reader: FormatReader) -> bool:
         trust = self._options.trust
         return trust == UNTRUSTED if trust else not reader.own
 
     def _take(
         self,
-        item: Message | Entry,
-        reading: _Reading,
+        item: ImportedMessage | ImportedEntry,
+        reading: _SourceReading,
         doubted: bool,
         documents: dict[tuple[str, str], set[str]],
     ) -> None:
         """Add a message or entry to the batch."""
         project = self._project(item.folder)
-        entry = item if isinstance(item, Entry) else None
+        entry = item if isinstance(item, ImportedEntry) else None
         if entry is not None:
             held = documents.setdefault((project, entry.document), set())
-        made = turn_of_entry(item) if isinstance(item, Entry) else turn_of_message(item)
+        made = turn_of_entry(item) if isinstance(item, ImportedEntry) else turn_of_message(item)
         if made is None:
             self._log.left_out["empty messages"] += 1
             return
@@ -286,6 +286,8 @@ class Importer:
         self._batch.held.append(_Held(project, doubted, name, turn, entry))
 
     def _project(self, folder: str) -> str:
+        if folder not in self._project_of and len(self._project_of) >= IMPORT_FOLDERS_ITEMS_MAX:
+            folder = ""  # a file that names ever new folders does not fill the table of projects
         if folder not in self._project_of:
             self._project_of[folder] = self._options.project_of(folder)
         return self._project_of[folder]

@@ -5,13 +5,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from doxa.imports.contract import Source
+from doxa.imports.contract import ImportSource
 from doxa.ingestion.readers.sources import clean
 
 _UP_MAX = 30
 
 
-def inside(source: Source) -> str:
+def inside(source: ImportSource) -> str:
     """Return the path of a source within the folder that was imported; of a file that was given by
     itself, within its repository if it lies in one, else its name."""
     path = source.path

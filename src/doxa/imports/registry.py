@@ -7,7 +7,7 @@ from pathlib import Path
 
 from doxa.base.errors import InputError
 from doxa.base.limits import DETECT_BYTES_READ
-from doxa.imports.contract import ImportLog, Reader, Source
+from doxa.imports.contract import FormatReader, ImportLog, ImportSource
 from doxa.imports.readers.chats import CHATGPT, CLAUDE_AI
 from doxa.imports.readers.claude_code import ClaudeCode
 from doxa.imports.readers.codex import Codex
@@ -22,7 +22,7 @@ from doxa.imports.readers.workspace import CLAUDE_MEMORY, HERMES, OPENCLAW
 from doxa.ingestion.readers.sources import files_below, head
 
 # In the order in which they are asked; the first that recognises a file reads it.
-READERS: tuple[Reader, ...] = (
+READERS: tuple[FormatReader, ...] = (
     Codex(),
     Gemini(),
     ClaudeCode(),
@@ -40,7 +40,7 @@ READERS: tuple[Reader, ...] = (
 )
 
 
-def reader_of(name: str) -> Reader:
+def reader_of(name: str) -> FormatReader:
     """Return the reader of a format. Raises InputError."""
     for reader in READERS:
         if reader.name == name:
@@ -52,7 +52,7 @@ def reader_of(name: str) -> Reader:
     )
 
 
-def detect(path: Path) -> Reader | None:
+def detect(path: Path) -> FormatReader | None:
     """Return the reader that recognises a file, or the first file of a folder; None if none
     does."""
     if path.is_dir():
@@ -69,7 +69,7 @@ def sources(
     *,
     skip: Callable[[Path], bool] = lambda _: False,
     foreign: Callable[[Path], None] = lambda _: None,
-) -> Iterator[tuple[Reader, Source]]:
+) -> Iterator[tuple[FormatReader, ImportSource]]:
     """Yield every source at a place, ordered by path, with its reader: the file itself, or the
     files below a folder that a reader recognises. A file that cannot be opened is noted; one to
     `skip` is not opened, and `foreign` is called with one that no reader recognises."""
@@ -77,7 +77,7 @@ def sources(
     if not place.is_dir():
         reader = None if skip(place) else named or detect(place)
         if reader is not None:
-            yield reader, Source(place, place)
+            yield reader, ImportSource(place, place)
         return
     suffixes = named.suffixes if named else tuple({s for one in READERS for s in one.suffixes})
     for path in files_below(place, suffixes):
@@ -99,4 +99,4 @@ def sources(
         if found is None:
             foreign(path)
         else:
-            yield found, Source(path, place)
+            yield found, ImportSource(path, place)

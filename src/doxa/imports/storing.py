@@ -1,8 +1,8 @@
 """Store what readers yield: messages as turns, entries as turns and beliefs derived from them.
 
-    Message -> what of it is stored (redaction/messages.py) -> turn, whose id has no time: what
+    message -> what of it is stored (redaction/messages.py) -> turn, whose id has no time: what
                hooks captured while it was said is known already
-    Entry   -> its paragraph as a turn in the thread of its document
+    entry   -> its paragraph as a turn in the thread of its document
                -> a belief DERIVED_FROM it; without a name, addressed by document and text
 
 A paragraph that a document does not hold any more is retired by an operation of its own; so the
@@ -23,7 +23,7 @@ from doxa.belief import EXCHANGE_KIND, Draft, Fact, Kref, Ledger, check_name, pl
 from doxa.belief.graph import current_of
 from doxa.belief.removal.retiring import SPEAKER_NAME, SPEAKER_ROLE, set_deprecated
 from doxa.belief.types import RESERVED, check_draft
-from doxa.imports.contract import Entry, Message
+from doxa.imports.contract import ImportedEntry, ImportedMessage
 from doxa.ingestion.from_turns import retired_by, was_undone
 from doxa.ingestion.ingest import CONVERSATIONS, Ingest, thread_kref
 from doxa.ingestion.remember import clean_draft
@@ -42,7 +42,7 @@ _NOT_METADATA = RESERVED | {SPEAKER_NAME, SPEAKER_ROLE, "document", "source", "r
 
 
 @dataclass(slots=True)
-class Stored:
+class StoredImport:
     """What was stored: new and known turns, candidates that rules read from them, beliefs that were
     written from documents, paragraphs that are gone or back, secrets removed, and what was left
     out, with its reason."""
@@ -66,26 +66,26 @@ class Stored:
             self.places.append(place)
 
 
-def turn_of_message(message: Message) -> tuple[str, Turn, int] | None:
+def turn_of_message(message: ImportedMessage) -> tuple[str, Turn, int] | None:
     """Return a message as a turn with its id, and how many secrets were removed. None if nothing of
     it is stored."""
     session = short_name(message.session)
     return _turn(message, session, session, message.source_id)
 
 
-def turn_of_entry(entry: Entry) -> tuple[str, Turn, int] | None:
-    """The same of the paragraph of an entry, whose thread is its document."""
+def turn_of_entry(entry: ImportedEntry) -> tuple[str, Turn, int] | None:
+    """Return the paragraph of an entry as a turn, whose thread is its document."""
     document = short_name(entry.document)
     return _turn(entry, document, entry.speaker or document, "")
 
 
 def _turn(
-    said: Message | Entry, thread: str, speaker: str, source_id: str
+    said: ImportedMessage | ImportedEntry, thread: str, speaker: str, source_id: str
 ) -> tuple[str, Turn, int] | None:
     text, redacted = message_text(said.text)
     if not text:
         return None
-    if isinstance(said, Message):
+    if isinstance(said, ImportedMessage):
         speaker = said.speaker or said.role
     turn = Turn(
         thread,
@@ -128,7 +128,7 @@ class Storing:
         self._named: dict[tuple[str, str], str] = {}  # project, name -> address of the item
         self._links: list[tuple[str, str, str, str]] = []  # project, item, relation, name
         self._threads: dict[str, None] = {}
-        self.done = Stored()
+        self.done = StoredImport()
 
     def messages(self, project: str, batch: Iterable[tuple[str, Turn]], *, doubted: bool) -> None:
         """Store turns in one transaction."""
@@ -184,7 +184,7 @@ class Storing:
         return list(self._threads)
 
     def entries(
-        self, project: str, batch: Sequence[tuple[str, Turn, Entry]], *, doubted: bool
+        self, project: str, batch: Sequence[tuple[str, Turn, ImportedEntry]], *, doubted: bool
     ) -> None:
         """Store paragraphs and the beliefs derived from them in one transaction."""
         with self._store.write(self._identity, op="ingest") as tx, self._store.joined(tx):
@@ -207,7 +207,14 @@ class Storing:
             self.done.back += 1
 
     def _believe(
-        self, tx: Transaction, project: str, name: str, turn: Turn, entry: Entry, *, doubted: bool
+        self,
+        tx: Transaction,
+        project: str,
+        name: str,
+        turn: Turn,
+        entry: ImportedEntry,
+        *,
+        doubted: bool,
     ) -> None:
         source = address_of(project, DOCUMENTS, name)
         draft, _ = clean_draft(_draft(project, name, turn, entry, source, doubted=doubted))
@@ -265,7 +272,7 @@ def address_of(project: str, space: str, name: str) -> str:
 
 
 def _draft(
-    project: str, name: str, turn: Turn, entry: Entry, source: str, *, doubted: bool
+    project: str, name: str, turn: Turn, entry: ImportedEntry, source: str, *, doubted: bool
 ) -> Draft:
     readable = slug(entry.name or turn.text[:80])
     if not entry.name:

@@ -25,7 +25,7 @@ from doxa.store import Identity, Store
 JOB = "watch"
 
 
-class Watch:
+class ImportWatch:
     """Imports places in rounds, until `stop` is set. `report` is given the result of each round
     that stored or skipped something, `failed` what kept a place from being read."""
 

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from doxa.base.errors import InputError
 from doxa.base.limits import DETECT_BYTES_READ
-from doxa.imports.contract import ImportLog, Message, Position, Read, Source
+from doxa.imports.contract import ImportedMessage, ImportLog, ImportSource, Position, Read
 from doxa.ingestion.readers.chatgpt import read_chatgpt
 from doxa.ingestion.readers.claude_ai import read_claude_ai
 from doxa.ingestion.readers.sources import ReadReport, document_heads, is_document
@@ -62,7 +62,7 @@ class Chats:
         return found == self.name
 
     def read(
-        self, source: Source, start: Position, log: ImportLog, include: Collection[str]
+        self, source: ImportSource, start: Position, log: ImportLog, include: Collection[str]
     ) -> Iterator[Read]:
         """Yield the messages. An export is written at once, so that there is no position in it."""
         found = False
@@ -70,7 +70,7 @@ class Chats:
         for turn in self.turns(source.path, log, include):
             found = True
             yield Read(
-                Message(
+                ImportedMessage(
                     turn.session,
                     turn.role,
                     turn.text,

@@ -30,7 +30,7 @@ import msgspec
 
 from doxa.base.errors import InputError
 from doxa.base.limits import DETECT_LINES_READ
-from doxa.imports.contract import ImportLog, Message, Position, Read, Source
+from doxa.imports.contract import ImportedMessage, ImportLog, ImportSource, Position, Read
 from doxa.imports.lines import lines_after
 from doxa.ingestion.readers.sources import clean, decode
 from doxa.redaction.messages import tool_text
@@ -74,7 +74,7 @@ class _Block(msgspec.Struct):
     content: msgspec.Raw = msgspec.Raw(b"")
 
 
-class _Said(msgspec.Struct):
+class _SaidContent(msgspec.Struct):
     content: str | list[_Block] = ""
 
 
@@ -84,7 +84,7 @@ class _Origin(msgspec.Struct):
 
 class _Line(msgspec.Struct):
     type: str
-    message: _Said
+    message: _SaidContent
     timestamp: object = None
     sessionId: str = ""
     uuid: str = ""
@@ -167,7 +167,7 @@ class ClaudeCode:
     suffixes = (".jsonl",)
 
     def recognises(self, path: Path, start: bytes) -> bool:
-        """Lines with a type and one of the keys that no other host writes."""
+        """Return whether a line has a type and one of the keys that no other host writes."""
         found = start.split(b"\n", DETECT_LINES_READ)[:DETECT_LINES_READ]
         for line in found:
             try:
@@ -180,13 +180,13 @@ class ClaudeCode:
         return len(found) == 1 and _KEY.search(start) is not None
 
     def read(
-        self, source: Source, start: Position, log: ImportLog, include: Collection[str]
+        self, source: ImportSource, start: Position, log: ImportLog, include: Collection[str]
     ) -> Iterator[Read]:
         """Yield the messages of a session. The position stays before a call that waits for its
         answer, and before a last line without its end."""
         session = _Session(source.path.stem, str(start.carry.get("folder", "")), start)
         for line in lines_after(source.path, start):
-            messages: list[Message] = []
+            messages: list[ImportedMessage] = []
             try:
                 if line.data is None:
                     raise ValueError("it is longer than the limit")
@@ -205,7 +205,7 @@ class ClaudeCode:
 
 def _read_line(
     data: bytes, session: _Session, log: ImportLog, include: Collection[str]
-) -> list[Message]:
+) -> list[ImportedMessage]:
     kind = decode(_kind, data)
     session.folder = clean(kind.cwd or "") or session.folder
     if kind.type == "attachment" and b'"queued_command"' in data:
@@ -242,8 +242,8 @@ def _is_typed(source: str | None, origin: _Origin | None) -> bool:
 
 def _message(
     line: _Line | _QueuedLine, session: _Session, log: ImportLog, role: str, text: str, by: str = ""
-) -> Message:
-    return Message(
+) -> ImportedMessage:
+    return ImportedMessage(
         clean(line.sessionId) or session.name,
         role,  # type: ignore[arg-type]
         text,
@@ -262,7 +262,7 @@ def _texts(content: str | list[_Block]) -> list[str]:
 
 def _spoken(
     line: _Line, session: _Session, log: ImportLog, include: Collection[str]
-) -> Iterator[Message]:
+) -> Iterator[ImportedMessage]:
     content, is_user = line.message.content, line.type == "user"
     said = [text for text in _texts(content) if not (is_user and _INJECTED.match(text))]
     if "thinking" in include and not isinstance(content, str):
@@ -276,7 +276,7 @@ def _spoken(
 
 def _typed_meanwhile(
     line: _QueuedLine, session: _Session, log: ImportLog, include: Collection[str]
-) -> list[Message]:
+) -> list[ImportedMessage]:
     queued = line.attachment
     typed = queued.type == "queued_command" and _is_typed(None, queued.origin)
     if not typed or queued.isMeta or (line.isSidechain and "sidechains" not in include):
@@ -286,7 +286,7 @@ def _typed_meanwhile(
     return [_message(line, session, log, "user", "\n\n".join(said))] if said else []
 
 
-def _decided(line: _Line, session: _Session, log: ImportLog) -> Iterator[Message]:
+def _decided(line: _Line, session: _Session, log: ImportLog) -> Iterator[ImportedMessage]:
     """Yield what the person decided at a prompt of the host."""
     blocks = line.message.content
     if isinstance(blocks, str) or line.type != "user":
@@ -315,7 +315,7 @@ def _plan_of(call: _Call | None) -> str:
 
 def _used(
     line: _Line, session: _Session, log: ImportLog, include: Collection[str]
-) -> Iterator[Message]:
+) -> Iterator[ImportedMessage]:
     """Note the calls that wait, and yield the uses of tools, in short, where they are asked for."""
     blocks = line.message.content
     if isinstance(blocks, str):

@@ -27,7 +27,7 @@ from pathlib import Path
 import msgspec
 
 from doxa.base.errors import InputError
-from doxa.imports.contract import ImportLog, Message, Position, Read, Source
+from doxa.imports.contract import ImportedMessage, ImportLog, ImportSource, Position, Read
 from doxa.imports.lines import lines_after
 from doxa.ingestion.readers.sources import clean, decode
 from doxa.redaction.messages import tool_text
@@ -107,11 +107,11 @@ class Codex:
     suffixes = (".jsonl",)
 
     def recognises(self, path: Path, start: bytes) -> bool:
-        """A first line with a type and a payload."""
+        """Return whether the first line has a type and a payload."""
         return _FIRST.match(start) is not None
 
     def read(
-        self, source: Source, start: Position, log: ImportLog, include: Collection[str]
+        self, source: ImportSource, start: Position, log: ImportLog, include: Collection[str]
     ) -> Iterator[Read]:
         """Yield the messages of a rollout."""
         carry = start.carry
@@ -122,7 +122,7 @@ class Codex:
             start,
         )
         for line in lines_after(source.path, start):
-            messages: list[Message] = []
+            messages: list[ImportedMessage] = []
             try:
                 if line.data is None:
                     raise ValueError("it is longer than the limit")
@@ -141,7 +141,7 @@ class Codex:
 
 def _read_line(
     line: _CodexLine, session: _CodexSession, log: ImportLog, include: Collection[str]
-) -> list[Message]:
+) -> list[ImportedMessage]:
     if line.type not in _READ:
         log.left_out["lines without conversation"] += 1
         return []
@@ -168,7 +168,7 @@ def _read_line(
         return []
     when = log.time(line.timestamp)
     return [
-        Message(
+        ImportedMessage(
             session.name,
             role,  # type: ignore[arg-type]
             text,

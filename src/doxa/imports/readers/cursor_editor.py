@@ -25,7 +25,7 @@ import msgspec
 
 from doxa.base.errors import InputError
 from doxa.base.limits import IMPORT_LINE_BYTES_MAX
-from doxa.imports.contract import ImportLog, Message, Position, Read, Source
+from doxa.imports.contract import ImportedMessage, ImportLog, ImportSource, Position, Read
 from doxa.ingestion.readers.sources import clean, decode
 from doxa.redaction.messages import tool_text
 
@@ -85,11 +85,11 @@ class CursorEditor:
     suffixes = (".vscdb",)
 
     def recognises(self, path: Path, start: bytes) -> bool:
-        """A SQLite file with the name that Cursor gives to it."""
+        """Return whether it is SQLite, with the name that Cursor gives to it."""
         return path.name == "state.vscdb" and start.startswith(_MAGIC)
 
     def read(
-        self, source: Source, start: Position, log: ImportLog, include: Collection[str]
+        self, source: ImportSource, start: Position, log: ImportLog, include: Collection[str]
     ) -> Iterator[Read]:
         """Yield the messages of each conversation that was updated since `start`."""
         since = start.carry.get("updated", 0)
@@ -129,10 +129,10 @@ def _opened(path: Path) -> apsw.Connection:
         db.limit(apsw.SQLITE_LIMIT_LENGTH, IMPORT_LINE_BYTES_MAX)
         return db
     except apsw.Error as error:
-        raise _unreadable(Source(path, path), error) from None
+        raise _unreadable(ImportSource(path, path), error) from None
 
 
-def _unreadable(source: Source, error: apsw.Error) -> InputError:
+def _unreadable(source: ImportSource, error: apsw.Error) -> InputError:
     return InputError(
         f"{source.name} cannot be read as SQLite: {error}.",
         next_step="Close Cursor, or give a copy of the file.",
@@ -147,7 +147,7 @@ def _messages(
     place: str,
     log: ImportLog,
     include: Collection[str],
-) -> Iterator[Message]:
+) -> Iterator[ImportedMessage]:
     began, folder = log.time(found.createdAt), ""
     for position, raw in enumerate(_bubbles(db, found, session), 1):
         try:
@@ -164,13 +164,15 @@ def _messages(
             log.left_out["results of tools"] += "tools" not in include
             used = tool_text(clean(tool.name), tool.rawArgs, tool.result)
             if used and "tools" in include:
-                yield Message(session, "tool", clean(used), when, clean(tool.name), folder, own)
+                yield ImportedMessage(
+                    session, "tool", clean(used), when, clean(tool.name), folder, own
+                )
         text = clean(bubble.text).strip()
         if bubble.type == 2 and bubble.thinking is not None and "thinking" in include:
             text = "\n\n".join(filter(None, (clean(bubble.thinking.text).strip(), text)))
         if text and bubble.type in (1, 2):
             role = "user" if bubble.type == 1 else "assistant"
-            yield Message(
+            yield ImportedMessage(
                 session,
                 role,  # type: ignore[arg-type]
                 text,

@@ -27,7 +27,7 @@ import msgspec
 
 from doxa.base import limits
 from doxa.base.errors import InputError
-from doxa.imports.contract import START, ImportLog, Message, Position, Read, Source
+from doxa.imports.contract import START, ImportedMessage, ImportLog, ImportSource, Position, Read
 from doxa.imports.lines import lines_after
 from doxa.ingestion.readers.sources import clean, decode, whole_file
 from doxa.redaction.messages import tool_text
@@ -93,13 +93,13 @@ class Gemini:
     suffixes = (".jsonl", ".json")
 
     def recognises(self, path: Path, start: bytes) -> bool:
-        """A session and the hash of its project, at the beginning."""
+        """Return whether a session and the hash of its project are at the beginning."""
         return b'"sessionId"' in start[:_ROOT_BYTES_MAX] and (
             b'"projectHash"' in start[:_ROOT_BYTES_MAX]
         )
 
     def read(
-        self, source: Source, start: Position, log: ImportLog, include: Collection[str]
+        self, source: ImportSource, start: Position, log: ImportLog, include: Collection[str]
     ) -> Iterator[Read]:
         """Yield the messages that count, in their order."""
         if source.path.suffix == ".json":
@@ -115,7 +115,7 @@ class Gemini:
                 yield from _messages(source, line.data, line.number, head, folder, log, include)
 
 
-def _which(source: Source, log: ImportLog) -> tuple[set[int], _GeminiHead]:
+def _which(source: ImportSource, log: ImportLog) -> tuple[set[int], _GeminiHead]:
     """Return the numbers of the lines that count, and what is known of the session."""
     last: dict[str, int] = {}
     head = _GeminiHead()
@@ -141,7 +141,7 @@ def _which(source: Source, log: ImportLog) -> tuple[set[int], _GeminiHead]:
     return set(last.values()), head
 
 
-def _read_object(source: Source, log: ImportLog, include: Collection[str]) -> Iterator[Read]:
+def _read_object(source: ImportSource, log: ImportLog, include: Collection[str]) -> Iterator[Read]:
     data = whole_file(source.path, limits.IMPORT_LINE_BYTES_MAX)
     try:
         head = decode(_file, data)
@@ -165,7 +165,7 @@ def _is_wanted(head: _GeminiHead, log: ImportLog, include: Collection[str]) -> b
     return True
 
 
-def _folder(source: Source, head: _GeminiHead) -> str:
+def _folder(source: ImportSource, head: _GeminiHead) -> str:
     """The folder of the project: the program notes it next to the sessions; the hash says none."""
     for above in list(source.path.parents)[:3]:
         mark = above / ".project_root"
@@ -180,7 +180,7 @@ def _folder(source: Source, head: _GeminiHead) -> str:
 
 
 def _messages(
-    source: Source,
+    source: ImportSource,
     data: bytes,
     number: int,
     head: _GeminiHead,
@@ -200,7 +200,7 @@ def _messages(
     if found.type == "user":
         text = _text(found)
         if text:
-            yield Read(Message(session, "user", text, when, "", folder, own))
+            yield Read(ImportedMessage(session, "user", text, when, "", folder, own))
         return
     thoughts = [clean(f"{one.subject}\n{one.description}").strip() for one in found.thoughts or ()]
     said = [*(thoughts if "thinking" in include else ()), _text(found)]
@@ -209,9 +209,11 @@ def _messages(
         log.left_out["results of tools"] += "tools" not in include
         used = tool_text(clean(call.name), call.args, call.result) if "tools" in include else ""
         if used:
-            yield Read(Message(session, "tool", clean(used), when, clean(call.name), folder, own))
+            yield Read(
+                ImportedMessage(session, "tool", clean(used), when, clean(call.name), folder, own)
+            )
     if text:
-        yield Read(Message(session, "assistant", text, when, "", folder, own))
+        yield Read(ImportedMessage(session, "assistant", text, when, "", folder, own))
 
 
 def _text(message: _GeminiMessage) -> str:

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from doxa.base.errors import InputError
 from doxa.base.limits import IMPORT_DOCUMENT_BYTES_MAX, IMPORT_ENTRIES_ITEMS_MAX
-from doxa.imports.contract import Entry, ImportLog, Position, Read, Source
+from doxa.imports.contract import ImportedEntry, ImportLog, ImportSource, Position, Read
 from doxa.imports.places import inside
 from doxa.imports.readers.workspace import blocks, without_comments
 from doxa.ingestion.readers.front_matter import split
@@ -46,7 +46,7 @@ class Instructions:
         return b"\0" not in start and (rule or path.name.lower() in _NAMES)
 
     def read(
-        self, source: Source, start: Position, log: ImportLog, include: Collection[str]
+        self, source: ImportSource, start: Position, log: ImportLog, include: Collection[str]
     ) -> Iterator[Read]:
         """Yield the paragraphs of one file."""
         document = inside(source)
@@ -68,7 +68,7 @@ class Instructions:
                 )
             digest = hashlib.sha256(block.text.encode()).hexdigest()
             yield Read(
-                Entry(
+                ImportedEntry(
                     document,
                     block.text,
                     name=name if seen[name] == 1 else f"{name}-{seen[name]}",

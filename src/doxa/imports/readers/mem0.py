@@ -23,7 +23,7 @@ import msgspec
 from doxa.base.errors import InputError
 from doxa.base.limits import IMPORT_DOCUMENT_BYTES_MAX, IMPORT_ENTRIES_ITEMS_MAX
 from doxa.base.values import Value
-from doxa.imports.contract import Entry, ImportLog, Position, Read, Source
+from doxa.imports.contract import ImportedEntry, ImportLog, ImportSource, Position, Read
 from doxa.ingestion.readers.sources import clean, decode, whole_file
 
 _KEY = re.compile(rb'(?<!\\)"memory"\s*:\s*"')
@@ -53,7 +53,7 @@ class Mem0:
         )
 
     def read(
-        self, source: Source, start: Position, log: ImportLog, include: Collection[str]
+        self, source: ImportSource, start: Position, log: ImportLog, include: Collection[str]
     ) -> Iterator[Read]:
         """Yield the memories, then the relations."""
         data = whole_file(source.path, IMPORT_DOCUMENT_BYTES_MAX)
@@ -71,7 +71,7 @@ class Mem0:
                 yield Read(entry)
 
 
-def _found(data: bytes, source: Source, log: ImportLog) -> tuple[list[Any], list[Any]]:
+def _found(data: bytes, source: ImportSource, log: ImportLog) -> tuple[list[Any], list[Any]]:
     """Return the memories and the relations of a file."""
     try:
         value = decode(_any, data)
@@ -98,7 +98,7 @@ def _found(data: bytes, source: Source, log: ImportLog) -> tuple[list[Any], list
     )
 
 
-def _entry(one: object, log: ImportLog) -> Entry | None:
+def _entry(one: object, log: ImportLog) -> ImportedEntry | None:
     if not isinstance(one, dict):
         raise ValueError("it is not an object")
     text = next((one[k] for k in ("memory", "text", "data") if isinstance(one.get(k), str)), None)
@@ -114,7 +114,7 @@ def _entry(one: object, log: ImportLog) -> Entry | None:
     until = log.time(one.get("expiration_date"))
     if since is not None and until is not None and until <= since:
         until = None
-    return Entry(
+    return ImportedEntry(
         f"mem0/{owner}",
         text,
         name=clean(str(identity)) if isinstance(identity, (str, int)) else "",
@@ -127,7 +127,7 @@ def _entry(one: object, log: ImportLog) -> Entry | None:
     )
 
 
-def _relation(one: object, name: str) -> Entry:
+def _relation(one: object, name: str) -> ImportedEntry:
     if not isinstance(one, dict):
         raise ValueError("it is not an object")
     ends = [
@@ -137,7 +137,7 @@ def _relation(one: object, name: str) -> Entry:
     if not all(ends):
         raise ValueError("the relation lacks an end or its type")
     subject, relation, other = ends
-    return Entry(
+    return ImportedEntry(
         "mem0/relations",
         f"{subject} {relation.replace('_', ' ')} {other}",
         kind="fact",

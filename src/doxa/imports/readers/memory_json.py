@@ -19,7 +19,7 @@ from pathlib import Path
 import msgspec
 
 from doxa.base.limits import IMPORT_DOCUMENT_BYTES_MAX, IMPORT_ENTRIES_ITEMS_MAX
-from doxa.imports.contract import Entry, ImportLog, Position, Read, Source
+from doxa.imports.contract import ImportedEntry, ImportLog, ImportSource, Position, Read
 from doxa.imports.places import inside
 from doxa.ingestion.readers.sources import clean, decode, whole_file
 
@@ -75,7 +75,7 @@ class MemoryJson:
         return first.type in ("entity", "relation") and bool(first.name or first.relationType)
 
     def read(
-        self, source: Source, start: Position, log: ImportLog, include: Collection[str]
+        self, source: ImportSource, start: Position, log: ImportLog, include: Collection[str]
     ) -> Iterator[Read]:
         """Yield the entities with their observations, then the relations."""
         graph = _Graph()
@@ -94,7 +94,7 @@ class MemoryJson:
             yield Read(entry)
 
 
-def _records(source: Source, log: ImportLog) -> Iterator[tuple[str, str, bytes]]:
+def _records(source: ImportSource, log: ImportLog) -> Iterator[tuple[str, str, bytes]]:
     """Yield (place, type, JSON) of each record."""
     data = whole_file(source.path, IMPORT_DOCUMENT_BYTES_MAX)
     try:
@@ -134,12 +134,12 @@ def _add(graph: _Graph, record: _MemoryLine, type: str) -> None:
 
 
 def _entries(
-    source: Source, graph: _Graph, links: dict[str, list[tuple[str, str]]]
-) -> Iterator[Entry]:
+    source: ImportSource, graph: _Graph, links: dict[str, list[tuple[str, str]]]
+) -> Iterator[ImportedEntry]:
     document = f"memory-json/{inside(source)}"
     for name, held in graph.entities.items():
         kind = held.entityType
-        yield Entry(
+        yield ImportedEntry(
             document,
             f"{name} ({kind})" if kind else name,
             name=name,
@@ -151,7 +151,7 @@ def _entries(
         )
         for text in dict.fromkeys(map(str, held.observations)):
             if text:
-                yield Entry(
+                yield ImportedEntry(
                     document,
                     text if text.startswith(name) else f"{name}: {text}",
                     title=name,
@@ -159,7 +159,7 @@ def _entries(
                     speaker=_SPEAKER,
                 )
     for one, kind, other in graph.relations:
-        yield Entry(
+        yield ImportedEntry(
             document,
             f"{one} {kind.replace('_', ' ')} {other}",
             kind="fact",

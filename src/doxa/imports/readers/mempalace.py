@@ -19,7 +19,7 @@ from pathlib import Path
 
 from doxa.base.errors import InputError
 from doxa.base.limits import IMPORT_DOCUMENT_BYTES_MAX, IMPORT_ENTRIES_ITEMS_MAX
-from doxa.imports.contract import Entry, ImportLog, Position, Read, Source
+from doxa.imports.contract import ImportedEntry, ImportLog, ImportSource, Position, Read
 from doxa.imports.places import inside
 from doxa.ingestion.readers.sources import clean, whole_file
 
@@ -42,7 +42,7 @@ class MemPalace:
         return _START.match(start) is not None
 
     def read(
-        self, source: Source, start: Position, log: ImportLog, include: Collection[str]
+        self, source: ImportSource, start: Position, log: ImportLog, include: Collection[str]
     ) -> Iterator[Read]:
         """Yield the drawers of a room."""
         data = whole_file(source.path, IMPORT_DOCUMENT_BYTES_MAX)
@@ -61,7 +61,7 @@ class MemPalace:
             fields = dict(_FIELD.findall(table))
             where = _known(fields.get("Source"))
             yield Read(
-                Entry(
+                ImportedEntry(
                     inside(source),
                     "\n".join(line.removeprefix("> ") for line in quoted.split("\n")).strip(),
                     name=drawer[1].strip(),

@@ -29,7 +29,7 @@ from doxa.base.limits import (
     IMPORT_DOCUMENT_BYTES_MAX,
     IMPORT_ENTRIES_ITEMS_MAX,
 )
-from doxa.imports.contract import Entry, ImportLog, Position, Read, Source
+from doxa.imports.contract import ImportedEntry, ImportLog, ImportSource, Position, Read
 from doxa.imports.places import inside
 from doxa.imports.readers.workspace import blocks, without_comments
 from doxa.ingestion.readers.front_matter import parse, split
@@ -85,7 +85,7 @@ class Notes:
         return any((folder / ".obsidian").is_dir() for folder in list(path.parents)[:30])
 
     def read(
-        self, source: Source, start: Position, log: ImportLog, include: Collection[str]
+        self, source: ImportSource, start: Position, log: ImportLog, include: Collection[str]
     ) -> Iterator[Read]:
         """Yield a note, then its observations and paragraphs."""
         document = inside(source)
@@ -96,7 +96,7 @@ class Notes:
         title = _text(fields.get("title")) or source.path.stem
         index = self._notes(source, log)
         links: dict[tuple[str, str], None] = {}
-        made: list[Entry] = []
+        made: list[ImportedEntry] = []
         tags = _texts(fields.get("tags"))
         when = log.time(fields.get("modified") or fields.get("created") or fields.get("date"))
         for block in blocks(without_comments(body), first):
@@ -118,7 +118,7 @@ class Notes:
                     _entry(document, title, block.text, tags, when, f"{block.first}-{block.last}")
                 )
         yield Read(
-            Entry(
+            ImportedEntry(
                 document,
                 _card(title, fields),
                 name=name,
@@ -133,7 +133,7 @@ class Notes:
         for entry in made:
             yield Read(entry)
 
-    def _notes(self, source: Source, log: ImportLog) -> dict[str, str]:
+    def _notes(self, source: ImportSource, log: ImportLog) -> dict[str, str]:
         """Return what links may call the notes of the folder, read once for each import."""
         root = source.root if source.root.is_dir() else source.path.parent
         if self._index is None or self._index.root != root or self._index.log is not log:
@@ -197,12 +197,12 @@ def _entry(
     tags: tuple[str, ...],
     when: int | None,
     lines: str,
-) -> Entry:
+) -> ImportedEntry:
     observation = _OBSERVATION.fullmatch(text)
     category = observation["category"].strip().casefold() if observation else ""
     said = observation["text"].strip() if observation else text
     kind = category if category in _KNOWN else _KINDS.get(category, "note")
-    return Entry(
+    return ImportedEntry(
         document,
         said,
         kind=kind,

@@ -5,14 +5,14 @@ Code's auto memory. Each paragraph or item of a list is an entry.
     openclaw        MEMORY.md, USER.md, memory/2026-03-02.md, memory/2026-03-02-topic.md
     hermes          memories/MEMORY.md, memories/USER.md   entries between lines that hold "§"
 
-What stands in USER.md is a preference. A date and a status before or behind it say when it holds:
+An entry of USER.md is a preference. A date and a status before or behind it say when it holds:
 
     - [2026-03-02] [active] Answer in German.              valid from that day
     - 2026-01-05 (superseded 2026-03-02): Answer in French.    valid until the second day
     ## Superseded                                          a status for what is below
     - ~~Answer in Latin.~~                                 no longer held, since an unknown time
 
-The agent wrote these files, whoever it had it from: so what is in them is untrusted until an
+The agent wrote these files, from whatever it had read: so what is in them is untrusted until an
 operator vouches for it. Files about the agent itself (SOUL.md, IDENTITY.md) and its diaries are not
 read.
 """
@@ -34,7 +34,7 @@ from doxa.base.limits import (
     IMPORT_DOCUMENT_BYTES_MAX,
     IMPORT_ENTRIES_ITEMS_MAX,
 )
-from doxa.imports.contract import Entry, ImportLog, Position, Read, Source
+from doxa.imports.contract import ImportedEntry, ImportLog, ImportSource, Position, Read
 from doxa.ingestion.readers.sources import clean, decode, head, whole_file
 
 _DAY = r"\d{4}-\d{2}-\d{2}"
@@ -66,7 +66,7 @@ class _WorkspaceLine(msgspec.Struct):
 _line = msgspec.json.Decoder(_WorkspaceLine)
 
 
-class Block(NamedTuple):
+class ParagraphBlock(NamedTuple):
     """A paragraph or an item of a list, the headings above it, and its first and last line."""
 
     text: str
@@ -86,11 +86,11 @@ class Workspace:
     suffixes: tuple[str, ...] = (".md",)
 
     def recognises(self, path: Path, start: bytes) -> bool:
-        """By the names of the file and its folder."""
+        """Return whether the names of a file and its folder say so."""
         return b"\0" not in start and _program(path) == self.name
 
     def read(
-        self, source: Source, start: Position, log: ImportLog, include: Collection[str]
+        self, source: ImportSource, start: Position, log: ImportLog, include: Collection[str]
     ) -> Iterator[Read]:
         """Yield the entries of one file."""
         path = source.path
@@ -115,7 +115,7 @@ class Workspace:
             if not any(char.isalnum() for char in dated.text):
                 continue
             yield Read(
-                Entry(
+                ImportedEntry(
                     f"{self.name}/{above}{path.name}",
                     dated.text,
                     kind=kind,
@@ -169,7 +169,7 @@ def _front(text: str) -> tuple[dict[str, str], str, int]:
     return {}, text, 1
 
 
-def blocks(text: str, first: int, *, between: str = "") -> Iterator[Block]:
+def blocks(text: str, first: int, *, between: str = "") -> Iterator[ParagraphBlock]:
     """Split Markdown into paragraphs and items of lists. What is indented belongs to the item above
     it, a fenced block to the paragraph above it. With `between`, only lines of that text split."""
     held: list[str] = []
@@ -208,9 +208,9 @@ def _ends(held: list[str]) -> bool:
     return len(held) > 1 and _FENCE.match(held[-1]) is not None
 
 
-def _block(held: list[str], heading: str, first: int, last: int) -> Block:
+def _block(held: list[str], heading: str, first: int, last: int) -> ParagraphBlock:
     lines = [_ITEM.sub("", held[0], count=1), *held[1:]]
-    return Block("\n".join(line.rstrip() for line in lines).strip(), heading, first, last)
+    return ParagraphBlock("\n".join(line.rstrip() for line in lines).strip(), heading, first, last)
 
 
 class _Dated(NamedTuple):
@@ -220,7 +220,7 @@ class _Dated(NamedTuple):
     ended: bool = False
 
 
-def _dated(block: Block, log: ImportLog) -> _Dated:
+def _dated(block: ParagraphBlock, log: ImportLog) -> _Dated:
     """Read the date and the status of an entry, and return its words without them."""
     text, marks = block.text, []
     for pattern in (_BEFORE, _BEHIND):
