@@ -41,10 +41,8 @@ def test_each_conversation_goes_to_the_project_of_its_folder(run: Run, tmp_path:
         code_line("Deploys are on Fridays."),
         code_line("Noted.", "assistant", at=1),
         code_line("A note.", at=2, cwd="/srv/web"),
-        code_line(
-            [{"type": "tool_use", "id": "c", "name": "Bash", "input": {}}], "assistant", at=3
-        ),
-        code_line([{"type": "tool_result", "tool_use_id": "c", "content": "out"}], at=4),
+        code_line([used], "assistant", at=3),
+        code_line([result], at=4),
     )
     dry = run("import", place, "-p", "auto", "--dry-run")
     assert (dry["added"], dry["projects"], dry["left_out"]) == (
