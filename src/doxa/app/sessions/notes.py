@@ -28,6 +28,7 @@ class NoteVerbs(ConsolidationVerbs):
 
         target = arguments.path(folder, "folder")
         named = _projects(projects)
+        self._store.require_open()
         done = export_notes(self._store, target, projects=named)
         self._store.note_copy(target, kind="notes")
         return done
@@ -43,6 +44,7 @@ class NoteVerbs(ConsolidationVerbs):
         from doxa.transfer.vault.read import import_notes
 
         arguments.flags(dry_run=dry_run, accept_protected=accept_protected)
+        self._store.require_open()
         done = import_notes(
             self._store,
             self.identity,
@@ -62,6 +64,7 @@ class NoteVerbs(ConsolidationVerbs):
         from doxa.transfer.memory_json import export_memory_json
 
         path = arguments.path(target, "target")
+        self._store.require_open()
         lines = export_memory_json(self._store, path, projects=_projects(projects))
         self._store.note_copy(path, kind="export")
         return lines
