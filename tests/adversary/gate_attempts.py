@@ -26,7 +26,7 @@ Given = dict[str, Any]
 
 T = "<protected>"
 CHANGE, CONFLICT, ELEMENT = "<an operator's change>", "<a conflict>", "<an element>"
-FILE, TALK = "<an export>", "<a talk>"
+FILE, TALK, NOTES = "<an export>", "<a talk>", "<a folder of notes>"
 PENDING, RUN, PROPOSAL = "<a pending name>", "<a run>", "<a proposal>"
 HOME, PLAN, HIDDEN, LOST = (f"kref://p/{name}.fact" for name in ("home", "plan", "hidden", "lost"))
 BARN = "kref://p/barn.fact"  # a run retired it, applied by an operator
@@ -161,6 +161,7 @@ ATTEMPTS: dict[str, tuple[Given, ...]] = {
     ),
     "consolidate": ({}, {"target": "talk", "producer": "rules"}),
     "import_": ({"path": FILE, "accept_protected": True},),
+    "import_notes": ({"folder": NOTES, "accept_protected": True},),
     "dream": ({"apply": True, "age_days": 0.0, "share": 0.9},),
     "nightshift": ({"jobs": ["dream"], "apply": True}, {"jobs": ["retain"]}),
     "apply": ({"proposals": [PROPOSAL], "age_days": 0.0},),
@@ -260,7 +261,7 @@ UNFIT = {"chat_consolidated"}
 GROWS_NOTHING = frozenset(
     "deprecate restore rollback untag unlink forget contract extract chat_add chat_clear"
     " chat_consolidated set_cursor quota spend_cap embed flush erase purge retain hold release undo"
-    " tag link constrain run write open import_ resolve".split()
+    " tag link constrain run write open import_ import_notes resolve".split()
 )
 
 
@@ -283,6 +284,7 @@ class World(NamedTuple):
             CHANGE: self.change,
             FILE: self.export,
             TALK: self.export.with_name("talk.jsonl"),
+            NOTES: self.export.with_name("notes"),
             ELEMENT: self.element,
             PENDING: self.pending,
             RUN: self.run,
@@ -307,6 +309,7 @@ def build(folder: Path) -> World:
     with opened(folder / "there.db", embedder=None, project="p") as there:
         there.remember("The gate is open", name="gate", trust="verified")
         there.export_to(export)
+        there.export_notes(export.with_name("notes"))
     path = folder / "world.db"
     with opened(path, embedder=None, project="p") as made:
         made.constrain({"functional": ["lives in"]})

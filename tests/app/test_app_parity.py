@@ -187,6 +187,7 @@ def test_an_agent_is_refused_where_the_table_names_the_operator(verb: Verb, tmp_
         operator.merge_entities("Cam", "Bob")
         operator.dream()
         operator.export_to(tmp_path / "export.jsonl")
+        operator.export_notes(tmp_path / "notes")
         run = begin(operator.store, "test", project="shop")
         proposal = run.propose("stale", "It is old.", about=[KREF])
         run.finish({})
@@ -204,7 +205,8 @@ def test_an_agent_is_refused_where_the_table_names_the_operator(verb: Verb, tmp_
             "through": memory.chat_add("hello", session="s").id,
             "path": tmp_path / ("export.jsonl" if verb.name == "import_" else "other.db"),
         }
-        if verb.name in ("export_to", "export_subject"):
+        given["folder"] = tmp_path / ("notes" if verb.name == "import_notes" else "new")
+        if verb.name in ("export_to", "export_subject", "export_memory_json"):
             given["target"] = tmp_path / "new.jsonl"
         given |= OF_VERB.get(verb.name, {})
         wanted = {one.name for one in verb.parameters if one.required}

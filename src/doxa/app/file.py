@@ -464,6 +464,13 @@ def is_export(path: Path) -> bool:
     return is_export(path)
 
 
+def is_vault(path: Path) -> bool:
+    """Return whether a folder holds the notes of an export."""
+    from doxa.transfer.vault.read import is_vault
+
+    return is_vault(path)
+
+
 def damaged_file(error: CorruptError) -> list[HealthCheck]:
     """Return what `doctor` reports of a file that cannot be opened."""
     from doxa.maintenance.doctor import unopened

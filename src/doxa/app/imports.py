@@ -58,10 +58,10 @@ def import_files(
 
 def has_conversations(path: Path) -> bool:
     """Return whether the readers of `ingestion` recognise something at a path."""
-    from doxa.ingestion.readers import detect
+    from doxa.ingestion.readers import OTHERS, detect
 
     try:
-        detect(path)
+        detect(path, OTHERS)
     except InputError:
         return False
     return True

@@ -21,7 +21,7 @@ from doxa.app.checks import (
 )
 from doxa.app.file import MemoryFile
 from doxa.app.retries import retryable
-from doxa.app.sessions.consolidating import ConsolidationVerbs
+from doxa.app.sessions.notes import NoteVerbs
 from doxa.base.clock import parse_time
 from doxa.base.errors import DoxaError, InputError, NotFoundError
 from doxa.belief import (
@@ -77,7 +77,7 @@ class History:
     members: tuple[Member, ...] = ()
 
 
-class Session(ConsolidationVerbs):
+class Session(NoteVerbs):
     """The verbs in the name of one identity, by default in one project. A Memory makes it."""
 
     databases: tuple[str, ...] = ()  # those that SHOW DATABASES lists, where a server has several
@@ -512,9 +512,10 @@ def _turns(
     from doxa.language.turns import Turn, check_turn, turn_of
 
     if isinstance(source, (str, Path)):
-        from doxa.ingestion.readers import read
+        from doxa.ingestion.readers import OTHERS, read
 
-        return iter(read(arguments.path(source, "source"), format, report=report))
+        path = arguments.path(source, "source")
+        return iter(read(path, format, report=report, only=OTHERS))
     if not isinstance(source, Iterable):
         kind = type(source).__name__
         raise InputError(

@@ -16,7 +16,10 @@ from pathlib import Path
 from doxa.app.verbs import ALL, VERBS, Verb
 
 _SOURCES = (
-    *(f"sessions/{name}" for name in ("beliefs", "chat", "units", "entities", "consolidating")),
+    *(
+        f"sessions/{name}"
+        for name in ("beliefs", "chat", "units", "entities", "consolidating", "notes")
+    ),
     *("care/jobs", "session", "file", "memory", "retention"),
 )
 _BY_HAND = ("open", "session", "close", "export", "graph", "events")

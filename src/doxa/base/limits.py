@@ -139,6 +139,7 @@ IMPORT_AHEAD_MS = 86_400_000
 IMPORT_AT_ONCE_LINES_MAX = 50_000
 IMPORT_BATCH_ITEMS_MAX = 2_000
 IMPORT_DEPTH_MAX = 100
+IMPORT_NOTE_BYTES_MAX = 8 * 1024**2  # a Markdown file that is one belief
 IMPORT_FINGERPRINT_BYTES_READ = 4_096  # at both ends of what was read
 IMPORT_DOCUMENT_BYTES_MAX = 16 * 1024**2  # of a document that is read as a whole
 IMPORT_WATCH_LEASE_MS = 60_000  # how long a killed `doxa watch` keeps another from going on

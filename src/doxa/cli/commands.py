@@ -192,12 +192,12 @@ def _recent(memory: Memory, verb: Verb, values: Given, as_json: bool) -> None:
 
 
 def _ingest(memory: Memory, verb: Verb, values: Given, as_json: bool) -> None:
-    from doxa.app.file import is_export
+    from doxa.app.file import is_export, is_vault
     from doxa.base.errors import LimitError
     from doxa.cli.imports import import_path, is_import, summary_text
 
     path = Path(values["source"])
-    if is_export(path):
+    if is_export(path) or (values["format"] is None and is_vault(path)):
         summary = _imported(_import_export(memory, path, values, as_json))
         if values["dry_run"]:
             show(summary, as_json, fields_text)
@@ -253,18 +253,18 @@ def _import_export(memory: Memory, path: Path, values: Given, as_json: bool) -> 
     """Import an export; on a terminal, ask before what is verified or approved in it is taken."""
     import typer
 
+    from doxa.app.file import is_export
     from doxa.base.errors import ConfirmationError
 
+    take = memory.import_ if is_export(path) else memory.import_notes
     try:
-        return memory.import_(
-            path, dry_run=values["dry_run"], accept_protected=values["accept_protected"]
-        )
+        return take(path, dry_run=values["dry_run"], accept_protected=values["accept_protected"])
     except ConfirmationError as error:
         if as_json or not sys.stdin.isatty():
             raise
         if not typer.confirm(f"{error.message} Import them as such?", err=True):
             raise
-    return memory.import_(path, accept_protected=True)
+    return take(path, accept_protected=True)
 
 
 def _extract(memory: Memory, verb: Verb, values: Given, as_json: bool) -> None:
@@ -311,7 +311,29 @@ def _imported(done: Any) -> dict[str, object]:
 
 
 def _export(memory: Memory, verb: Verb, values: Given, as_json: bool) -> None:
-    target = values["target"]
+    from dataclasses import asdict
+
+    from doxa.base.errors import InputError
+
+    target, format = values["target"], values["format"]
+    if format != "lines":
+        if target is None or str(target) == "-":
+            raise InputError(
+                f"An export as {format} needs a path.", next_step="Give one.", field="target"
+            )
+        if format == "markdown":
+            done = memory.export_notes(target, projects=values["projects"] or ())
+            show({"path": str(target)} | asdict(done), as_json, fields_text)
+        else:
+            lines = memory.export_memory_json(target, projects=values["projects"] or ())
+            show({"path": str(target), "lines": lines}, as_json, fields_text)
+        return
+    if values["projects"]:
+        raise InputError(
+            "An export as lines is of the whole file.",
+            next_step="Leave --project out, or give --format markdown or memory-json.",
+            field="projects",
+        )
     if target is None or str(target) == "-":
         for line in memory.export():
             sys.stdout.buffer.write(line + b"\n")

@@ -26,7 +26,7 @@ from doxa.ingestion.readers.sources import ReadReport
 from doxa.language.turns import TurnRole
 
 # What is left out of a history unless it is asked for.
-INCLUDED = ("tools", "thinking", "sidechains", "summaries")
+INCLUDED = ("tools", "thinking", "sidechains", "summaries", "branches")
 
 
 @dataclass(frozen=True, slots=True)

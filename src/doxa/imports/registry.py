@@ -8,10 +8,16 @@ from pathlib import Path
 from doxa.base.errors import InputError
 from doxa.base.limits import DETECT_BYTES_READ
 from doxa.imports.contract import FormatReader, ImportLog, ImportSource
+from doxa.imports.readers.chats import CHATGPT, CLAUDE_AI
 from doxa.imports.readers.claude_code import ClaudeCode
 from doxa.imports.readers.codex import Codex
 from doxa.imports.readers.cursor_editor import CursorEditor
 from doxa.imports.readers.gemini import Gemini
+from doxa.imports.readers.instructions import Instructions
+from doxa.imports.readers.mem0 import Mem0
+from doxa.imports.readers.memory_json import MemoryJson
+from doxa.imports.readers.mempalace import MemPalace
+from doxa.imports.readers.notes import Notes
 from doxa.imports.readers.workspace import CLAUDE_MEMORY, HERMES, OPENCLAW
 from doxa.ingestion.readers.sources import files_below, head
 
@@ -21,9 +27,16 @@ READERS: tuple[FormatReader, ...] = (
     Gemini(),
     ClaudeCode(),
     CursorEditor(),
+    CHATGPT,
+    CLAUDE_AI,
     CLAUDE_MEMORY,
     HERMES,
     OPENCLAW,
+    Instructions(),
+    MemPalace(),
+    MemoryJson(),
+    Mem0(),
+    Notes(),
 )
 
 

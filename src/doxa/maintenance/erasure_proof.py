@@ -8,7 +8,7 @@ compressed, encrypted or another file, and nothing is said about it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from glob import escape
 from pathlib import Path
@@ -21,7 +21,7 @@ from doxa.base.values import canonical, check_text
 from doxa.base.words import term_counts
 from doxa.store import Reader, Store
 from doxa.store.file.scrub import left_over, marked
-from doxa.store.retention.copies import copies_of
+from doxa.store.retention.copies import Copy, copies_of
 from doxa.store.retention.leftovers import RawFinding, cells_of_file, cells_with, scan_files
 from doxa.store.retention.occurrences import Needle, find
 
@@ -76,7 +76,7 @@ def verify_erased(store: Store, text: str) -> ErasureProof:
         control = _control(snapshot._db)
         copies = copies_of(snapshot._db)
         due = marked(snapshot._db)
-    own, others = _paths(store.path), {copy.path: copy.kind for copy in copies}
+    own, others = _paths(store.path), dict(_files_of(copies))
     raw = scan_files([*own, *others], needle.forms(), control=control)
     here = [
         *stated,
@@ -90,6 +90,16 @@ def verify_erased(store: Store, text: str) -> ErasureProof:
     erased = all(trace.state == "gone" for trace in here)
     complete = erased and all(trace.state == "gone" for trace in there)
     return ErasureProof(erased, complete, (*here, *there), words, _note(words))
+
+
+def _files_of(copies: Iterable[Copy]) -> Iterator[tuple[str, str]]:
+    """Yield the files that copies consist of, with their kind: notes are a folder."""
+    for copy in copies:
+        place = Path(copy.path)
+        if copy.kind == "notes" and place.is_dir():
+            yield from ((str(path), copy.kind) for path in sorted(place.rglob("*.md")))
+        else:
+            yield copy.path, copy.kind
 
 
 def _note(words: tuple[str, ...]) -> str:
@@ -191,7 +201,7 @@ def _copy(path: str, kind: str, found: RawFinding, needle: Needle) -> Trace:
         return Trace(place, "unknown", found.error)
     if found.holds:
         return Trace(place, "holds", "its bytes hold the text")
-    if kind == "export":
+    if kind in ("export", "notes"):
         return Trace(place, "gone")
     cells = cells_of_file(path, needle.forms())
     if cells is None or not found.control:

@@ -355,27 +355,7 @@ class BeliefMerge:
             line.kind,
         ):
             raise _invalid_line(line.kref, f"it does not match its item {str(item)[:200]}")
-        draft = Draft(
-            summary=line.summary,
-            project=line.project,
-            space=line.space,
-            name=line.name,
-            kind=line.kind,
-            title=line.title,
-            topics=line.topics,
-            keywords=line.keywords,
-            facts=tuple(parse_fact(f) for f in line.facts),
-            sentences=tuple(map(parse_sentence, line.sentences)),
-            valid_from=_time(line.valid_from),
-            valid_until=_time(line.valid_until),
-            confidence=line.confidence,
-            trust=line.trust,
-            author=line.author,
-            time=parse_time(line.time),
-            metadata=metadata_of(line.kref, line.metadata),
-            **{name: getattr(line, name) for name in ENRICHMENTS},
-        )
-        clean, kinds = clean_draft(draft)
+        clean, kinds = draft_of(line)
         for tag in line.tags:
             refuse_secret(tag, field="tag")
         self.counts["redacted"] += len(kinds)
@@ -475,6 +455,32 @@ def _set_tags(tx: Transaction, item: Node, stated: list[RevisionLine]) -> None:
     node = tx.node(item.id)
     assert node is not None
     set_deprecated(tx, node, stated[-1].status == "deprecated")
+
+
+def draft_of(line: RevisionLine) -> tuple[Draft, list[str]]:
+    """Return what a line states, without secrets, and their kinds."""
+    return clean_draft(
+        Draft(
+            summary=line.summary,
+            project=line.project,
+            space=line.space,
+            name=line.name,
+            kind=line.kind,
+            title=line.title,
+            topics=line.topics,
+            keywords=line.keywords,
+            facts=tuple(parse_fact(f) for f in line.facts),
+            sentences=tuple(map(parse_sentence, line.sentences)),
+            valid_from=_time(line.valid_from),
+            valid_until=_time(line.valid_until),
+            confidence=line.confidence,
+            trust=line.trust,
+            author=line.author,
+            time=parse_time(line.time),
+            metadata=metadata_of(line.kref, line.metadata),
+            **{name: getattr(line, name) for name in ENRICHMENTS},
+        )
+    )
 
 
 def metadata_of(kref: str, raw: msgspec.Raw) -> dict[str, Any]:

@@ -72,6 +72,8 @@ if TYPE_CHECKING:
     from doxa.recall import Hit, Recall
     from doxa.store import Identity
     from doxa.store.stream.cursors import EventCursor
+    from doxa.transfer.types import Imported
+    from doxa.transfer.vault.write import ExportedNotes
     from doxa.working import Chat, ChatAdded, ChatSummary
 
 
@@ -979,3 +981,21 @@ class AsyncSession:
     async def undo_run(self, run: str) -> Undone:
         """Reverse every change of a run of a background job, as one."""
         return await on_thread(self._session.undo_run, run)
+
+    async def export_notes(
+        self, folder: str | Path, *, projects: Iterable[str] = ()
+    ) -> ExportedNotes:
+        """Write what is believed as a folder of Markdown notes, one for each belief."""
+        return await on_thread(self._session.export_notes, folder, projects=projects)
+
+    async def import_notes(
+        self, folder: str | Path, *, dry_run: bool = False, accept_protected: bool = False
+    ) -> Imported:
+        """Import notes that `export_notes` wrote: each that was edited is a revision."""
+        return await on_thread(
+            self._session.import_notes, folder, dry_run=dry_run, accept_protected=accept_protected
+        )
+
+    async def export_memory_json(self, target: str | Path, *, projects: Iterable[str] = ()) -> int:
+        """Write what is believed as the entities and relations of `memory.json`, to a new file."""
+        return await on_thread(self._session.export_memory_json, target, projects=projects)

@@ -9,6 +9,7 @@ from doxa.app.verbs.options import EventOptions, OpenOptions, options_of
 from doxa.app.verbs.retention import KEEPING
 
 _STATUS: why.Reasons = {"cypher": why.CARE}
+_FILES: why.Reasons = {"cypher": why.CARE, "mcp": "it concerns files of the server's machine"}
 
 OPEN = Verb(
     "open",
@@ -177,6 +178,21 @@ CARE = (
                     name="target",
                     default=None,
                 ),
+                Parameter(
+                    "lines: the whole state; markdown: a folder of notes; memory-json: entities"
+                    " and relations.",
+                    "lines",
+                    name="format",
+                    choices=("lines", "markdown", "memory-json"),
+                ),
+                Parameter(
+                    "Of notes and memory-json: only these projects.",
+                    (),
+                    kind="texts",
+                    name="projects",
+                    cli="--project",
+                    short="-p",
+                ),
             )
         ),
         absent=why.CARE_ONLY,
@@ -212,6 +228,52 @@ CARE = (
         writes=True,
         errors=("ConfirmationError", "InputError", "RoleError", "StoreError"),
         absent={**why.CARE_ONLY, "cli": "`doxa import` detects an export and imports it"},
+    ),
+    Verb(
+        "export_notes",
+        "care",
+        "Write what is believed as a folder of Markdown notes, one for each belief.",
+        "A folder that doxa wrote is brought up to date; what somebody edited, and what doxa did"
+        " not write, stays as it is. Without `projects`, all that this session reads.",
+        parameters(
+            folder=argument("A folder, or a path that does not exist yet.", "path"),
+            projects=Parameter("Only these projects.", (), kind="texts"),
+        ),
+        "ExportedNotes",
+        errors=("InputError", "RoleError", "StoreError"),
+        absent=_FILES | {"cli": "`doxa export FOLDER --format markdown` does it"},
+    ),
+    Verb(
+        "import_notes",
+        "care",
+        "Import notes that `export_notes` wrote: each that was edited is a revision.",
+        "A note whose belief was revised meanwhile is passed over and named in `places`. What is"
+        " verified or approved needs `accept_protected`, as in `import_`.",
+        parameters(
+            folder=argument("The folder of an export as notes.", "path"),
+            dry_run=Parameter("Write nothing, and return what would be.", False, kind="flag"),
+            accept_protected=Parameter(
+                "Also take what is verified or approved in the notes.", False, kind="flag"
+            ),
+        ),
+        "Imported",
+        writes=True,
+        errors=("ConfirmationError", "InputError", "RoleError", "StoreError"),
+        absent=_FILES | {"cli": "`doxa import FOLDER` detects notes and imports them"},
+    ),
+    Verb(
+        "export_memory_json",
+        "care",
+        "Write what is believed as the entities and relations of `memory.json`, to a new file.",
+        "Returns the number of lines. The MCP reference server for memory reads it.",
+        parameters(
+            target=argument("A path that does not exist yet.", "path"),
+            projects=Parameter("Only these projects.", (), kind="texts"),
+        ),
+        "int",
+        idempotent=False,
+        errors=("InputError", "RoleError", "StoreError"),
+        absent=_FILES | {"cli": "`doxa export FILE --format memory-json` does it"},
     ),
     Verb(
         "stats",

@@ -34,6 +34,7 @@ _WHERE = {
     "ErasureProof": "doxa.maintenance.erasure_proof",
     "Execution": "doxa.ingestion.units.executions",
     "EventCursor": "doxa.store.stream.cursors",
+    "ExportedNotes": "doxa.transfer.vault.write",
     "Extracted": "doxa.ingestion.extraction",
     "Forgotten": "doxa.maintenance.forget",
     "HealthCheck": "doxa.maintenance.doctor",

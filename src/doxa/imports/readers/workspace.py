@@ -95,7 +95,7 @@ class Workspace:
         """Yield the entries of one file."""
         path = source.path
         text = whole_file(path, IMPORT_DOCUMENT_BYTES_MAX).decode("utf-8", "replace")
-        fields, body, line = _front(_COMMENT.sub(_blank, clean(text)))
+        fields, body, line = _front(without_comments(clean(text)))
         daily = _DAILY.fullmatch(path.name)
         day = log.time(daily["day"]) if daily else log.time(fields.get("modified"))
         about_user = path.name == "USER.md"
@@ -103,7 +103,7 @@ class Workspace:
         above = "memory/" if daily else ""
         folder = _folder(path) if self.name == "claude-memory" else ""
         count = 0
-        for block in _blocks(body, line, between="§" if self.name == "hermes" else ""):
+        for block in blocks(body, line, between="§" if self.name == "hermes" else ""):
             count += 1
             if count > IMPORT_ENTRIES_ITEMS_MAX:
                 raise InputError(
@@ -151,9 +151,9 @@ def _program(path: Path) -> str:
     return "openclaw" if _DAILY.fullmatch(path.name) and names[:1] == ["memory"] else ""
 
 
-def _blank(found: re.Match[str]) -> str:
-    """What takes the place of a comment, so that lines keep their numbers."""
-    return "\n" * found.group().count("\n")
+def without_comments(text: str) -> str:
+    """Return Markdown without its comments; lines keep their numbers."""
+    return _COMMENT.sub(lambda found: "\n" * found.group().count("\n"), text)
 
 
 def _front(text: str) -> tuple[dict[str, str], str, int]:
@@ -169,7 +169,7 @@ def _front(text: str) -> tuple[dict[str, str], str, int]:
     return {}, text, 1
 
 
-def _blocks(text: str, first: int, *, between: str = "") -> Iterator[ParagraphBlock]:
+def blocks(text: str, first: int, *, between: str = "") -> Iterator[ParagraphBlock]:
     """Split Markdown into paragraphs and items of lists. What is indented belongs to the item above
     it, a fenced block to the paragraph above it. With `between`, only lines of that text split."""
     held: list[str] = []

@@ -1,8 +1,9 @@
 """Read ChatGPT's data export: conversations.json by itself, in the export's folder, or in its zip.
 
 Each conversation is a tree, because an edited question keeps its first version as another branch.
-The conversation that the user last saw is the chain of parents from `current_node`; other branches
-are skipped.
+The conversation that the user last saw is the chain of parents from `current_node`. Other branches
+are read only with `branches`, each from its fork on, as the session
+"<conversation>/<id of its last node>".
 
     [ { "conversation_id": "...", "title": "...", "current_node": "n3",
         "mapping": { "n3": { "parent": "n2", "message": {
@@ -65,7 +66,7 @@ _conversation = msgspec.json.Decoder(_ChatGptConversation)
 _message = msgspec.json.Decoder(_ChatGptMessage | None)
 
 
-def read_chatgpt(path: Path, *, report: ReadReport) -> Iterator[Turn]:
+def read_chatgpt(path: Path, *, report: ReadReport, branches: bool = False) -> Iterator[Turn]:
     """Yield the turns conversation by conversation. A conversation that cannot be parsed is skipped
     and counted."""
     for name, position, raw in conversations(path, report):
@@ -80,15 +81,50 @@ def read_chatgpt(path: Path, *, report: ReadReport) -> Iterator[Turn]:
         )
         if conversation.title:
             report.titles[session] = clean(conversation.title)
-        for node_id in _chain(conversation):
-            try:
-                message = decode(_message, bytes(conversation.mapping[node_id].message))
-            except ValueError as error:
-                report.skip(f"{place}, node {node_id[:80]}: {error}")
-                continue
-            turn = _turn(session, message)
-            if turn is not None:
-                yield turn
+        seen = _chain(conversation)
+        yield from _turns(conversation, session, seen, place, report)
+        if not branches:
+            continue
+        for leaf, nodes in _branches(conversation, seen):
+            yield from _turns(conversation, f"{session}/{clean(leaf)}", nodes, place, report)
+
+
+def _turns(
+    conversation: _ChatGptConversation,
+    session: str,
+    nodes: list[str],
+    place: str,
+    report: ReadReport,
+) -> Iterator[Turn]:
+    for node_id in nodes:
+        try:
+            message = decode(_message, bytes(conversation.mapping[node_id].message))
+        except ValueError as error:
+            report.skip(f"{place}, node {node_id[:80]}: {error}")
+            continue
+        turn = _turn(session, message)
+        if turn is not None:
+            yield turn
+
+
+def _branches(
+    conversation: _ChatGptConversation, seen: list[str]
+) -> Iterator[tuple[str, list[str]]]:
+    """Yield (last node, nodes from the fork on) of each branch that was not seen last. A node
+    belongs to the first branch that it is on."""
+    mapping = conversation.mapping
+    taken = set(seen)
+    parents = {node.parent for node in mapping.values()}
+    for leaf in mapping:
+        if leaf in parents or leaf in taken:
+            continue
+        nodes: list[str] = []
+        node: str | None = leaf
+        while node is not None and node in mapping and node not in taken:
+            taken.add(node)
+            nodes.append(node)
+            node = mapping[node].parent
+        yield leaf, nodes[::-1]
 
 
 def _chain(conversation: _ChatGptConversation) -> list[str]:

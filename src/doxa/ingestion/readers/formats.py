@@ -8,7 +8,7 @@ A ReadReport collects counts, skipped parts and session titles.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import suppress
 from pathlib import Path
 
@@ -39,6 +39,9 @@ FORMATS = {
     "locomo": "LoCoMo JSON",
 }
 
+# Those that the package `imports` does not read.
+OTHERS = frozenset(("doxa-jsonl", "locomo"))
+
 # The history of a person's own account, as the product keeps it: who is the user is known.
 OWN_FORMATS = frozenset(("chatgpt", "claude-ai"))
 
@@ -59,14 +62,16 @@ def read(
     format: str | None = None,
     *,
     report: ReadReport | None = None,
+    only: Collection[str] = FORMATS.keys(),
 ) -> Iterator[Turn]:
-    """Yield the turns of a history in order, updating `report` along the way.
+    """Yield the turns of a history in order, updating `report` along the way. `only`: of a folder,
+    the files of these formats.
 
     Raises InputError at once for an unknown format, and during iteration for content that cannot be
     read in the format or if every part of it was skipped.
     """
     place = Path(path)
-    name = detect(place) if format is None else format
+    name = detect(place, only) if format is None else format
     if name not in FORMATS:
         raise InputError(
             f"There is no format {name[:80]!r}.",
@@ -75,7 +80,11 @@ def read(
         )
     report = ReadReport() if report is None else report
     files = (
-        _formats_below(place, report, default=name)
+        (
+            (found, file)
+            for found, file in _formats_below(place, report, default=name)
+            if found in only
+        )
         if format is None and place.is_dir()
         else iter([(name, place)])
     )
@@ -138,17 +147,17 @@ def _formats_below(root: Path, report: ReadReport, *, default: str) -> Iterator[
             yield found, file
 
 
-def detect(path: str | Path) -> str:
+def detect(path: str | Path, only: Collection[str] = FORMATS.keys()) -> str:
     """Detect the format from the content of the files, not from their names: of a folder, that of
-    its first history. Raises InputError with the supported formats."""
+    its first history in one of these formats. Raises InputError with the supported formats."""
     place = Path(path)
     if place.is_dir():
-        found = _detect_folder(place)
+        found = _detect_folder(place, only)
     elif is_zip(place):
         found = _detect_documents(place)
     else:
         found = _detect_file(place)
-    if found is None:
+    if found is None or found not in only:
         raise InputError(
             f"{place} is not in a supported format: {'; '.join(FORMATS.values())}.",
             next_step="Give one of these, or name the format.",
@@ -169,10 +178,11 @@ def _detect_documents(path: Path) -> str | None:
     )
 
 
-def _detect_folder(path: Path) -> str | None:
+def _detect_folder(path: Path, only: Collection[str]) -> str | None:
     for file in files_below(path, _SUFFIXES):
         with suppress(InputError):  # an unreadable file says nothing about the others
-            if found := _detect_documents(file) if is_zip(file) else _detect_file(file):
+            found = _detect_documents(file) if is_zip(file) else _detect_file(file)
+            if found in only:
                 return found
     return None
 
