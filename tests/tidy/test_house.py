@@ -77,6 +77,7 @@ MAY_IMPORT: dict[str, frozenset[str]] = {
     "hosts": INTERFACE
     | {"belief", "ingestion", "jobs", "language", "recall", "redaction", "store"},
     "servers": INTERFACE | {"belief", "hosts", "recall"},  # the types they show
+    "adapters": INTERFACE | {"belief", "recall"},  # the types they return
     "demo": INTERFACE,
     # it starts the servers and the demonstration, shows the version, draws a policy's curve; its
     # shell splits, completes and prints the text of statements (cypher)
