@@ -76,8 +76,8 @@ _OPEN = _OpenFiles()
 class HermesMemory(MemoryProvider):
     """The memory of one Hermes agent. `project` is a name, or `auto` for that of the folder that
     Hermes works in; `path` a memory file, without one the user's own. A person that a gateway
-    serves, such as a chat, gets a project of their own below that name; with `shared`, all have the
-    same."""
+    serves gets a project of their own, and sees nothing else of the file; with `shared`, all have
+    the same."""
 
     def __init__(self, project: str = "auto", path: str = "", *, shared: bool = False) -> None:
         for name, value in (("project", project), ("path", path)):
@@ -90,6 +90,7 @@ class HermesMemory(MemoryProvider):
         self._project, self._path, self._shared = project, path, shared
         self._file: Path | None = None  # the file while it is open
         self._session: Session | None = None
+        self._owner: Session | None = None  # stores what waits, also of other conversations
         self._conversation = ""
         self._primary = True
 
@@ -112,13 +113,15 @@ class HermesMemory(MemoryProvider):
         self._file = file
         self._conversation = str(session_id)
         self._primary = kwargs.get("agent_context", "primary") in ("primary", "", None)
-        self._session = memory.session(project=self._scope(kwargs))
+        project, bound = self._scope(kwargs)
+        self._owner = memory.session(project=project)
+        self._session = memory.session(project=project, projects=(project,) if bound else ())
 
     def shutdown(self) -> None:
         """Store what waits, and let go of the memory. It may be called more than once."""
         if self._file is not None:
             self._settle()
-            file, self._file, self._session = self._file, None, None
+            file, self._file, self._session, self._owner = self._file, None, None, None
             _OPEN.close(file)
 
     def on_session_switch(self, new_session_id: str, **kwargs: Any) -> None:
@@ -206,10 +209,10 @@ class HermesMemory(MemoryProvider):
         return str(rows[0][0]) if len(rows) == 1 else ""
 
     def _settle(self) -> None:
-        if self._session is None:
+        if self._owner is None:
             return
         try:
-            Pipeline(self._session, self._spool()).settle()
+            Pipeline(self._owner, self._spool()).settle()
         except DoxaError as error:  # it stays in the spool
             note_error(self._db(), f"hermes: {error}")
 
@@ -252,10 +255,11 @@ class HermesMemory(MemoryProvider):
     def _spool(self) -> Spool:
         return Spool(hooks_folder(self._db()))
 
-    def _scope(self, given: Mapping[str, Any]) -> str:
+    def _scope(self, given: Mapping[str, Any]) -> tuple[str, bool]:
+        """The project, and whether nothing else of the file is visible."""
         base = folder_project("", self._project)
         person = given.get("user_id")
         if not person or self._shared:
-            return base
+            return base, False
         who = f"{given.get('platform', '')}:{person}"
-        return f"{base}-{label(who, 'user_id')}"
+        return f"{base}-{label(who, 'user_id')}", True
