@@ -1,5 +1,5 @@
-"""The provider in Hermes' own manager: found where set-up puts it, brief and recall, what is stored,
-tools, several conversations and persons."""
+"""The provider in Hermes' own manager: found where set-up puts it, brief and recall, what is
+stored, tools, several conversations and persons."""
 
 from __future__ import annotations
 

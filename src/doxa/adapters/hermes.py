@@ -134,7 +134,7 @@ class HermesMemory(MemoryProvider):
         self._settle()
 
     def on_pre_compress(self, messages: Sequence[Any]) -> str:
-        """Store what waits, before Hermes shortens the conversation; adds nothing to its summary."""
+        """Store what waits before Hermes shortens the conversation; adds nothing to that."""
         self._settle()
         return ""
 
