@@ -238,3 +238,30 @@ def test_agents_of_one_process_share_the_file(db: Path, made: list[Any]) -> None
         one.shutdown_all()
     assert not hermes._OPEN._files
     assert len(said(db)) == 6
+
+
+def test_hermes_own_mem0_client_speaks_to_doxa(db: Path) -> None:
+    """Hermes has a client for mem0's self-hosted server: an independent reading of its REST."""
+    client: Any = framework("plugins.memory.mem0._backend")
+    from doxa.adapters.mem0 import Mem0Memory
+    from doxa.adapters.mem0_rest import Mem0Rest
+    from doxa.servers.http import running_server
+    from doxa.servers.memory import MemoryDatabase
+
+    with open_memory(db, role="operator", embedder=None, background=False) as memory:
+        database = MemoryDatabase(memory)
+        mounts = {"mem0": lambda one: Mem0Rest(Mem0Memory(database.session_of(one)))}
+        with running_server(database, None, mounts=mounts) as server:
+            backend = client.SelfHostedBackend("", f"{server.uri}/mem0")
+            said = [{"role": "user", "content": "I prefer oolong tea"}]
+            backend.add(said, user_id="ann", agent_id="hermes", metadata={"channel": "cli"})
+            found = backend.search("tea", filters={"user_id": "ann"})
+            assert [one["memory"] for one in found] == ["I prefer oolong tea"]
+            assert backend.search("tea", filters={"user_id": "bob"}) == []
+            backend.update(found[0]["id"], "I prefer green tea")
+            assert backend.search("tea", filters={"user_id": "ann"})[0]["metadata"] == {
+                "channel": "cli"
+            }
+            backend.delete(found[0]["id"])
+            assert backend.search("tea", filters={"user_id": "ann"}) == []
+            backend.close()
