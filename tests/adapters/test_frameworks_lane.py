@@ -44,6 +44,7 @@ def test_an_adapter_in_its_framework(name: str) -> None:
         [
             str(FRAMEWORKS.interpreter()),  # type: ignore[attr-defined]
             *("-m", "pytest", "-q", "-p", "no:cacheprovider", str(HERE / name)),
+            *("-o", "asyncio_default_fixture_loop_scope=function"),  # else its plugin warns
         ],
         capture_output=True,
         text=True,
@@ -56,4 +57,12 @@ def test_an_adapter_in_its_framework(name: str) -> None:
 
 def test_every_adapter_has_its_pins() -> None:
     adapters = {path.stem for path in (ROOT / "src" / "doxa" / "adapters").glob("[a-z]*.py")}
-    assert adapters - PINNED == {"framework", "mem0_filters", "mem0_rest", "naming", "threads"}
+    assert adapters - PINNED == {
+        "conversation",
+        "documents",
+        "framework",
+        "mem0_filters",
+        "mem0_rest",
+        "naming",
+        "threads",
+    }
