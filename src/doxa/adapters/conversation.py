@@ -42,7 +42,7 @@ def opening(session: Session) -> tuple[str, list[str]]:
 
 
 def about(session: Session, prompt: str, *, given: Collection[str] = ()) -> str:
-    """Return what a person stands for about a prompt as a block that may be injected; usually ""."""
+    """Return what a person stands for about a prompt as a block; usually ""."""
     try:
         return asked(session, prompt, given=given)[0]
     except DoxaError as error:

@@ -31,7 +31,7 @@ from doxa.hosts.standing import vouched
 from doxa.hosts.stripping import stripped
 from doxa.recall import Hit
 
-require("google-adk", extra="google-adk", oldest="2.10", below="3")
+require("google-adk", extra="google-adk", oldest="2.13", below="3")
 
 from google.adk.memory.base_memory_service import (  # noqa: E402
     BaseMemoryService,

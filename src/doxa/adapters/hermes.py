@@ -32,7 +32,7 @@ from doxa.hosts.pipeline import Pipeline
 from doxa.hosts.spool import Spool
 from doxa.servers.mcp.tools import TOOLS, call
 
-require("hermes-agent", extra="hermes", oldest="0.19", below="0.30")
+require("hermes-agent", extra="hermes", oldest="0.19", below="0.20")
 
 from agent.memory_provider import MemoryProvider  # noqa: E402
 

@@ -27,7 +27,7 @@ from doxa.adapters.threads import reading, writing
 from doxa.app import Session
 from doxa.servers.mcp.tools import TOOLS
 
-require("pydantic-ai-slim", extra="pydantic-ai", oldest="2.60", below="3")
+require("pydantic-ai-slim", extra="pydantic-ai", oldest="2.68", below="3")
 
 from pydantic_ai import FunctionToolset, RunContext, Tool  # noqa: E402
 from pydantic_ai.capabilities import AbstractCapability  # noqa: E402
