@@ -250,7 +250,7 @@ class HermesMemory(MemoryProvider):
         return []
 
     def _db(self) -> Path:
-        return (Path(self._path).expanduser() if self._path else default_path()).absolute()
+        return (Path(self._path) if self._path else default_path()).absolute()
 
     def _spool(self) -> Spool:
         return Spool(hooks_folder(self._db()))

@@ -265,7 +265,7 @@ class Mem0Memory:
             )
         ids, conditions = split_filters(filters)
         wanted = RECALL_HITS_MAX if conditions else min(RECALL_HITS_MAX, max(1, 2 * top_k))
-        options = {"history": show_expired, "limit": wanted}
+        options: dict[str, Any] = {"history": show_expired, "limit": wanted}
         options |= {"rerank": "auto"} if rerank else {}
         results: list[dict[str, Any]] = []
         for hit in self._hits(query.strip(), self._ids(ids), options) if top_k else ():
@@ -347,7 +347,7 @@ class Mem0Memory:
         searched = spaces
         if len(spaces) > _PLACES_MAX:
             searched, options = [self._space], options | {"limit": RECALL_HITS_MAX}
-        hits = []
+        hits: list[Hit] = []
         for space in searched:
             try:
                 hits += self._session.recall(query, space=space, **options).hits
@@ -396,9 +396,9 @@ class Mem0Memory:
 
     def _shown(self, found: Revision) -> dict[str, Any]:
         """A memory as mem0 shows it."""
-        kept = dict(found.metadata)
-        for name in list(kept.pop(_JSON, ()) or ()):  # type: ignore[call-overload]
-            kept[name] = json.loads(str(kept[name]))
+        kept: dict[str, Any] = dict(found.metadata)
+        for name in kept.pop(_JSON, ()):
+            kept[name] = json.loads(kept[name])
         own = {name: kept.pop(name) for name in (*IDS, *_OWN) if name in kept}
         data = found.summary.encode("utf-8", "surrogatepass")
         shown = {

@@ -78,9 +78,11 @@ class DoxaMemory(AbstractCapability[Any]):
         return self._opening if self._recall else None
 
     async def _opening(self, ctx: RunContext[Any]) -> str:
-        if self._brief is None:
-            self._brief, self._given = await reading(opening, self._session)
-        return self._brief
+        if self._brief is not None:
+            return self._brief
+        block, self._given = await reading(opening, self._session)
+        self._brief = block
+        return block
 
     def get_toolset(self) -> Any:
         """Return the tools of the MCP profile `core`."""

@@ -215,9 +215,7 @@ def serve(
         _check_interfaces({"bolt": bolt, "http": http, "mcp": mcp}, given)
         kinds = _kinds(bolt=bolt, http=http, mcp=mcp)  # every error before anything is opened
         if mcp:
-            from doxa.servers.mcp.tools import check_profile
-
-            check_profile(profile or "core")
+            _check_profile(profile or "core")
         shared = _given(
             host=host,
             certificate=certificate,
@@ -249,6 +247,12 @@ def serve(
             known,
             lambda path: _Ready(path, known, count, as_json).show,
         )
+
+
+def _check_profile(profile: str) -> None:
+    from doxa.servers.mcp.tools import check_profile
+
+    check_profile(profile)
 
 
 def _given(**options: Any) -> dict[str, Any]:
