@@ -241,8 +241,8 @@ def test_credentials_are_left_out_and_the_answer_says_so(tool: DoxaMemoryTool) -
 
 
 def test_a_file_that_is_too_large_is_refused_in_words(tool: DoxaMemoryTool) -> None:
-    text = "word " * 300_000
-    with pytest.raises(tools.ToolError, match="1,048,576"):
+    text = "word " * 1_000_000
+    with pytest.raises(tools.ToolError, match="4,194,304"):
         tool.call({"command": "create", "path": "/memories/huge", "file_text": text})
     assert tool._files._documents.paths() == {}
 

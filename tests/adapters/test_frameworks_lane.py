@@ -43,8 +43,8 @@ def test_an_adapter_in_its_framework(name: str) -> None:
     done = subprocess.run(
         [
             str(FRAMEWORKS.interpreter()),  # type: ignore[attr-defined]
-            *("-m", "pytest", "-q", "-p", "no:cacheprovider", str(HERE / name)),
-            *("-o", "asyncio_default_fixture_loop_scope=function"),  # else its plugin warns
+            *("-m", "pytest", "-p", "no:cacheprovider", str(HERE / name)),
+            *("-o", "asyncio_default_fixture_loop_scope=function", "-o", "asyncio_mode=auto"),
         ],
         capture_output=True,
         text=True,
