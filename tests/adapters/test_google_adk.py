@@ -1,5 +1,5 @@
-"""The memory service in ADK: the same commands to ADK's own services and to doxa, a real runner with
-its tools and a scripted model, scopes, hostile and concurrent use."""
+"""The memory service in ADK: the same commands to ADK's own services and to doxa, a real runner
+with its tools and a scripted model, scopes, hostile and concurrent use."""
 
 from __future__ import annotations
 
