@@ -186,6 +186,26 @@ def test_projects_stay_apart(memory: Memory) -> None:
     assert "1234" not in str(script.requests) + "".join(script.instructions)
 
 
+def test_the_project_of_the_session_is_the_whole_scope(memory: Memory) -> None:
+    kref = memory.session(project="bank", role="operator").remember("The vault code is 1234").kref
+    memory.session(project="default", role="operator").remember(
+        "The owner prefers green tea", kind="preference"
+    )
+    asked = (
+        ("memory_get", {"kref": kref}),
+        ("memory_recall", {"query": "vault code green tea"}),
+        ("memory_update", {"kref": kref, "text": "gone"}),
+        ("memory_forget", {"kref": kref}),
+    )
+    script = Script(*(messages.ToolCallPart(name, given) for name, given in asked))
+    agent(script, memory.session(project="shop")).run_sync("What is the code of the vault?")
+    assert len(script.requests) == len(asked) + 1
+    told = "".join(script.instructions) + str(script.requests).replace(kref, "")
+    assert "1234" not in told
+    assert "green tea" not in told.replace("vault code green tea", "")
+    assert memory.get(kref).status == "current"  # type: ignore[union-attr]
+
+
 def test_runs_at_the_same_time_keep_their_state(session: Session) -> None:
     made = agent(Script(), session)
 
@@ -214,5 +234,5 @@ def test_hostile_prompts(session: Session) -> None:
 
 def test_a_closed_memory_does_not_end_the_agent(tmp_path: Path) -> None:
     with open_memory(tmp_path / "b.db", embedder=None, background=False) as memory:
-        session = memory.session(project="shop")
-    assert agent(Script(), session).run_sync("Is the kettle on?").output == "Yes."
+        made = agent(Script(), memory.session(project="shop"))
+    assert made.run_sync("Is the kettle on?").output == "Yes."

@@ -7,7 +7,7 @@ import logging
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
-from doxa.app import Session
+from doxa.app import Memory, Session
 from doxa.base.errors import DoxaError, InputError
 from doxa.hosts.brief import brief
 from doxa.hosts.capture import store_lines
@@ -27,6 +27,22 @@ def check_session(session: object) -> Session:
         f"A session is needed; this is {type(session).__name__}.",
         next_step="Give doxa.open(path).session(project=...).",
         field="session",
+    )
+
+
+def confined(session: object) -> Session:
+    """Return a session that was given, bound to its project: neither the brief nor a tool's
+    arguments, which a model writes, reach another one. Raises InputError."""
+    given = check_session(session)
+    memory = given.memory
+    if not isinstance(memory, Memory):  # bound already
+        return given
+    return memory.session(
+        actor=given.identity.actor,
+        role=given.identity.role,
+        project=given.project,
+        projects=(given.project,),
+        context=given.context,
     )
 
 

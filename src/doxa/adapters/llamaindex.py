@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from doxa.adapters.conversation import about, check_session, opening, store_turns
+from doxa.adapters.conversation import about, confined, opening, store_turns
 from doxa.adapters.framework import require
 from doxa.adapters.threads import reading, writing
 from doxa.app import Session
@@ -44,7 +44,7 @@ class DoxaBlock(BaseMemoryBlock[str]):
 
     def __init__(self, session: Session, **options: Any) -> None:
         super().__init__(**options)
-        self._session = check_session(session)
+        self._session = confined(session)
 
     async def _aget(self, messages: list[ChatMessage] | None = None, **block_kwargs: Any) -> str:
         return await reading(self._content, list(messages or ()))

@@ -21,7 +21,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from doxa.adapters.conversation import about, carry_out, check_session, opening, store_turns
+from doxa.adapters.conversation import about, carry_out, confined, opening, store_turns
 from doxa.adapters.framework import require
 from doxa.adapters.threads import reading, writing
 from doxa.app import Session
@@ -55,7 +55,7 @@ class DoxaMemory(AbstractCapability[Any]):
         tools: bool = True,
         id: str | None = None,
     ) -> None:
-        self._session = check_session(session)
+        self._session = confined(session)
         self._recall, self._capture, self._tools = recall, capture, tools
         self.id = id
         self._brief: str | None = None  # of this run, made at its first request
