@@ -107,7 +107,7 @@ ATTEMPTS: dict[str, Attempt] = {
     "relate": lambda m, r, tx, t, k: m.link(k, STATED, kind="REFERENCED"),
     "contract": lambda m, r, tx, t, k: m.contract(k),
     "supersede": lambda m, r, tx, t, k: m.supersede(k, "The new wing is final.", name="wing"),
-    "attach": lambda m, r, tx, t, k: m.attach(k, "notes", location="file:///tmp/x"),
+    "attach": lambda m, r, tx, t, k: m.attach(k, "notes", location="files/x.txt"),
     "bundle": lambda m, r, tx, t, k: m.bundle("things", add=[k]),
     "ingest": lambda m, r, tx, t, k: m.ingest([Turn("t", "s", "Ann", "user", "Hi.", None, "9")]),
     "erase": lambda m, r, tx, t, k: m.erase(k),

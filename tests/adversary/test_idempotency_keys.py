@@ -109,18 +109,7 @@ def changes(memory: doxa.Memory) -> int:
     return len(memory.log(limit=1_000))
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        pytest.param(
-            name,
-            marks=pytest.mark.xfail(reason="the first call meets a decided conflict; to be fixed")
-            if name == "resolve"
-            else (),
-        )
-        for name in CALLS
-    ],
-)
+@pytest.mark.parametrize("name", CALLS)
 def test_a_retry_gets_the_first_answer_and_writes_nothing(
     memory: doxa.Memory, seen: dict[str, Any], name: str
 ) -> None:

@@ -70,6 +70,7 @@ _VALUES["belief"] = _VALUES["kref"]
 # They begin and end sessions and files, which is not an answer.
 _LIFE = frozenset(("open", "session", "close", "graph", "run", "read", "write", "flush", "wake"))
 _VERBS = [verb for verb in ALL if verb.name not in _LIFE]
+_WAIT = frozenset(("follow",))  # with it a verb waits, by design
 _TRIED_MAX = 60
 
 
@@ -107,7 +108,7 @@ def _choices(parameters: list[Parameter]) -> list[dict[str, Any]]:
     found += [
         given | {one.name: value}
         for one in parameters
-        if not one.required and one.kind not in ("function", "object")
+        if not one.required and one.kind not in ("function", "object") and one.name not in _WAIT
         for value in _VALUES[one.kind]
         for given in first
     ]

@@ -196,6 +196,11 @@ def test_untrusted_sources_take_no_part_in_a_brief_and_verified_beliefs_lead_it(
     text, _, _ = call(memory.session(project="p"), "memory_context", {})
     assert CLAIM not in text
     assert text.splitlines()[1].startswith(f'- "{TRUTH}"')
+    agent = memory.session(project="p", actor="eve", role="agent")
+    for number in range(60):
+        agent.remember(f"Errand number {number} was done by the plumber.")
+    text, _, _ = call(memory.session(project="p"), "memory_context", {})
+    assert text.splitlines()[1].startswith(f'- "{TRUTH}"')
 
 
 def test_an_agent_may_ask_for_a_least_trust(memory: Memory) -> None:

@@ -1,4 +1,4 @@
-"""Artifacts that no revision holds any more: no query and no undo leaves one, and doctor
+"""Artifacts without a revision: no query and no undo leaves one, and doctor
 says how a file of an older version is repaired."""
 
 from __future__ import annotations

@@ -185,6 +185,7 @@ def test_an_agent_is_refused_where_the_table_names_the_operator(verb: Verb, tmp_
             operator.mention(name)
         operator.mention("Lea", aliases=["Kit"])
         operator.merge_entities("Cam", "Bob")
+        operator.dream()
         operator.export_to(tmp_path / "export.jsonl")
         run = begin(operator.store, "test", project="shop")
         proposal = run.propose("stale", "It is old.", about=[KREF])

@@ -21,6 +21,7 @@ GOOD = {
     "question": "'deploy'",
     "text": "'We deploy on Fridays'",
     "kref": KREF,
+    "task": "'Deploy the shop'",
     "tag": "'mine'",
     "depth": "2",
     "options": "{}",

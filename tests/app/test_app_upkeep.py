@@ -38,7 +38,10 @@ def due(memory: doxa.Memory, clock: FakeClock) -> None:
 
 
 def versions(memory: doxa.Memory) -> int:
-    rows = memory.store.connection().execute("SELECT count(*) FROM node_past").fetchone()
+    sql = (
+        "SELECT count(*) FROM node_past p JOIN node_label l ON l.node = p.id WHERE l.label = 'Log'"
+    )
+    rows = memory.store.connection().execute(sql).fetchone()
     assert rows is not None
     return int(rows[0])
 

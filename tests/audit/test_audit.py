@@ -194,18 +194,16 @@ def test_uncovered(memory: Memory) -> None:
     assert found.findings[0].reason == "its sources do not support it: denial"
 
 
-def test_what_its_source_no_longer_says_is_uncovered(tmp_path: Path) -> None:
+def test_a_conclusion_goes_with_the_turn_that_said_it(tmp_path: Path) -> None:
     config = Config(path=tmp_path / "o.doxa", embedder=None, background=False, role="operator")
     with Memory(config) as memory:
         gone = turn(memory, "I moved to Lisbon in May and I love it.")
         left = turn(memory, "I also have two cats.")
         kref = conclude(memory, "Ana moved to Lisbon in May.", gone)
         memory.link(kref, left, kind="DERIVED_FROM")
-        assert counts(memory) == NOTHING
-        token = memory.forget(gone, erase=True, preview=True).token
-        memory.forget(gone, erase=True, confirm=token)
-        assert counts(memory) == NOTHING | {"uncovered": memory.audit().derived}
-        assert memory.audit().derived == 1
+        assert counts(memory) == NOTHING and memory.audit().derived == 1
+        memory.forget(gone, erase=True, confirm=memory.forget(gone, erase=True, preview=True).token)
+        assert counts(memory) == NOTHING and memory.audit().derived == 0
 
 
 def test_a_sample_is_drawn_by_its_seed_and_compared_with_everything(memory: Memory) -> None:
@@ -287,7 +285,7 @@ def test_what_consolidation_wrote_has_no_faults(memory: Memory) -> None:
     assert found.derived == found.beliefs > 2
 
 
-def test_what_consolidation_wrote_of_a_turn_that_is_gone_is_uncovered(tmp_path: Path) -> None:
+def test_what_consolidation_wrote_of_a_turn_that_is_gone_is_found(tmp_path: Path) -> None:
     config = Config(
         path=tmp_path / "o.doxa",
         clock=FakeClock(),
@@ -299,7 +297,7 @@ def test_what_consolidation_wrote_of_a_turn_that_is_gone_is_uncovered(tmp_path: 
         consolidated(memory)
         rows = memory.run("MATCH (n:Exchange {source_id: 'd0'}) RETURN n.kref AS kref").records()
         gone = str(rows[0]["kref"])
-        memory.forget(gone, erase=True, confirm=memory.forget(gone, erase=True, preview=True).token)
+        memory.forget(gone)
         found = memory.audit(limit=20)
         faults = {one.kref for share in found.shares for one in share.findings}
         assert any("summary" in kref for kref in faults), found

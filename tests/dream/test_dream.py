@@ -565,3 +565,15 @@ def test_a_night_shift_follows_until_it_is_stopped(memory: Memory) -> None:
     done = list(follow(shift, stopping, pause_s=0))
     assert seen == [{"done"}, {"skipped"}, {"done"}, {"skipped"}]
     assert [len(one) for one in done] == [5, 5]
+
+
+def test_a_night_shift_that_follows_ends_when_the_memory_is_closed(memory: Memory) -> None:
+    done: list[Shift] = []
+    thread = threading.Thread(target=lambda: done.extend(memory.nightshift(follow=True)))
+    thread.start()
+    while not memory.runs(job="dream"):
+        thread.join(0.01)
+    memory.close()
+    thread.join(60)
+    assert not thread.is_alive()
+    assert "dream" in {one.job for one in done}

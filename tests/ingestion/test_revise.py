@@ -182,15 +182,19 @@ def test_what_was_put_at_the_address_of_a_turn_or_thread_does_not_stand_for_it(
         memory.ingest(said, thread="walk")
         turns = {hit.kref for hit in memory.recent(kinds=("exchange",))}
     with opened(tmp_path / "m.db") as memory:
+        memory.remember("A walk", space="conversations")
         ledger = Ledger(memory.store, memory.identity)
         with memory.store.write(
             memory.identity, op="plant"
         ) as tx:  # as a file may hold that an older version wrote
+            space = tx.node_by_kref("kref://default/conversations")
+            assert space is not None
             for kref in (*turns, "kref://default/conversations/walk.thread"):
-                tx.create_node(
+                item = tx.create_node(
                     ("Item",),
                     {"kref": kref, "project": "default", "space": "conversations", "kind": "x"},
                 )
+                tx.create_edge("HAS_ITEM", space.id, dst=item)
         made = memory.ingest(said, thread="walk")
         assert (made.added, made.known, made.threads) == (
             2,

@@ -153,7 +153,7 @@ def test_the_sample_corrects_itself(tmp_path: Path) -> None:
         opened(tmp_path / "m.db") as memory,
         as_file(files("doxa") / "sample" / "tea-shop.jsonl") as path,
     ):
-        memory.ingest(path, project="tea-shop")
+        memory.ingest(path, project="tea-shop", trust="stated")
         texts = {
             hit.text: hit.status
             for hit in memory.recall(

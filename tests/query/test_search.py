@@ -74,6 +74,10 @@ def found(session: GraphSession, query: str, options: Any = None) -> list[int]:
         ('"black tea"', {4}),
         ('"tea black"', set()),
         ("databas*", {0, 5}),
+        ("databases*", {5}),  # a term is a stem, but words are compared
+        ("m*ing", {4}),
+        ("mov?d", {1}),
+        ("l?nch*", {3}),
         ("text:lunch", {3}),
         ("title:lunch", set()),
         ("nothing", set()),

@@ -508,12 +508,23 @@ def test_the_first_hits_are_the_same_whatever_the_limit(
 
 def test_turns_that_only_ask_rank_below_statements(tmp_path: Path) -> None:
     with opened(tmp_path / "m.db", embedder=None) as memory:
-        asked = {"speaker": "Ana", "text": "Is the ferry late?", "thread": "1"}
+        asked = {"speaker": "Ana", "text": "Is the ferry to Oslo late?", "thread": "1"}
         said = {"speaker": "Bo", "text": "The ferry is late again at pier two", "thread": "2"}
         memory.ingest([said, asked], extract=False)
         first, second = memory.recall("ferry late", lanes=("words",)).hits
         assert first.text == said["text"] and "only asks" not in first.why
         assert second.text == asked["text"] and "only asks or acknowledges" in second.why
+
+
+@pytest.mark.parametrize("strict", [False, True])
+def test_a_stored_copy_of_the_question_is_not_its_answer(tmp_path: Path, strict: bool) -> None:
+    said = ("We chose Postgres for the shop database", "What did we choose for the database?")
+    with opened(tmp_path / "m.db", embedder=None) as memory:
+        memory.ingest([{"speaker": "Ana", "text": text} for text in said], extract=False)
+        for asked in (said[1], "What did we choose for the shop's database?"):
+            hits = memory.recall(asked, strict=strict).hits
+            assert [hit.text for hit in hits] == list(said[: 1 if strict else 2])
+        assert strict or "asks the same" in hits[1].why
 
 
 def test_hits_of_a_conflict_name_the_other_side(tmp_path: Path) -> None:

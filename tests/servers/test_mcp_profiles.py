@@ -88,6 +88,7 @@ def filled(path: Path) -> Memory:
     memory.attach("kref://p/s/db.decision", "plan.pdf", location="https://example.org/plan.pdf")
     memory.bundle("kref://p/all.bundle", add=["kref://p/use.fact"])
     memory.chat_add("We moved to SQLite")
+    memory.dream()
     return memory
 
 

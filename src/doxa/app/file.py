@@ -80,6 +80,8 @@ class MemoryFile:
         self._queries: QueryEngine | None = None
         self._working: WorkingMemory | None = None
         self._working_lock = threading.Lock()
+        self.closing = threading.Event()
+        self.following = threading.Lock()  # held during a shift of `nightshift(follow=True)`
         try:
             with damage_reported(self.store.path, "its catalogue"):
                 initialise_file(self.store, bootstrap=config.decay_enabled is True)

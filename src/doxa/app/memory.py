@@ -64,6 +64,9 @@ class Memory(Keeping, MemoryFile, Session):
 
         What is not embedded yet stays pending.
         """
+        self.closing.set()
+        with self.following:  # a shift that has begun ends first
+            pass
         for bound in self._bound.values():
             bound.close()
         super().close()

@@ -214,7 +214,12 @@ class Session(ConsolidationVerbs):
             return snapshot.count("Project") > 0
 
     def recent(
-        self, *, project: str | None = None, kinds: Iterable[str] = (), limit: int = 10
+        self,
+        *,
+        project: str | None = None,
+        kinds: Iterable[str] = (),
+        trust: str = "",
+        limit: int = 10,
     ) -> list[Hit]:
         """List what was last said or stated and is still believed, newest first.
 
@@ -226,6 +231,7 @@ class Session(ConsolidationVerbs):
             self._memory.recaller.recent,
             project=searched_project(project, self.project),
             kinds=named,
+            trust=trust,
             limit=limit,
             context=self._access_context,
         )

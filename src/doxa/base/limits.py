@@ -281,6 +281,7 @@ HOOK_PROMPT_CHARS_MAX = 800  # of what a prompt brings in
 HOOK_TEXT_CHARS_MAX = 200_000  # of a captured message
 HOOK_SESSIONS_S_MAX = 2_592_000  # how long the state of a conversation is kept
 HOOK_QUESTION_CHARS_MAX = 1_000  # of a prompt, for recall
+HOOK_INPUT_CHARS_MAX = 16_777_216  # of what a host sends about an event
 
 # Consolidation
 CONSOLIDATED_TURNS_ITEMS_MAX = 100  # of one part of a session

@@ -70,6 +70,18 @@ def terms(text: str) -> list[str]:
     return result
 
 
+def words_of(text: str) -> list[str]:
+    """Return the words of any text as they are written, case-folded, at most INDEX_TOKENS_MAX."""
+    found = _TOKEN.findall(unicodedata.normalize("NFKC", text).casefold())
+    return found[:INDEX_TOKENS_MAX]
+
+
+def may_be_stem(term: str, beginning: str) -> bool:
+    """Return whether a term may be the stem of a word that begins so. A stem is a beginning of its
+    word, except for its last letter ("happy", "happi"); endings such as "-ing" are cut off."""
+    return term.startswith(beginning[:-1]) or beginning.startswith(term[:-1])
+
+
 def term_counts(text: str) -> Counter[str]:
     """Count the terms of a text."""
     return Counter(terms(text))

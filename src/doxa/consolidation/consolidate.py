@@ -26,13 +26,19 @@ from doxa.consolidation.structure import SECTIONS, Structure, read_structure, sc
 from doxa.consolidation.transcript import Transcript
 from doxa.consolidation.units import Unit, transcript_of, units_of
 from doxa.consolidation.validate import Validated, validate
-from doxa.consolidation.writer import MentionEntity, elements_of, is_stored, store_structure
+from doxa.consolidation.writer import (
+    MentionEntity,
+    elements_of,
+    is_retired,
+    is_stored,
+    store_structure,
+)
 from doxa.jobs import Caps, begin
 from doxa.jobs.runs import SHARE_MAX, JobRun
 from doxa.store import Reader, Store
 
 JOB = "consolidate"
-Status = Literal["done", "unchanged", "empty", "queued", "input-required", "dry-run"]
+Status = Literal["done", "unchanged", "empty", "retired", "queued", "input-required", "dry-run"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +59,9 @@ class SessionResult:
     """What became of one part of a session. `stored` counts entries by section, `dropped` those
     that the turns do not support by reason; `known` facts were believed already. With the status
     `queued`, `error` says what failed and `due` when it is tried again, in ns. `kept` counts
-    entries of the producer `former` that stay; with none, its structure was replaced."""
+    entries of the producer `former` that stay; with none, its structure was replaced. With the
+    status `retired`, the summary at `kref` was retired, and is not written again until it is
+    restored."""
 
     thread: str
     session: str
@@ -94,6 +102,7 @@ _ATTENTION: tuple[Status, ...] = (
     "input-required",
     "queued",
     "dry-run",
+    "retired",
     "done",
     "unchanged",
     "empty",
@@ -164,7 +173,7 @@ class Consolidation:
         for unit in units:
             result = self._one(unit, dry_run=dry_run)
             results.append(result)
-            if not dry_run and result.status in ("done", "unchanged", "empty"):
+            if not dry_run and result.status in ("done", "unchanged", "empty", "retired"):
                 stored.setdefault(unit.thread, []).append(unit)
         for held in stored.values():
             try:
@@ -186,6 +195,7 @@ class Consolidation:
                 producer=self._producer.name,
                 model=self._producer.model,
             )
+            retired = is_retired(reader, unit)
             former = former_of(reader, unit)
             if self._keeping and former is not None:
                 same = is_done(reader, unit, transcript.digest)
@@ -194,6 +204,8 @@ class Consolidation:
         if not transcript.turns or (same and not dry_run):
             status: Status = "unchanged" if transcript.turns else "empty"
             return self._result(unit, transcript, status)
+        if retired:
+            return self._result(unit, transcript, "retired")
         if not dry_run:
             queue.enqueue(self._store, unit, self._producer.name)
         try:
@@ -303,7 +315,7 @@ class Consolidation:
     def _result(
         self, unit: Unit, transcript: Transcript, status: Status, **rest: Any
     ) -> SessionResult:
-        kref = str(unit.kref) if status in ("done", "unchanged") else ""
+        kref = str(unit.kref) if status in ("done", "unchanged", "retired") else ""
         return SessionResult(
             unit.thread,
             unit.session,

@@ -15,7 +15,7 @@ from typing import NamedTuple
 from doxa.base.ids import NodeId, Role
 from doxa.consolidation import queue
 from doxa.consolidation.units import Unit, threads_of, transcript_of, units_of
-from doxa.consolidation.writer import is_stored
+from doxa.consolidation.writer import is_retired, is_stored
 from doxa.store import Reader
 
 _OWN = ("consolidation.queue", "consolidation.failed", "consolidation.done")
@@ -32,7 +32,8 @@ class WaitingUnits(NamedTuple):
 
 def waiting_units(reader: Reader, project: str, *, role: Role, limit: int) -> WaitingUnits:
     """Return units of a project that are not stored as they are now, by whatever producer. Those
-    that failed wait in the queue for their time."""
+    that failed wait in the queue for their time, and those whose summary was retired are not
+    summed up again until it is restored."""
     failed = {
         (task.thread, task.session, task.part)
         for task in queue.pending(reader, project=project)
@@ -48,7 +49,7 @@ def waiting_units(reader: Reader, project: str, *, role: Role, limit: int) -> Wa
             continue
         transcript = transcript_of(reader, unit)
         stored = is_stored(reader, unit, transcript.digest, producer=None, model=None)
-        if transcript.turns and not stored:
+        if transcript.turns and not stored and not is_retired(reader, unit):
             found.append(unit)
             if len(found) >= limit:
                 break

@@ -85,6 +85,12 @@ def is_stored(
     return all(one in (None, held.props.get(name)) for name, one in wanted)
 
 
+def is_retired(reader: Reader, unit: Unit) -> bool:
+    """Return whether the summary of a unit was retired, or the run that wrote it undone."""
+    item = reader.node_by_kref(str(unit.kref))
+    return item is not None and bool(item.props.get("deprecated"))
+
+
 def elements_of(structure: Structure) -> int:
     """Return how many elements storing a structure may touch, with room for entities."""
     listed = sum(len(getattr(structure, section)) for section in SECTIONS)

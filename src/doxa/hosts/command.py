@@ -3,9 +3,10 @@
     doxa hook prompt --host gemini [--project auto] [--db FILE] < the host's JSON
 
 It prints the host's JSON and ends with 0 whatever happens, since a host may take any other code for
-a verdict on its agent; what went wrong is in the file `errors.log` of the hooks' folder. Events
-that only capture are appended to the spool with the standard library and redaction alone; the
-memory is opened for what is injected.
+a verdict on its agent; what went wrong is in the file `errors.log` of the hooks' folder. A server
+of the same memory file that runs already does the work (relay.py). Without one, events that only
+capture are appended to the spool with the standard library and redaction alone; the memory is
+opened for what is injected.
 """
 
 from __future__ import annotations
@@ -18,14 +19,16 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from doxa.base.limits import HOOK_INPUT_CHARS_MAX
 from doxa.base.places import config_folder, hooks_folder, memory_file
 from doxa.hosts.events import HookEvent, Injection
 from doxa.hosts.formats import FORMATS, answer_of, event_of
+from doxa.hosts.relay import ask
 from doxa.hosts.spool import Spool
 
-_AUTO, _DEFAULT = "auto", "default"
+AUTO = "auto"
+_DEFAULT = "default"
 _OPTIONS = ("host", "project", "db")
-_STDIN_CHARS_MAX = 16_777_216
 _ERRORS_BYTES_MAX = 65_536
 
 
@@ -36,14 +39,12 @@ def main(words: Sequence[str]) -> int:
     db = named or memory_file(os.environ)
     printed = ""
     try:
-        raw = sys.stdin.read(_STDIN_CHARS_MAX)
+        raw = sys.stdin.read(HOOK_INPUT_CHARS_MAX)
         document = json.loads(raw) if raw.strip() else {}
-        event = event_of(options["host"], options["event"], document)
-        if event is None:
-            name = options["event"][:40]
-            raise ValueError(f"{name!r} of {options['host'][:40]!r} is not an event with a session")
-        made = handle(event, db=named, project=options["project"])
-        printed = answer_of(event.host, event.kind, made)
+        request = {name: options[name] for name in ("host", "event", "project")}
+        request |= {"folder": str(Path.cwd()), "document": document}
+        answer = ask(hooks_folder(db), request)
+        printed = _by_itself(options, document, named) if answer is None else answer
     except Exception as error:
         note_error(db, f"{options['event']}: {type(error).__name__}: {error}")
         printed = "{}" if options["host"] in FORMATS else ""
@@ -53,6 +54,15 @@ def main(words: Sequence[str]) -> int:
     except OSError:  # the host is gone; the event is in the spool
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
     return 0
+
+
+def _by_itself(options: Mapping[str, Any], document: Any, db: Path | None) -> str:
+    event = event_of(options["host"], options["event"], document)
+    if event is None:
+        name = options["event"][:40]
+        raise ValueError(f"{name!r} of {options['host'][:40]!r} is not an event with a session")
+    made = handle(event, db=db, project=options["project"])
+    return answer_of(event.host, event.kind, made)
 
 
 def handle(event: HookEvent, *, db: Path | None, project: str) -> Injection:
@@ -73,7 +83,7 @@ def handle(event: HookEvent, *, db: Path | None, project: str) -> Injection:
 
 def folder_project(folder: str, project: str, environ: Mapping[str, str] | None = None) -> str:
     """Return the project that is given, or for `auto` that of the folder."""
-    if project != _AUTO:
+    if project != AUTO:
         return project
     from doxa.hosts.projects import ProjectTable, project_of
 

@@ -16,15 +16,19 @@ from pathlib import Path
 from typing import Any
 
 from doxa.app import Session
+from doxa.app.session import without_access_notes
 from doxa.base.places import hooks_folder
-from doxa.hosts.command import folder_project, note_error
+from doxa.hosts.capture import in_project
+from doxa.hosts.command import AUTO, folder_project, note_error
 from doxa.hosts.events import HookEvent
 from doxa.hosts.formats import FORMATS, answer_of, event_of
 from doxa.hosts.pipeline import Pipeline
+from doxa.hosts.relay import HookListener, Request
 from doxa.hosts.spool import Spool
+from doxa.hosts.standing import BELIEF_KINDS
 
 NAME = "memory_hook"
-_SETTLING = frozenset(("answer", "compaction", "close"))
+_SETTLING = frozenset(("open", "answer", "compaction", "close"))
 
 
 class HookTool:
@@ -35,6 +39,8 @@ class HookTool:
         self._db = db
         self._project = project
         self._pipeline = Pipeline(session, Spool(hooks_folder(db)))
+        self._listener = HookListener(hooks_folder(db), self._relayed)
+        self._cold: set[str] = set()  # projects in which a conversation began
         self._due = threading.Event()
         self._ended = threading.Event()
         self._thread = threading.Thread(
@@ -45,9 +51,11 @@ class HookTool:
         """Start storing in the background, at once what a killed host left in the spool."""
         self._due.set()
         self._thread.start()
+        self._listener.start()
 
     def close(self) -> None:
         """Store what waits, and stop."""
+        self._listener.close()
         self._ended.set()
         self._due.set()
         if self._thread.is_alive():
@@ -61,16 +69,34 @@ class HookTool:
             event = event_of(host, name, arguments)
             if event is None:
                 raise ValueError(f"{name[:40]!r} of {host[:40]!r} is not an event with a session")
-            return self._answer(event)
+            return self._answer(event, folder_project(event.folder, self._project))
         except Exception as error:
             note_error(self._db, f"{name}: {type(error).__name__}: {error}")
             return "{}"
 
-    def _answer(self, event: HookEvent) -> str:
-        made = self._pipeline.handle(event, folder_project(event.folder, self._project))
+    def _relayed(self, request: Request) -> str | None:
+        """Answer an event of the command, if the command would do the same."""
+        project = str(request.get("project", ""))
+        event = event_of(
+            str(request.get("host", "")), str(request.get("event", "")), request["document"]
+        )
+        if event is None or self._project not in (AUTO, project):
+            return None
+        folder = event.folder or str(request.get("folder", ""))
+        return self._answer(event, folder_project(folder, project))
+
+    def _answer(self, event: HookEvent, project: str) -> str:
+        made = self._pipeline.handle(event, project)
+        if event.kind == "open":
+            self._cold.add(project)
         if event.kind in _SETTLING:
             self._due.set()
         return answer_of(event.host, event.kind, made) if event.host in FORMATS else "{}"
+
+    def _warm(self, project: str) -> None:
+        """Load the index and the model before the first prompt asks for them."""
+        own = without_access_notes(in_project(self._pipeline.session, project))
+        own.recall("memory", kinds=BELIEF_KINDS, limit=1, strict=True)
 
     def _settle_when_due(self) -> None:
         while True:
@@ -78,6 +104,8 @@ class HookTool:
             self._due.clear()
             try:
                 self._pipeline.settle()
+                while self._cold and not self._ended.is_set():
+                    self._warm(self._cold.pop())
             except Exception as error:
                 note_error(self._db, f"settle: {type(error).__name__}: {error}")
             if self._ended.is_set() and not self._due.is_set():

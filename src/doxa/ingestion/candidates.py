@@ -7,7 +7,7 @@ of these, so meaning is asked only where words find nothing, or where a subject 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import apsw
@@ -66,7 +66,7 @@ def find_candidates(
     """Return the current revisions that a text may be about, the likeliest first, and those words
     of the text that beliefs contain."""
     known = {name: number for number, name in reader.rows(_KINDS)}
-    kinds = place.kinds or kinds_of_beliefs(reader)
+    kinds = place.kinds or _of_beliefs(known)
     if not kinds:
         return [], frozenset()
     place = place._replace(kinds=kinds)
@@ -97,7 +97,11 @@ def find_candidates(
 
 def kinds_of_beliefs(reader: Reader) -> tuple[str, ...]:
     """Return all kinds that are stored, but that of turns."""
-    return tuple(kind for _, kind in reader.rows(_KINDS) if kind and kind != EXCHANGE_KIND)
+    return _of_beliefs(kind for _, kind in reader.rows(_KINDS))
+
+
+def _of_beliefs(kinds: Iterable[str]) -> tuple[str, ...]:
+    return tuple(kind for kind in kinds if kind and kind != EXCHANGE_KIND)
 
 
 def _named(reader: Reader, claims: Sequence[Claim], place: SearchedPlace) -> Iterator[Node]:

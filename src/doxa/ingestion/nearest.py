@@ -31,9 +31,11 @@ def nearest(
 ) -> tuple[NearBelief, ...]:
     """Return at most `count` current beliefs of the draft's project that are nearest to its text by
     recall, except the item of the address `besides`. Turns of conversations are left out."""
+    if not count:
+        return ()
     with store.read() as reader:
         kinds = kinds_of_beliefs(reader)
-    if not count or not kinds:
+    if not kinds:
         return ()
     ask = Ask(
         draft.summary[:STATEMENT_CHARS_READ], project=draft.project, kinds=kinds, limit=count + 1

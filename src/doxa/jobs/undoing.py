@@ -29,7 +29,7 @@ def changes_of(reader: Reader, run: Node) -> list[int]:
 
 def undo_run(store: Store, identity: Identity, kref: str) -> Undone:
     """Reverse every change of a run. Raises ConflictError if what it wrote was changed since, and
-    then nothing is written; NotFoundError if there is no such run."""
+    then nothing is written; NotFoundError if the run does not exist."""
     with store.write(identity, op="undo") as tx:
         run = require_run(tx, kref)
         if run.props["state"] in ("undone", "running"):

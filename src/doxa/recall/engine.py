@@ -53,6 +53,7 @@ from doxa.recall.ranking import (
     mark_namesakes,
     merge_expansion,
     promote_updates,
+    put_echoes_last,
     questions_by_alias,
     rank,
 )
@@ -198,10 +199,11 @@ class Recaller:
         with self._lock:
             if aliases:
                 sets, ranked = self._rank(reader, projects, ask, [query, *others], wanted=0)
+            ranked = put_echoes_last(ranked, ask.text)
             if hits_to_read(ask) > constants.RANKED_HITS:
                 wanted = hits_to_read(ask)
                 deeper = self._rank(reader, projects, ask, [query, *others], wanted=wanted)[1]
-                ranked = append_deeper(ranked, deeper)
+                ranked = append_deeper(ranked, put_echoes_last(deeper, ask.text))
             searched = sum(one.searched for one in sets)
             trusted = sum(one.trusted for one in sets)
             faded = sum(one.faded for one in sets)
@@ -253,12 +255,13 @@ class Recaller:
         *,
         project: str = "",
         kinds: tuple[str, ...] = (),
+        trust: str = "",
         limit: int = HITS_DEFAULT,
         context: Mapping[str, Any] | None = None,
     ) -> list[Hit]:
         """Return what was last said or stated, newest first, by the same belief filter. Untrusted
         sources take no part."""
-        ask = Ask("", project=project, kinds=kinds, limit=limit)
+        ask = Ask("", project=project, kinds=kinds, trust=trust, limit=limit)
         check_ask(ask)
         with self._store.read() as reader, self._lock:
             found: list[tuple[int, int, ProjectIndex]] = []

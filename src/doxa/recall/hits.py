@@ -97,6 +97,7 @@ class Ranked(NamedTuple):
     updates: str = ""  # the turn that it may update
     revised: bool = False  # a belief from it superseded one from that turn
     idle: bool = False  # a turn that only asks or acknowledges
+    echo: bool = False  # of these, one that asks in words of the question
     field: int = 0  # the part of the field by which meaning found it
     namesake: bool = False  # names another of a like name than the question does
     evidence: float | None = None  # what speaks for it (threshold.py); None where it has no vector
@@ -243,7 +244,7 @@ def _why(reader: Reader, node: Node, item: Ranked) -> str:
     if lane["policy"] < 1:
         parts.append(f"faded to {lane['policy']:.0%} by its policy")
     if item.idle:
-        parts.append("only asks or acknowledges")
+        parts.append("asks the same" if item.echo else "only asks or acknowledges")
     if item.updates:
         parts.append(f"{'updates' if item.revised else 'may update'} {item.updates}")
     if item.leads:

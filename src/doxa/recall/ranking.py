@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from doxa.base.words import terms
 from doxa.recall import constants
 from doxa.recall.candidates import CandidateSet, fuse_candidates
 from doxa.recall.fusion import LANES
@@ -125,6 +126,22 @@ def _lower_idle(ranked: list[Ranked]) -> list[Ranked]:
         for item in ranked
     ]
     return sorted(lowered, key=lambda item: -item.score)
+
+
+def put_echoes_last(ranked: list[Ranked], question: str) -> list[Ranked]:
+    """Place below all others the turns that only ask, in words that the question has too: a stored
+    copy of the question is nearest to it, and answers nothing."""
+    if not any(item.idle for item in ranked):
+        return ranked
+    asked = set(terms(question))
+    echoes = [item.idle and asked.issuperset(terms(item.said.text)) for item in ranked]
+    others = [item for item, echo in zip(ranked, echoes, strict=True) if not echo]
+    least = min((item.score for item in others), default=0.0)
+    return others + [
+        item._replace(echo=True, score=min(item.score, least) if others else item.score)
+        for item, echo in zip(ranked, echoes, strict=True)
+        if echo
+    ]
 
 
 def merge_expansion(ranked: list[Ranked], others: list[Ranked]) -> list[Ranked]:

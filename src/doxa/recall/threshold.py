@@ -13,7 +13,8 @@ STRICT_MEMORIES_MOST: the more there are, the nearer lies the nearest that is un
 below the best one does not stand out, however near it would be to another question. Recency and
 policies do not count; a link adds to what a hit has of its own, and carries no unrelated one.
 
-What names a namesake instead (`namesakes.py`) has no evidence, however near it is. What leads a hit
+What names a namesake instead (`namesakes.py`), or only asks the same, has no evidence, however near
+it is. What leads a hit
 by trust (`trust.py`) stands out with it.
 
 A hit without a vector stands out by words alone: if it covers STRICT_COVERAGE of the question, and
@@ -89,7 +90,7 @@ def _other_evidence(item: Ranked, noise: Noise | None) -> float:
 def above_threshold(ranked: Sequence[Ranked], *, searched: int) -> list[Ranked]:
     """Keep the hits that stand out, in order. `searched` is how many memories were searched. What
     may update a hit that stands out stands out with it."""
-    ranked = [item for item in ranked if not item.namesake]
+    ranked = [item for item in ranked if not (item.namesake or item.echo)]
     evidence = [item.evidence for item in ranked if item.evidence is not None]
     covered = max((item.lanes["words"] or 0.0 for item in ranked), default=0.0)
     by_words = max(constants.STRICT_COVERAGE, constants.STRICT_SHARE * covered)

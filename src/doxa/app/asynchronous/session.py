@@ -137,10 +137,17 @@ class AsyncSession:
         return await on_thread(self._session.contents, kref, limit=limit, after=after)
 
     async def recent(
-        self, *, project: str | None = None, kinds: Iterable[str] = (), limit: int = 10
+        self,
+        *,
+        project: str | None = None,
+        kinds: Iterable[str] = (),
+        trust: str = "",
+        limit: int = 10,
     ) -> list[Hit]:
         """List what was last said or stated and is still believed, newest first."""
-        return await on_thread(self._session.recent, project=project, kinds=kinds, limit=limit)
+        return await on_thread(
+            self._session.recent, project=project, kinds=kinds, trust=trust, limit=limit
+        )
 
     async def match(
         self,

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import atexit
 import threading
+import weakref
 from abc import ABC, abstractmethod
 
 from doxa.base.limits import JOB_STOP_S
@@ -29,8 +31,17 @@ class BackgroundThread(ABC):
             self._thread = None
 
     def _start(self) -> None:
+        # A thread that is within a library of another language when the interpreter ends aborts
+        # the process. So threads of memories that nobody closed are ended first.
+        atexit.register(_stop, weakref.ref(self))
         self._thread = threading.Thread(target=self._work, name=self.name, daemon=True)
         self._thread.start()
 
     @abstractmethod
     def _work(self) -> None: ...
+
+
+def _stop(held: weakref.ref[BackgroundThread]) -> None:
+    thread = held()
+    if thread is not None:
+        thread.stop()

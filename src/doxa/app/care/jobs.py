@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from functools import partial
-from threading import Event
 from typing import TYPE_CHECKING, Any, Unpack
 
 from doxa.app.checks import ALL_PROJECTS, checked, one_project
@@ -69,9 +67,11 @@ class JobVerbs(BeliefVerbs):
         A job that fails stops no other, and one process does them on a file at a time. With
         `every_s`, `idle_s` or `entries` they are left out until they are due: so long since the
         last dream, so long without a change, or so many new entries of the log. Each job is
-        bounded: 20 sessions, mentions of 2,000 sources. With `follow` it does not return.
+        bounded: 20 sessions, mentions of 2,000 sources. With `follow` it returns when the
+        memory is closed.
         """
         given = checked("nightshift", options)
+        arguments.flags(follow=given["follow"])
         where = one_project(given["project"], self.project)
         if not given.pop("follow"):
             return self._nightshift(where, given)
@@ -84,8 +84,12 @@ class JobVerbs(BeliefVerbs):
         when = {name: given[name] for name in ("every_s", "idle_s", "entries")}
         if all(one is None for one in when.values()):
             given = {**given, "every_s": NIGHTSHIFT_EVERY_S}
-        shift = partial(self._nightshift, where, given)
-        yield from follow(shift, Event(), pause_s=NIGHTSHIFT_PAUSE_S)
+
+        def shift() -> list[Shift]:
+            with self._memory.following:
+                return [] if self._memory.closing.is_set() else self._nightshift(where, given)
+
+        yield from follow(shift, self._memory.closing, pause_s=NIGHTSHIFT_PAUSE_S)
 
     def _nightshift(self, where: str, given: Mapping[str, Any]) -> list[Shift]:
         from doxa.dream.nightshift import Shift, work_through
@@ -168,6 +172,7 @@ class JobVerbs(BeliefVerbs):
 
         arguments.text(run, "run")
         where = one_project(project, self.project)
+        arguments.project(where)
         with self._store.read() as reader:
             found = (
                 [read_run(require_run(reader, run))]
@@ -207,9 +212,11 @@ class JobVerbs(BeliefVerbs):
             )
 
     def _seen(self, project: str | None) -> str | None:
-        if project is not None:
-            arguments.text(project, "project")
-        return None if project == ALL_PROJECTS else project or self.project
+        if project == ALL_PROJECTS:
+            return None
+        where = one_project(project, self.project)
+        arguments.project(where)
+        return where
 
     def apply(self, proposals: Iterable[str], *, age_days: float = 7) -> list[Applied]:
         """Apply proposals of background jobs, each by itself.

@@ -417,7 +417,6 @@ class BeliefVerbs:
                 snapshot, found, decided=decided, limit=min(limit, CONFLICTS_ITEMS_MAX)
             )
 
-    @retryable
     def audit(
         self,
         *,
@@ -450,6 +449,7 @@ class BeliefVerbs:
                 limit=min(limit, AUDIT_FINDINGS_ITEMS_MAX),
             )
 
+    @retryable
     def resolve(
         self,
         conflict: str | Kref,

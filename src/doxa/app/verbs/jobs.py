@@ -44,7 +44,8 @@ JOBS = (
         "A job that fails stops no other, and one process does them on a file at a time. With"
         " `every_s`, `idle_s` or `entries` they are left out until they are due: so long since the"
         " last dream, so long without a change, or so many new entries of the log. Each job is"
-        " bounded: 20 sessions, mentions of 2,000 sources. With `follow` it does not return.",
+        " bounded: 20 sessions, mentions of 2,000 sources. With `follow` it returns when the memory"
+        " is closed.",
         options_of(NightshiftOptions),
         "list[Shift]",
         writes=True,
@@ -76,7 +77,7 @@ JOBS = (
         "Return the report of a run, in Markdown; without an address that of the last dream.",
         "A report says what was lost first. It is kept with the run.",
         parameters(
-            run=Parameter("The address of the run.", "", cli="RUN"),
+            run=argument("The address of the run.", default=""),
             project=PROJECT,
         ),
         "str",

@@ -75,6 +75,7 @@ ASK = (
         parameters(
             project=SCOPE,
             kinds=Parameter("Only these kinds.", (), kind="texts", cli="--kind"),
+            trust=Parameter("Only what is at least so trusted, such as verified.", ""),
             limit=Parameter("The number of hits at most.", 10, kind="integer", short="-n"),
         ),
         "list[Hit]",

@@ -115,7 +115,7 @@ def _folder(folder: str) -> Path | None:
 
 def _inside(path: Path, base: Path | None) -> Path:
     """Return the real path of a file. Raises InputError if it lies outside of the folder, and
-    NotFoundError if there is no such file."""
+    NotFoundError if the file does not exist."""
     try:
         found = (path if base is None else base / path).resolve(strict=True)
     except (OSError, RuntimeError) as error:  # a loop of links is a RuntimeError before 3.13

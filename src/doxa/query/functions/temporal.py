@@ -345,7 +345,7 @@ def _date_part(kind: _InstantType, fields: _Fields, base: int | None) -> int:
 
 
 def _new_days(way: str, numbers: Mapping[str, int]) -> int:
-    """Only from components, missing ones 1. ValueError if there is no such day."""
+    """Only from components, missing ones 1. ValueError if the day does not exist."""
     year = numbers["year"]
     if way == "week":
         return days_of_week_date(year, numbers["week"], numbers.get("dayofweek", 1))

@@ -11,7 +11,7 @@ from typing import Any
 
 from doxa.base.bm25 import inverse_document_frequency, term_frequency, term_score
 from doxa.base.values import decode_properties
-from doxa.base.words import has_phrase, terms
+from doxa.base.words import has_phrase, may_be_stem, terms, words_of
 from doxa.query.core.elements import Edge, Node
 from doxa.query.core.errors import fail, shown
 from doxa.query.procedures.fulltext_query import (
@@ -31,6 +31,7 @@ from doxa.store import IndexRule, after_key, int64_array
 
 _K1, _B = 1.2, 0.75
 _PREFIX_TERMS_MAX = 1_000
+_STEM_CHARS = 2  # at least, of a word that is not shorter
 # the size of the sample if more elements contain a word: testing all would take longer than the
 # search
 _SAMPLED = 32
@@ -108,7 +109,7 @@ def _score_elements(run: Any, rule: IndexRule, entries: Entries, query: Group) -
     for part, found in zip(parts, gathered, strict=True):
         holding = [min(count, next(shares)) for _ in found]
         held = set.intersection(*[set(one) for one in found])
-        if part.phrase or part.field:
+        if part.phrase or part.field or part.prefix:
             held = {identity for identity in held if _holds(run, part, rule, identity)}
         total = scores[id(part)] = dict.fromkeys(held, 0.0)
         for one, holds in zip(found, holding, strict=True):
@@ -188,14 +189,12 @@ def _forget_faded(
         held = [key for key in rule.keys(decode_properties(props)) if key[:1] == b"\x01"]
         for part, found in zip(parts, gathered, strict=True):
             for term, one in zip(part.terms, found, strict=True):
-                low = b"\x01" + term.encode() + (b"" if part.prefix else b"\x00")
+                low = _lowest(part, term)
                 fitting = [
                     key
                     for key in held
                     if key.startswith(low)
-                    and (
-                        part.pattern is None or matches_wildcards(key[1:-4].decode(), part.pattern)
-                    )
+                    and (not part.prefix or may_be_stem(key[1:-4].decode(), term))
                 ]
                 one.pop(identity, None)
                 if fitting:
@@ -214,12 +213,12 @@ def _statistics(entries: Entries) -> tuple[int, float]:
 def _postings(run: Any, entries: Entries, term: str, *, part: Part) -> dict[int, tuple[int, int]]:
     """The elements that contain a term, or one that begins or is written so: frequency and
     length."""
-    low = b"\x01" + term.encode() + (b"" if part.prefix else b"\x00")
+    low = _lowest(part, term)
     found: dict[int, tuple[int, int]] = {}
     seen: set[bytes] = set()
     for key, identity in entries.between(low, after_key(low)):
         run.tick()
-        if part.pattern is not None and not matches_wildcards(key[1:-4].decode(), part.pattern):
+        if part.prefix and not may_be_stem(key[1:-4].decode(), term):
             continue
         seen.add(key[:-4])
         if len(seen) > _PREFIX_TERMS_MAX:
@@ -233,6 +232,12 @@ def _postings(run: Any, entries: Entries, term: str, *, part: Part) -> dict[int,
         before = found.get(identity, (0, 0))
         found[identity] = (before[0] + key[-3], int.from_bytes(key[-2:], "big"))
     return found
+
+
+def _lowest(part: Part, term: str) -> bytes:
+    """The beginning of the keys of a term. With wildcards, of all stems that words so written may
+    have: the words themselves are compared afterwards."""
+    return b"\x01" + (term[:_STEM_CHARS].encode() if part.prefix else term.encode() + b"\x00")
 
 
 def _holds(run: Any, part: Part, rule: IndexRule, identity: int) -> bool:
@@ -249,13 +254,13 @@ def _holds(run: Any, part: Part, rule: IndexRule, identity: int) -> bool:
         for text in (value if isinstance(value, list) else [value])
         if isinstance(text, str)
     ]
-    return any(_inside(part, terms(text)) for text in texts)
+    return any(_inside(part, text) for text in texts)
 
 
-def _inside(part: Part, held: list[str]) -> bool:
+def _inside(part: Part, text: str) -> bool:
     if part.phrase:
-        return not part.terms or has_phrase(held, part.terms)
+        return not part.terms or has_phrase(terms(text), part.terms)
     if part.prefix:
         pattern = part.pattern or f"{part.terms[0]}*"
-        return any(matches_wildcards(one, pattern) for one in held)
-    return set(part.terms) <= set(held)
+        return any(matches_wildcards(one, pattern) for one in words_of(text))
+    return set(part.terms) <= set(terms(text))

@@ -296,14 +296,18 @@ def found_line(found: Mapping[str, Any]) -> str:
 
 
 _NAMED_MAX = 20  # addresses in a line; the structured result has them all
-_LEADING = {"verified": 0, "stated": 1}
+_CONTEXT_KINDS = ("decision", "preference", "fact", "correction")
 
 
 def _context(session: Session, args: Any, _: CallContext) -> tuple[str, dict[str, Any]]:
     left = args.tokens_max
     kept = []
-    beliefs = session.recent(kinds=("decision", "preference", "fact", "correction"), limit=20)
-    beliefs.sort(key=lambda hit: _LEADING.get(hit.trust, 2))  # the newest first of each label
+    beliefs = [
+        hit
+        for trust in ("verified", "stated", "")  # the newest first of each label
+        for hit in session.recent(kinds=_CONTEXT_KINDS, trust=trust, limit=20)
+    ]
+    beliefs = list({hit.kref: hit for hit in beliefs}.values())
     for hit in (*beliefs, *session.recent(kinds=("exchange",), limit=10)):
         if hit.tokens <= left:
             kept.append(hit)
