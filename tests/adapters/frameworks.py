@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
-import gc
 import importlib
 import warnings
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -27,14 +24,3 @@ def framework(module: str) -> Any:
         if str(error.name).partition(".")[0] != module.partition(".")[0]:
             raise
         pytest.skip(ABSENT.format(module), allow_module_level=True)
-
-
-def leftovers_collected() -> Iterator[None]:
-    """A fixture of a module: close the event loop and collect the connections that a framework left
-    open, which would be errors of the last test or of pytest's end."""
-    yield
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        asyncio.get_event_loop_policy().get_event_loop().close()
-        asyncio.set_event_loop(None)
-        gc.collect()

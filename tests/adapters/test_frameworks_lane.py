@@ -45,6 +45,9 @@ def test_an_adapter_in_its_framework(name: str) -> None:
             str(FRAMEWORKS.interpreter()),  # type: ignore[attr-defined]
             *("-m", "pytest", "-p", "no:cacheprovider", str(HERE / name)),
             *("-o", "asyncio_default_fixture_loop_scope=function", "-o", "asyncio_mode=auto"),
+            # what a framework leaves open is found by the collector, in a test or at the end
+            *("-W", "ignore::pytest.PytestUnraisableExceptionWarning"),
+            *("-W", "ignore::ResourceWarning"),
         ],
         capture_output=True,
         text=True,

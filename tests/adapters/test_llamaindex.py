@@ -12,7 +12,7 @@ import pytest
 
 from doxa.app import Memory, Session, open_memory
 from doxa.base.errors import InputError
-from tests.adapters.frameworks import framework, leftovers_collected
+from tests.adapters.frameworks import framework
 
 core: Any = framework("llama_index.core.memory")
 llms: Any = framework("llama_index.core.base.llms.types")
@@ -24,9 +24,6 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
     pytest.mark.filterwarnings("ignore::ResourceWarning"),
 ]
-
-
-collected = pytest.fixture(scope="module", autouse=True)(leftovers_collected)
 
 
 @pytest.fixture
