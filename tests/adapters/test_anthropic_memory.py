@@ -182,6 +182,30 @@ def test_an_edit_is_a_revision_and_a_rename_keeps_the_item(
     assert "June" in str(tool.call({"command": "view", "path": "/memories/old/p.md"}))
 
 
+def test_a_file_that_a_person_corrects_is_corrected(tool: DoxaMemoryTool, memory: Memory) -> None:
+    tool.call({"command": "create", "path": "/memories/plan.md", "file_text": "Ship in May.\n"})
+    tool.call(
+        {"command": "insert", "path": "/memories/plan.md", "insert_line": 0, "insert_text": "x"}
+    )
+    [kref] = tool._files._documents.paths().values()
+    person = memory.session(actor="ana", project="shop")
+    person.revise(kref, "Ship in July.")
+    view = {"command": "view", "path": "/memories/plan.md"}
+    assert str(tool.call(view)).endswith("\tShip in July.")
+    tool.call(
+        {"command": "insert", "path": "/memories/plan.md", "insert_line": 1, "insert_text": "Yes."}
+    )
+    assert str(tool.call(view)).endswith("\tShip in July.\n     2\tYes.\n     3\t")
+    person.rollback(f"{kref}?r=1")
+    assert "Ship in May." in str(tool.call(view))
+    tool.call(
+        {"command": "str_replace", "path": "/memories/plan.md", "old_str": "May", "new_str": "Mai"}
+    )
+    assert str(tool.call(view)).endswith("     1\tShip in Mai.\n     2\t")
+    person.revise(kref, "plan.md\nShip in August.")
+    assert str(tool.call(view)).endswith("     1\tShip in August.")
+
+
 @pytest.mark.parametrize(
     "path",
     [

@@ -123,6 +123,9 @@ def test_without_capture_only_the_items_are_kept(memory: Memory) -> None:
     asyncio.run(made.add_items(ITEMS))
     assert list(session.read("MATCH (e:Exchange) RETURN count(e)")) == [(0,)]
     assert asyncio.run(made.get_items()) == ITEMS
+    assert session.recent() == []
+    for question in ("What is my favourite colour?", "Which item is it?", "openai agents"):
+        assert session.recall(question).hits == ()
 
 
 def test_items_of_one_call_are_one_change(memory: Memory) -> None:

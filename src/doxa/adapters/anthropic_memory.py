@@ -4,7 +4,8 @@
     client.beta.messages.run_tools(model=..., messages=[...], tools=[tool])
 
 A file is an item, an edit is a revision, and a file that is renamed stays the same item: its
-history does not end where its path changes. Answers are, word for word, those of the reference
+history does not end where its path changes. What a person makes of the item with `revise` is what
+the file holds then. Answers are, word for word, those of the reference
 implementation, which models know. What differs: a directory exists while a file is in it, and its
 size is that of its files; a path such as /memoriesfoo is refused; credentials are left out of
 files, and the answer says so.
@@ -131,10 +132,10 @@ class MemoryFiles:
         krefs = self._documents.paths()
         if path in krefs:
             document = self._documents.read([krefs[path]])[krefs[path]]
-            return _numbered(command, document.value)
+            return _numbered(command, _content(document))
         if not _is_directory(path, krefs):
             raise ToolError(_absent(command.path))
-        sizes = {one.path: _size(one.value) for one in self._documents.below()}
+        sizes = {one.path: _size(_content(one)) for one in self._documents.below()}
         lines = [f"{_shown_size(_below(path, sizes))}\t{command.path}"]
         lines += (
             f"{_shown_size(size)}\t{command.path}/{name}" for name, size in _listed(path, sizes)
@@ -164,7 +165,7 @@ class MemoryFiles:
 
         def change(documents: Documents) -> str:
             document = _file(documents, path, command.path)
-            content = document.value
+            content = _content(document)
             count = content.count(old)
             if count == 0:
                 raise ToolError(
@@ -178,7 +179,7 @@ class MemoryFiles:
                     f" `{old}` in lines: {lines}. Please ensure it is unique"
                 )
             changed = content.replace(old, new)
-            documents.write([_put(document.kref, path, changed)])
+            _rewrite(documents, {document.kref: (path, changed)})
             return _snippet(changed, content[: content.find(old)].count("\n"))
 
         snippet = self._change(change)
@@ -193,7 +194,7 @@ class MemoryFiles:
 
         def change(documents: Documents) -> None:
             document = _file(documents, path, command.path)
-            lines = document.value.split("\n")
+            lines = _content(document).split("\n")
             if lines[-1] == "":
                 lines.pop()
             if not 0 <= command.insert_line <= len(lines):
@@ -205,7 +206,7 @@ class MemoryFiles:
             content = "\n".join(lines)
             if not content.endswith("\n"):
                 content += "\n"
-            documents.write([_put(document.kref, path, content)])
+            _rewrite(documents, {document.kref: (path, content)})
 
         self._change(change)
         return _with_note(f"The file {command.path} has been edited.", command.insert_text)
@@ -239,11 +240,12 @@ class MemoryFiles:
             if new[: len(old)] == old:
                 raise ToolError(f"Cannot move {command.old_path} into itself")
             _check_parents(new, krefs)
-            documents.write(
-                [
-                    _put(one.kref, (*new, *one.path[len(old) :]), one.value)
+            _rewrite(
+                documents,
+                {
+                    one.kref: ((*new, *one.path[len(old) :]), _content(one))
                     for one in documents.read(moved).values()
-                ]
+                },
             )
 
         self._change(change)
@@ -307,10 +309,25 @@ def _file(documents: Documents, path: Path, shown: str) -> Document:
 # Files
 
 
-def _put(kref: str, path: Path, content: str) -> Put:
+def _put(kref: str, path: Path, content: str, before: int = 0) -> Put:
+    """A file as the revision after the one with the number `before`."""
     if not is_unicode(content):
         raise ToolError("The text holds half of a character. Write whole characters.")
-    return Put(kref, path, content, f"{'/'.join(path)}\n{content}")
+    return Put(kref, path, content, f"{'/'.join(path)}\n{content}", number=before + 1)
+
+
+def _rewrite(documents: Documents, files: dict[str, tuple[Path, str]]) -> None:
+    """Write the next revisions of files, in the transaction that read them."""
+    numbers = documents.last_revisions([*files])
+    documents.write(
+        [_put(kref, path, content, numbers[kref]) for kref, (path, content) in files.items()]
+    )
+
+
+def _content(document: Document) -> str:
+    """What is in a file: what the tool wrote, or what a person made of it since with `revise`."""
+    heading = "/".join(document.path) + "\n"
+    return document.edited.removeprefix(heading) if document.edited else str(document.value)
 
 
 def _with_note(answer: str, written: str) -> str:

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from doxa.adapters.documents import Document, Documents, Put
+from doxa.adapters.documents import RECORD_TRUST, Document, Documents, Put
 from doxa.adapters.framework import require
 from doxa.adapters.threads import reading, writing
 from doxa.app import Session
@@ -34,11 +34,9 @@ class DoxaSessionStore(SessionStore):  # type: ignore[misc, unused-ignore]
     """Transcripts below one space of the session's project. The keys of the SDK, its project key
     among them, choose within that space."""
 
-    def __init__(
-        self, session: Session, *, space: str = "claude-sessions", trust: str = "stated"
-    ) -> None:
+    def __init__(self, session: Session, *, space: str = "claude-sessions") -> None:
         self._documents = Documents(
-            session, space=space, kind="transcript", channel="claude-sessions", trust=trust
+            session, space=space, kind="transcript", channel="claude-sessions", trust=RECORD_TRUST
         )
 
     async def append(self, key: Key, entries: list[Entry]) -> None:
@@ -79,14 +77,7 @@ class DoxaSessionStore(SessionStore):  # type: ignore[misc, unused-ignore]
             batches = [new[at : at + _BATCH_ENTRIES] for at in range(0, len(new), _BATCH_ENTRIES)]
             first = documents.next_number(labels)
             puts = [
-                Put(
-                    documents.numbered(labels, number),
-                    (*labels, str(number)),
-                    batch,
-                    f"transcript {number}",
-                    searched=False,
-                    ids=tuple(uuid for entry in batch if (uuid := _uuid(entry))),
-                )
+                documents.record(labels, number, batch, filter(None, map(_uuid, batch)))
                 for number, batch in enumerate(batches, first)
             ]
             if "subpath" not in key:
@@ -111,7 +102,7 @@ def _session(key: Key) -> tuple[str, ...]:
 
 
 def _labels(key: Key) -> tuple[str, ...]:
-    """The path of a transcript. Raises InputError for an empty subpath, which is no subagent's."""
+    """The path of a transcript. Raises InputError for an empty subpath."""
     if "subpath" not in key:
         return (*_session(key), "main")
     if not key["subpath"]:
@@ -153,7 +144,7 @@ def _summary(documents: Documents, key: Key, entries: list[Entry]) -> Put:
     path = ("summaries", key["project_key"], key["session_id"])
     # `data` may be what it was: the number of the write makes it a revision with a time of its own
     value = dict(folded) | {"mtime": 0 if before is None else before.number}
-    return Put(kref, path, value, "summary of a transcript", searched=False)
+    return Put(kref, path, value, key["session_id"], searched=False)
 
 
 def _ms(document: Document) -> int:

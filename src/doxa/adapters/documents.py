@@ -32,37 +32,41 @@ _T = TypeVar("_T")
 Run = Callable[[str, dict[str, Any]], Iterable[Sequence[Any]]]
 
 _VALUE, _PATH, _CHANNEL = "adapter_value", "adapter_path", "adapter_channel"
-_SEARCHED, _IDS = "adapter_searched", "adapter_ids"
+_SEARCHED, _IDS, _NUMBER = "adapter_searched", "adapter_ids", "adapter_number"
 _SEGMENT = re.compile(r"[A-Za-z0-9_+@][A-Za-z0-9_+@-]{0,59}")
 _NAME = re.compile(r"[A-Za-z0-9_+@](?:[A-Za-z0-9_+@.-]{0,58}[A-Za-z0-9_+@-])?")
 _HASH_CHARS = 40
 _LABELS_MAX = 20  # in an address; the labels below share a segment
 _TEXT_CHARS_MAX = 100_000  # of a value that recall searches
+# Of records that are kept for a framework, as they are: nobody believes what is in them, so
+# that recall ranks them last and `recent` leaves them out.
+RECORD_TRUST = "untrusted"
 _PART_CHARS = 250_000  # of a value in one text of the store, whatever its characters
 _NUMBER_CHARS = 12
 _ATTEMPTS = 20
 
 _ROW = (
     f" OPTIONAL MATCH (i)-[:HAS_REVISION]->(f {{number: 1}}) RETURN i.kref, r.{_VALUE}, r.{_PATH},"
-    f" r.number, coalesce(f.time, r.time), r.time, coalesce(r.{_SEARCHED}, true)"
+    f" r.number, coalesce(f.time, r.time), r.time, coalesce(r.{_SEARCHED}, true),"
+    f" CASE WHEN r.{_NUMBER} <> r.number THEN r.summary ELSE '' END"
+)
+# From the space down: as many steps as there are documents, whatever else the file holds.
+_TREE = (
+    "MATCH (:Space {kref: $space})-[:HAS_SPACE*0..32]->(:Space)-[:HAS_ITEM]->(i:Item {kind: $kind})"
+    "-[:CURRENT]->(r)"
 )
 _READ = "UNWIND $krefs AS one MATCH (i:Item {kref: one})-[:CURRENT]->(r)" + _ROW
-_BELOW = "MATCH (i:Item)-[:CURRENT]->(r) WHERE i.kref STARTS WITH $prefix AND i.kind = $kind" + _ROW
-_PATHS = (
-    "MATCH (i:Item)-[:CURRENT]->(r) WHERE i.kref STARTS WITH $prefix AND i.kind = $kind"
-    f" RETURN i.kref, r.{_PATH}"
-)
+_BELOW = _TREE + _ROW
+_PATHS = _TREE + (f" RETURN i.kref, r.{_PATH}")
 _LAST = " ORDER BY i.kref DESC LIMIT $limit"
-_LAST_KREF = (
-    "MATCH (i:Item)-[:CURRENT]->() WHERE i.kref STARTS WITH $prefix AND i.kind = $kind"
-    " RETURN i.kref ORDER BY i.kref DESC LIMIT 1"
-)
-_KNOWN_IDS = (
-    "MATCH (i:Item)-[:CURRENT]->(r) WHERE i.kref STARTS WITH $prefix AND i.kind = $kind"
-    f" UNWIND r.{_IDS} AS id WITH DISTINCT id WHERE id IN $ids RETURN id"
-)
+_LAST_KREF = f"{_TREE} RETURN i.kref ORDER BY i.kref DESC LIMIT 1"
+_KNOWN_IDS = f"{_TREE} UNWIND r.{_IDS} AS id WITH DISTINCT id WHERE id IN $ids RETURN id"
 _NEWEST = " ORDER BY r.time DESC, i.kref"
 _PAGE = " SKIP $skip LIMIT $limit"
+_LAST_REVISIONS = (
+    "UNWIND $krefs AS one MATCH (i:Item {kref: one})-[:HAS_REVISION]->(r)"
+    " RETURN i.kref, max(r.number)"
+)
 _PUT = (
     "UNWIND $rows AS row CALL doxa.remember(row.text, row.options) YIELD action, kref, change"
     " RETURN kref, change"
@@ -76,7 +80,8 @@ _DROP = (
 @dataclass(frozen=True, slots=True)
 class Document:
     """One that is stored. `created` and `updated` are ns UTC, of its first and current revision;
-    `number` is that of the current one."""
+    `number` is that of the current one. `edited` is its text, if somebody revised the item by other
+    means than the adapter, which has written its numbers into it (`Put.number`); else ""."""
 
     kref: str
     value: Any
@@ -85,6 +90,7 @@ class Document:
     created: int
     updated: int
     searched: bool = True
+    edited: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +104,7 @@ class Put:
     text: str
     searched: bool = True
     ids: tuple[str, ...] = ()  # what `known` finds it by
+    number: int = 0  # of the revision that this will be, if it is known
 
 
 class Documents:
@@ -127,13 +134,16 @@ class Documents:
     # Addresses
 
     def address(self, labels: Sequence[str], name: str) -> str:
-        """The address of what has this path in the framework."""
+        """Return the address of what has this path in the framework."""
         return f"{self._prefix(labels)}{segment(name, _NAME)}.{self.kind}"
 
     def _prefix(self, labels: Sequence[str]) -> str:
         return "/".join(
             (f"kref://{self.session.project}", self.space, "~", *map(segment, _folded(labels)), "")
         )
+
+    def _space(self, labels: Sequence[str]) -> str:
+        return self._prefix(labels).rstrip("/")
 
     # Reading
 
@@ -148,7 +158,7 @@ class Documents:
         """Return what is below these labels, the last written first."""
         apart = len(labels) < _LABELS_MAX  # else an address may stand for what is below it too
         params: dict[str, Any] = {
-            "prefix": self._prefix(labels[: _LABELS_MAX - 1]),
+            "space": self._space(labels[: _LABELS_MAX - 1]),
             "kind": self.kind,
         }
         if apart and limit is not None:
@@ -161,37 +171,50 @@ class Documents:
 
     def paths(self, labels: Sequence[str] = ()) -> dict[tuple[str, ...], str]:
         """Return the paths of what is below these labels, and the address of each."""
-        params = {"prefix": self._prefix(labels[: _LABELS_MAX - 1]), "kind": self.kind}
+        params = {"space": self._space(labels[: _LABELS_MAX - 1]), "kind": self.kind}
         found = {tuple(json.loads(path)): kref for kref, path in self._run(_PATHS, params)}
         return {path: kref for path, kref in found.items() if path[: len(labels)] == tuple(labels)}
+
+    def last_revisions(self, krefs: Sequence[str]) -> dict[str, int]:
+        """Return the number of the last revision of each item, which need not be current."""
+        rows = self._run(_LAST_REVISIONS, {"krefs": list(krefs)})
+        return {row[0]: row[1] for row in rows}
 
     # Lists: documents that are numbered in the order of their addition
 
     def numbered(self, labels: Sequence[str], number: int) -> str:
-        """The address of the document of a list with this number."""
+        """Return the address of the document of a list with this number."""
         return self.address(labels, f"{number:0{_NUMBER_CHARS}}")
 
+    def record(
+        self, labels: Sequence[str], number: int, value: Any, ids: Iterable[str] = ()
+    ) -> Put:
+        """Return a document of a list that nobody is to search for: its text is its number."""
+        kref = self.numbered(labels, number)
+        path = (*labels, str(number))
+        return Put(kref, path, value, parse_kref(kref).name, searched=False, ids=tuple(ids))
+
     def next_number(self, labels: Sequence[str]) -> int:
-        """The number after the last of a list, from 1. Read it in the transaction that writes."""
-        params = {"prefix": self._prefix(labels), "kind": self.kind}
+        """Return the number after the last of a list, from 1; for the transaction that writes."""
+        params = {"space": self._space(labels), "kind": self.kind}
         for row in self._run(_LAST_KREF, params):
             return int(parse_kref(row[0]).name) + 1
         return 1
 
     def listed(self, labels: Sequence[str], *, limit: int | None = None) -> list[Document]:
         """Return the documents of a list in its order; with a limit, the last ones."""
-        params: dict[str, Any] = {"prefix": self._prefix(labels), "kind": self.kind}
+        params: dict[str, Any] = {"space": self._space(labels), "kind": self.kind}
         params["limit"] = 2**31 - 1 if limit is None else limit
         return [_document(row) for row in self._run(_BELOW + _LAST, params)][::-1]
 
     def known(self, labels: Sequence[str], ids: Sequence[str]) -> set[str]:
         """Return which of these ids the documents below some labels have."""
-        params = {"prefix": self._prefix(labels), "kind": self.kind, "ids": list(ids)}
+        params = {"space": self._space(labels), "kind": self.kind, "ids": list(ids)}
         return {row[0] for row in self._run(_KNOWN_IDS, params)} if ids else set()
 
     def find(self, query: str, labels: Sequence[str] = ()) -> list[tuple[Document, float]]:
         """Return what answers a question below these labels, the best first, with its score."""
-        space = self._prefix(labels[: _LABELS_MAX - 1]).split("/", 3)[3].rstrip("/")
+        space = "/".join(parse_kref(self._space(labels[: _LABELS_MAX - 1])).spaces)
         try:
             hits = self.session.recall(
                 query, space=space, kinds=(self.kind,), limit=RECALL_HITS_MAX
@@ -239,6 +262,8 @@ class Documents:
         }
         if not put.searched:
             metadata[_SEARCHED] = False
+        if put.number:
+            metadata[_NUMBER] = put.number
         if put.ids:
             metadata[_IDS] = list(put.ids)
         options = {
@@ -279,7 +304,7 @@ class Documents:
 
 
 def segment(label: str, fits: re.Pattern[str] = _SEGMENT) -> str:
-    """The part of an address that stands for a label: itself if it fits, else its hash."""
+    """Return the part of an address that stands for a label: itself if it fits, else its hash."""
     if fits.fullmatch(label):
         return label
     digest = hashlib.sha256(label.encode("utf-8", "surrogatepass")).hexdigest()
@@ -295,7 +320,7 @@ def _folded(labels: Sequence[str]) -> list[str]:
 
 
 def _document(row: Sequence[Any]) -> Document:
-    kref, value, path, number, created, updated, searched = row
+    kref, value, path, number, created, updated, searched, edited = row
     return Document(
         kref,
         None if value is None else json.loads("".join(value)),
@@ -304,6 +329,7 @@ def _document(row: Sequence[Any]) -> Document:
         created,
         updated,
         searched,
+        edited or "",
     )
 
 
@@ -311,8 +337,11 @@ def _document(row: Sequence[Any]) -> Document:
 
 
 def stored_json(value: Any) -> str:
-    """The JSON of a value, without credentials, of the same shape. Each text is searched for
-    itself first: in JSON the end of a line, which ends a credential, is not one."""
+    """Return the JSON of a value, without credentials, of the same shape.
+
+    Each text is searched for itself first: in JSON the end of a line, which ends a credential, is
+    not one. Raises InputError for what is not JSON.
+    """
     try:
         text = _json(_redacted_inside(json.loads(json.dumps(value))))
     except (TypeError, ValueError, RecursionError) as error:
@@ -345,7 +374,7 @@ def _json(value: Any) -> str:
 
 
 def is_unicode(text: str) -> bool:
-    """Whether a text has no halves of characters (surrogates)."""
+    """Return whether a text has no halves of characters (surrogates)."""
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -379,8 +408,8 @@ def _redacted_inside(value: Any, name: str = "") -> Any:
 
 
 def searchable(text: str) -> str:
-    """A text as recall searches it: without control characters and halves of characters, and no
-    longer than is read for it."""
+    """Return a text as recall searches it: without control characters and halves of characters,
+    and no longer than is read for it."""
     kept = text[:_TEXT_CHARS_MAX].encode("utf-8", "ignore").decode()
     return "".join(
         char if (char >= " " and char != "\x7f") or char in "\n\t" else " " for char in kept
@@ -388,7 +417,7 @@ def searchable(text: str) -> str:
 
 
 def text_of(value: Any, label: str = "") -> str:
-    """The texts and numbers of a JSON value as lines of `label: value`."""
+    """Return the texts and numbers of a JSON value as lines of `label: value`."""
     lines: list[str] = []
     waiting: list[tuple[str, Any]] = [(label, value)]
     while waiting:

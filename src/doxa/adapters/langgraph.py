@@ -66,7 +66,7 @@ class DoxaStore(BaseStore):
         return self._batch(_checked(ops))
 
     async def abatch(self, ops: Iterable[Op]) -> list[Result]:
-        """As `batch`, on a thread. What writes is finished before the caller is cancelled."""
+        """Carry out operations on a thread; a write is finished before the caller is cancelled."""
         given = _checked(ops)
         if any(isinstance(op, PutOp) for op in given):
             return await writing(self._batch, given)
@@ -201,7 +201,7 @@ def _fits(condition: MatchCondition, namespace: Sequence[str]) -> bool:
 
 
 def matches(value: Any, wanted: Mapping[str, Any]) -> bool:
-    """Whether a value passes a filter: equality, or operators such as {"$gt": 3}, of its keys."""
+    """Return whether a value passes a filter: equality of its keys, or operators such as $gt."""
     return all(_agrees(value.get(key), want) for key, want in wanted.items())
 
 
@@ -222,7 +222,7 @@ def _compares(have: Any, operator: str, to: Any) -> bool:
         raise ValueError(f"Unsupported operator: {operator}")
     try:
         left, right = float(have), float(to)
-    except (TypeError, ValueError):  # what is no number is not more or less than one
+    except (TypeError, ValueError):  # a text such as "many" is neither more nor less
         return False
     order = (left > right) - (left < right)
     return order in {"$gt": (1,), "$gte": (1, 0), "$lt": (-1,), "$lte": (-1, 0)}[operator]

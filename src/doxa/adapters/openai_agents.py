@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from doxa.adapters.documents import Documents, Put, segment
+from doxa.adapters.documents import RECORD_TRUST, Documents, segment
 from doxa.adapters.framework import require
 from doxa.adapters.threads import reading, writing
 from doxa.app import Session
@@ -32,7 +32,8 @@ class DoxaSession(SessionABC):  # type: ignore[misc, unused-ignore]
     """One conversation of the SDK, in the session's project below `space`.
 
     With `capture`, what user and assistant say is ingested as turns of a thread; with `extract`
-    too, rules look for candidate beliefs in them. `session_settings` bounds what `get_items`
+    too, rules look for candidate beliefs in them; `trust` is that of the turns, as `ingest` takes
+    it. `session_settings` bounds what `get_items`
     returns. Any text is a `session_id`.
     """
 
@@ -44,15 +45,16 @@ class DoxaSession(SessionABC):  # type: ignore[misc, unused-ignore]
         space: str = "openai-agents",
         capture: bool = True,
         extract: bool = True,
-        trust: str = "stated",
+        trust: str = "",
         session_settings: SessionSettings | None = None,
     ) -> None:
         self.session_id = session_id
         self.session_settings = session_settings or SessionSettings()
         self._session = session
         self._documents = Documents(
-            session, space=space, kind="item", channel="openai-agents", trust=trust
+            session, space=space, kind="item", channel="openai-agents", trust=RECORD_TRUST
         )
+        self._trust = trust
         self._labels = (session_id,)
         self._capture = capture
         self._extract = extract
@@ -84,13 +86,7 @@ class DoxaSession(SessionABC):  # type: ignore[misc, unused-ignore]
             first = documents.next_number(self._labels)
             documents.write(
                 [
-                    Put(
-                        documents.numbered(self._labels, number),
-                        (self.session_id, str(number)),
-                        item,
-                        f"item {number}",
-                        searched=False,
-                    )
+                    documents.record(self._labels, number, item)
                     for number, item in enumerate(items, first)
                 ]
             )
@@ -114,7 +110,9 @@ class DoxaSession(SessionABC):  # type: ignore[misc, unused-ignore]
             if (text := said(item))
         ]
         if turns:
-            self._session.ingest(turns, thread=self._thread, extract=self._extract)
+            self._session.ingest(
+                turns, thread=self._thread, extract=self._extract, trust=self._trust
+            )
 
     def _turn(self, number: int) -> str:
         return self._documents.numbered(self._labels, number)
@@ -142,7 +140,7 @@ class DoxaSession(SessionABC):  # type: ignore[misc, unused-ignore]
 
 
 def said(item: Item) -> str:
-    """What user or assistant say in an item; "" for calls, their results and instructions."""
+    """Return what user or assistant say in an item; "" for calls, results and instructions."""
     if not isinstance(item, dict) or item.get("role") not in _CAPTURED:
         return ""
     content = item.get("content")
