@@ -81,12 +81,13 @@ MAY_IMPORT: dict[str, frozenset[str]] = {
     "hosts": INTERFACE
     | {"belief", "ingestion", "jobs", "language", "recall", "redaction", "settings", "store"},
     "servers": INTERFACE | {"belief", "hosts", "recall"},  # the types they show
-    "adapters": INTERFACE | {"belief", "recall", "redaction"},  # the types they return
+    # the types they return; the rules of what may be injected and the tools of agents are one's own
+    "adapters": INTERFACE | {"belief", "hosts", "recall", "redaction", "servers"},
     "demo": INTERFACE,
     # it starts the servers and the demonstration, shows the version, draws a policy's curve; its
     # shell splits, completes and prints the text of statements (cypher)
     "cli": INTERFACE
-    | {"cypher", "demo", "doxa", "hosts", "imports", "policy", "servers", "settings"},
+    | {"adapters", "cypher", "demo", "doxa", "hosts", "imports", "policy", "servers", "settings"},
     "doxa": INTERFACE | {"belief"},  # the package's own list of public names
 }
 # The packages inside a package, the lowest first. What lies directly in the folder may import

@@ -307,3 +307,5 @@ CONSOLIDATED_SOURCES_ITEMS_MAX = 20  # turns that one entry is drawn from
 CONSOLIDATED_TOKENS_MAX = 4_096  # of one answer of a model
 CONSOLIDATED_ATTEMPTS_MAX = 3  # calls of a model for one window, in one run
 CONSOLIDATED_RETRY_S_MIN, CONSOLIDATED_RETRY_S_MAX = 60, 86_400
+# Adapters of agent frameworks
+ADAPTER_ID_CHARS_MAX = 1_000  # of an identifier of a user, an agent or a conversation
