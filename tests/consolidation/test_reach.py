@@ -45,6 +45,7 @@ class Said(NamedTuple):
 _MOVED = TEXTS[0]
 _INTO_APRIL = Said(11, 9, [_MOVED, _MOVED], False)
 _APRIL = Said(29, 0, [_MOVED], False)
+_WEEK_AFTER = Said(34, 0, [_MOVED], True)
 
 SAID = st.builds(
     Said,
@@ -58,6 +59,7 @@ SAID = st.builds(
 @settings(max_examples=25, deadline=None)
 @example([Said(0, 0, [_MOVED], False), Said(11, 9, [_MOVED], False), _INTO_APRIL, _APRIL])
 @example([_INTO_APRIL, _APRIL._replace(consolidated=True), _APRIL, Said(11, 9, [_MOVED], False)])
+@example([_INTO_APRIL, _APRIL._replace(consolidated=True), _WEEK_AFTER, _INTO_APRIL])
 @given(st.lists(SAID, min_size=1, max_size=7))
 def test_every_turn_is_reached_from_the_top(sessions: list[Said]) -> None:
     with tempfile.TemporaryDirectory() as folder:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from doxa.base.ids import NodeId
 from doxa.base.words import terms
-from doxa.belief.graph import CURRENT, HAS_REVISION
+from doxa.belief.graph import CURRENT, HAS_REVISION, item_of
 from doxa.belief.relevant_beliefs import RelevantBeliefs, node_window, sentences_of
 from doxa.logic.revision import entails
 from doxa.logic.sentence import atoms
@@ -48,10 +48,20 @@ def given_up(tx: Transaction, node: Node, grounds: list[Node]) -> str:
     ):
         if "Revision" not in other.labels or _words_of(other) != words:
             continue
+        if _is_revised_summary(tx, node, other):
+            continue
         until = tx.rows(_LAST_BELIEVED, (other.id,))[0][0]
         if until is not None and until >= newest and not _is_current(tx, other.id):
             return f"{other.props['kref']!s} said the same and was given up since"
     return ""
+
+
+def _is_revised_summary(tx: Transaction, node: Node, other: Node) -> bool:
+    """Whether another summary said the same before it had more to say: of a month what a day says
+    by now. That is not given up."""
+    if {node.props.get("kind"), other.props.get("kind")} != {"summary"}:
+        return False
+    return not item_of(tx, other.id).props.get("deprecated")
 
 
 def _own_revisions(tx: Transaction, node: Node) -> frozenset[NodeId]:
