@@ -140,21 +140,6 @@ def summary_text(found: Mapping[str, Any]) -> str:
     return fields_text(kept)
 
 
-def _said(done: ImportedFiles) -> str:
-    parts = [
-        f"{count:,} {name}"
-        for name, count in (
-            ("messages", done.added),
-            ("candidates", done.candidates),
-            ("beliefs of documents", done.beliefs),
-            ("paragraphs gone", done.absent),
-            ("skipped", done.skipped),
-        )
-        if count
-    ]
-    return ", ".join(parts) or "nothing new"
-
-
 def watch(
     places: Places = None,
     project: Annotated[
@@ -171,11 +156,12 @@ def watch(
     db: Db = None,
     as_json: Json = False,
 ) -> None:
+    from doxa.imports.known import known_places
     from doxa.imports.watching import ImportWatch
 
     stop = Event()
     with opened(db, as_json) as memory:
-        named = places or _known_places(os.environ)
+        named = places or known_places(Path.home(), os.environ)
         options, cursors = _options(memory, project, {"include": include, "trust": trust})
         rounds = ImportWatch(
             memory.store,
@@ -199,7 +185,7 @@ def watch(
 
 def _reporter(as_json: bool) -> Callable[[ImportedFiles], None]:
     def report(done: ImportedFiles) -> None:
-        text = json_text(_shown(done)) if as_json else f"doxa: {_said(done)}"
+        text = json_text(_shown(done)) if as_json else f"doxa: {done.said()}"
         sys.stdout.write(text + "\n")
         for place in () if as_json else done.places:
             sys.stdout.write(f"    {place}\n")
@@ -224,24 +210,3 @@ def _stop_on_signals(stop: Event) -> None:
 
 def _interrupted(*_: object) -> None:
     raise KeyboardInterrupt
-
-
-def _known_places(environ: Mapping[str, str]) -> list[Path]:
-    """Return where the known programs keep what they keep, as far as it exists."""
-    home = Path.home()
-    claude = Path(environ.get("CLAUDE_CONFIG_DIR") or home / ".claude")
-    codex = Path(environ.get("CODEX_HOME") or home / ".codex")
-    config = Path(environ.get("XDG_CONFIG_HOME") or home / ".config")
-    editor = Path("Cursor", "User", "globalStorage", "state.vscdb")
-    places = (
-        claude / "projects",
-        codex / "sessions",
-        codex / "archived_sessions",
-        home / ".gemini" / "tmp",
-        config / editor,
-        home / "Library" / "Application Support" / editor,
-        Path(environ.get("APPDATA") or home / "AppData" / "Roaming") / editor,
-        home / ".openclaw" / "workspace",
-        Path(environ.get("HERMES_HOME") or home / ".hermes") / "memories",
-    )
-    return [place for place in places if place.exists()]

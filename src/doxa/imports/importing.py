@@ -93,6 +93,17 @@ class ImportedFiles:
     threads: tuple[str, ...]
     dry_run: bool = False
 
+    def said(self) -> str:
+        """Describe it in one line, such as "3 messages, 1 skipped"."""
+        counts = (
+            ("messages", self.added),
+            ("candidates", self.candidates),
+            ("beliefs of documents", self.beliefs),
+            ("paragraphs gone", self.absent),
+            ("skipped", self.skipped),
+        )
+        return ", ".join(f"{n:,} {what}" for what, n in counts if n) or "nothing new"
+
 
 class _Held(NamedTuple):
     """One thing of a batch, ready to be stored."""
