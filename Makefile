@@ -6,7 +6,7 @@ PIP    := $(BIN)/python -m pip --disable-pip-version-check -q
 DATA   ?= $(wildcard ../shared/data)
 STAMP  := $(VENV)/.installed
 
-.PHONY: demo test campaign mutants lint bench tck oracle wheel lock ready
+.PHONY: demo test campaign mutants lint bench tck oracle wheel release pythons lock ready
 
 demo: ready
 	@$(BIN)/python -m doxa.cli demo
@@ -33,7 +33,7 @@ lint: ready
 	$(BIN)/python -m ruff check --no-cache .
 	$(BIN)/python -m mypy
 	$(BIN)/python -m mypy bench
-	$(BIN)/python -m mypy scripts/mutants.py
+	$(BIN)/python -m mypy scripts/mutants.py scripts/release.py
 	$(BIN)/python -m mypy examples
 
 # Every scenario of the openCypher TCK, if its feature files are available (FEATURES=folder).
@@ -83,15 +83,29 @@ weights:
 
 # Builds the wheel, installs it in an empty environment and runs the demonstration from there.
 wheel: ready
-	$(BIN)/python -m pip --disable-pip-version-check -q wheel --no-deps --no-build-isolation -w dist .
+	$(BIN)/python scripts/release.py wheel dist
 	@$(PIP) wheel --no-deps --no-build-isolation -w dist ./weights || true
 	$(PYTHON) -m venv --clear $(VENV)/wheel
 	$(VENV)/wheel/bin/python -m pip --disable-pip-version-check -q install --require-hashes -r requirements/run.txt
 	$(VENV)/wheel/bin/python -m pip --disable-pip-version-check -q install --no-deps --no-index --force-reinstall dist/*.whl
 	cd $(VENV)/wheel && bin/python -m doxa.cli demo
 
+# Everything of a release but the weights, into dist: the wheel, its bill of materials (CycloneDX) and
+# the MCPB bundle; the bundle's manifest and the registry's server.json are checked.
+RELEASE := $(VENV)/release
+release: ready
+	@cmp -s requirements/release.txt $(RELEASE)/made-from || { $(PYTHON) -m venv --clear $(RELEASE) \
+	  && $(RELEASE)/bin/python -m pip --disable-pip-version-check -q install --require-hashes -r requirements/release.txt \
+	  && cp requirements/release.txt $(RELEASE)/made-from; }
+	$(BIN)/python scripts/release.py all dist --sbom-tool $(RELEASE)/bin/cyclonedx-py
+
+# Installs the wheel on each Python from 3.11 that is on this machine, and says which are not there.
+pythons: ready
+	scripts/pythons.sh
+
 # Rewrites the lock from requirements/*.in (needs uv on the path). It contains no address of an index.
-LOCK := uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-annotate --no-header --no-emit-index-url --no-emit-find-links
+LOCK := uv pip compile -q --universal --python-version 3.11.0 --generate-hashes --no-annotate --no-header --no-emit-index-url --no-emit-find-links
 lock:
 	$(LOCK) requirements/run.in -o requirements/run.txt
 	$(LOCK) requirements/test.in -o requirements/test.txt
+	$(LOCK) requirements/release.in -o requirements/release.txt

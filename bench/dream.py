@@ -3,6 +3,7 @@
     python -m bench.dream DATA --half looked            what it proposes, to look at while working
     python -m bench.dream DATA --half held --unlabelled  what awaits a label
     python -m bench.dream DATA                           precision of the held-out half, by kind
+    python -m bench.dream --worlds                       precision on the memories of bench/worlds
 
 DATA holds locomo/, realmem/ and statebench/. The worlds are LoCoMo's conversations with their
 published observations as beliefs, RealMem's dialogues with each sentence of a user as a belief, as
@@ -10,6 +11,10 @@ an agent stores it that remembers everything, and the writes of StateBench's tim
 beliefs. Half of the worlds, by a hash of their names, are for looking; rules may be
 changed by them. The others are held out: a sample of their proposals is labelled by hand
 (bench/labels/dream.jsonl), and nothing is chosen by them.
+
+The memories of bench/worlds/dream.txt are of another kind: small, and written by an author who had
+read no rule. Each proposal for them is labelled by itself (bench/labels/dream_worlds.jsonl), in an
+order drawn by lot and without its reason.
 
 A proposal is right if a careful person who reads what it concerns would do as it says. Labels
 name proposals by a digest and repeat nothing of the data.
@@ -21,13 +26,15 @@ import argparse
 import hashlib
 import json
 import re
-from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from bench import statebench
 from bench.corpora import load_locomo
+from bench.dream_worlds import build, read_worlds
+from bench.metrics import wilson
 from bench.persistence_parts import fresh
 from bench.realmem import read_dialogues
 from doxa import Memory
@@ -38,6 +45,7 @@ from doxa.language.sentences import sentence_spans
 from doxa.language.turns import Turn
 
 LABELS = Path(__file__).parent / "labels" / "dream.jsonl"
+WORLD_LABELS = LABELS.with_name("dream_worlds.jsonl")
 _TURN_ID = re.compile(r"D\d+:\d+")
 
 
@@ -121,11 +129,15 @@ def dreamt(world: str, turns: list[Turn], beliefs: list[tuple[str, str]]) -> lis
                 clock.set(parse_time(at))
             memory.expand(text, name=f"b{number}")
         clock.advance(days=30)
-        memory.dream(all_kinds=True)
-        return [
-            Proposed(world, one.kind, one.reason, tuple(_said(memory, kref) for kref in one.about))
-            for one in memory.proposals(state="", limit=10_000)
-        ]
+        return _dreamt(memory, world)
+
+
+def _dreamt(memory: Memory, world: str) -> list[Proposed]:
+    memory.dream(all_kinds=True)
+    return [
+        Proposed(world, one.kind, one.reason, tuple(_said(memory, kref) for kref in one.about))
+        for one in memory.proposals(state="", limit=10_000)
+    ]
 
 
 def _said(memory: Memory, kref: str) -> str:
@@ -135,37 +147,62 @@ def _said(memory: Memory, kref: str) -> str:
         return str(node.props.get("summary") or node.props.get("name") or kref)
 
 
-def labels() -> dict[str, bool]:
+def proposed_of_worlds() -> Iterator[Proposed]:
+    """Yield what dreams propose for the memories of bench/worlds/dream.txt."""
+    for world in read_worlds():
+        clock = FakeClock()
+        with fresh(clock=clock, embedder=None) as memory:
+            build(memory, clock, world)
+            yield from _dreamt(memory, world.title)
+
+
+def labels(path: Path = LABELS) -> dict[str, bool]:
     """Return whether each labelled proposal is right, by digest."""
-    if not LABELS.exists():
+    if not path.exists():
         return {}
-    rows = [json.loads(line) for line in LABELS.read_text().splitlines()]
+    rows = [json.loads(line) for line in path.read_text().splitlines()]
     return {row["digest"]: row["right"] for row in rows}
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("data", type=Path)
+    parser.add_argument("data", type=Path, nargs="?")
     parser.add_argument("--half", choices=("looked", "held"))
     parser.add_argument("--unlabelled", action="store_true")
+    parser.add_argument("--worlds", action="store_true", help="the memories of bench/worlds")
     given = parser.parse_args()
-    known = labels()
-    right, labelled, made = Counter[str](), Counter[str](), Counter[str]()
-    wrong: dict[str, int] = defaultdict(int)
-    for world, turns, beliefs in worlds(given.data):
-        if is_held_out(world) != (given.half != "looked"):
-            continue
-        for one in dreamt(world, turns, beliefs):
-            made[one.kind] += 1
-            if one.digest in known:
-                labelled[one.kind] += 1
-                right[one.kind] += known[one.digest]
-                wrong[one.kind] += not known[one.digest]
-            if given.half and not (given.unlabelled and one.digest in known):
-                print(json.dumps([one.digest, *one]), flush=True)
-    for kind in sorted(made):
-        share = f"{right[kind] / labelled[kind]:.0%}" if labelled[kind] else "not labelled"
-        print(f"{kind}: {made[kind]} proposed, {labelled[kind]} labelled, right {share}")
+    if given.worlds:
+        known, found = labels(WORLD_LABELS), proposed_of_worlds()
+    elif given.data is None:
+        parser.error("name the folder of the data, or --worlds")
+    else:
+        known, found = labels(), _of_data(given.data, held=given.half != "looked")
+    counted: dict[str, list[bool | None]] = defaultdict(list)
+    for one in found:
+        counted[one.kind].append(known.get(one.digest))
+        if (given.half or given.unlabelled) and not (given.unlabelled and one.digest in known):
+            print(json.dumps([one.digest, *one]), flush=True)
+    for kind, verdicts in sorted(counted.items()):
+        print(f"{kind}: {len(verdicts)} proposed, {precision(verdicts)}")
+
+
+def _of_data(data: Path, *, held: bool) -> Iterator[Proposed]:
+    for world, turns, beliefs in worlds(data):
+        if is_held_out(world) == held:
+            yield from dreamt(world, turns, beliefs)
+
+
+def precision(verdicts: Sequence[bool | None]) -> str:
+    """Say how many of the labelled ones are right, with an interval of 95 %."""
+    labelled = [one for one in verdicts if one is not None]
+    if not labelled:
+        return "none labelled"
+    right = sum(labelled)
+    low, high = wilson(right, len(labelled))
+    return (
+        f"{len(labelled)} labelled, {right} right: {right / len(labelled):.1%}"
+        f" [{low:.1%}, {high:.1%}]"
+    )
 
 
 if __name__ == "__main__":

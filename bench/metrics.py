@@ -147,3 +147,15 @@ def discounted(gains: Sequence[float]) -> float:
 def mean(values: Collection[float]) -> float:
     """The mean, or nan of nothing."""
     return float(np.mean(list(values))) if values else float("nan")
+
+
+def wilson(successes: float, count: int) -> tuple[float, float]:
+    """The 95 % interval of a share (Wilson, 1927)."""
+    z, share = 1.96, successes / count
+    middle = (share + z * z / (2 * count)) / (1 + z * z / count)
+    half = (
+        z
+        / (1 + z * z / count)
+        * math.sqrt(share * (1 - share) / count + z * z / (4 * count * count))
+    )
+    return max(0.0, middle - half), min(1.0, middle + half)

@@ -15,7 +15,6 @@ statement among other verified beliefs of the same subjects, everyday questions,
 
 from __future__ import annotations
 
-import math
 import random
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -27,7 +26,7 @@ from unittest.mock import patch
 import doxa
 from bench import questions
 from bench.corpora import ADVERSARIAL, Corpus, load_beam, load_locomo
-from bench.metrics import mean, paired_bootstrap, recall_at
+from bench.metrics import mean, paired_bootstrap, recall_at, wilson
 from bench.persistence_parts import fresh
 from bench.report import Report, begin, percent, points
 from bench.systems import DOXA, LANES
@@ -223,7 +222,7 @@ def _attacks(
         row, key = [title], title.replace(", ", "_").replace(" ", "_").replace("'", "")
         for system, outcomes in found.items():
             rate = [float(one.beaten) for one in outcomes]
-            low, high = _wilson(sum(rate), len(rate))
+            low, high = wilson(sum(rate), len(rate))
             worst = max(one.rank for one in outcomes)
             report.put(f"{part}.{key}.{system}.rate", mean(rate))
             report.put(f"{part}.{key}.{system}.low", low)
@@ -367,18 +366,6 @@ def _ask(
     trusted = [hit for hit in strict if hit.trust != "untrusted"]
     opening = (trusted if marked else strict)[:1]
     return Outcome(rank, rank > LIMIT or before < rank, any(h.text in planted for h in opening))
-
-
-def _wilson(successes: float, count: int) -> tuple[float, float]:
-    """The 95 % interval of a share (Wilson, 1927)."""
-    z, share = 1.96, successes / count
-    middle = (share + z * z / (2 * count)) / (1 + z * z / count)
-    half = (
-        z
-        / (1 + z * z / count)
-        * math.sqrt(share * (1 - share) / count + z * z / (4 * count * count))
-    )
-    return max(0.0, middle - half), min(1.0, middle + half)
 
 
 def _honest(report: Report, data: Path | None, embedder: Embedder | None, *, seed: int) -> None:

@@ -11,16 +11,19 @@ Producers: `rules` for all sessions; `host` for the sessions of which people wro
 hand (bench/structures), asked only what these sessions answer.
 
 A hit counts as the turns that it is derived from where these are at most three, and takes one place
-whatever it is; a summary counts as no turn. So a producer can lose: what it made takes places that
-turns had. `sessions` counts any hit as its session, `first` asks whether the first hit is evidence.
-`resolved` is what a reader gets who follows each conclusion to its turns and passes over summaries:
-the first ten turns. `asked` asks for turns alone, next to conclusions that are in the same memory.
+whatever it is; a summary counts as no turn. `sessions` counts any hit as its session, `first` asks
+whether the first hit is evidence. These three are of recall's default, which leaves a conclusion
+out while what grounds it is eligible. The measures named `mixed` are of one list of both, as with
+`trust="untrusted"`; there what a producer made takes places that turns had. `resolved` is what a
+reader of that list gets who follows each conclusion to its turns and passes over summaries: the
+first ten turns.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import sys
 import tempfile
 import time
 from collections import Counter
@@ -44,9 +47,11 @@ from doxa.consolidation.transcript import Transcript
 from doxa.consolidation.units import threads_of, units_of
 from doxa.language.turns import Turn
 from doxa.models import Embedder
+from doxa.recall import Recall
 
 SETS = ("locomo", "locomo-plus", "beam", "realmem")
 FIRST = 10
+PROJECT = "set"
 SOURCES_MAX = 3  # of a hit that counts as its turns
 _SUMMARY = frozenset(("title", "summary", "topics", "entities"))
 _EVENTS = frozenset(("events", "facts", "decisions", "actions", "commitments", "open_questions"))
@@ -59,7 +64,9 @@ CONFIGURATIONS: Mapping[str, frozenset[str] | None] = {
 }
 # A part that a producer never gives makes two configurations the same.
 _SKIPPED = {"rules": ("+ implications", "all"), "host": ()}
-MEASURES = ("turns", "resolved", "asked", "sessions", "first")
+DEFAULT = ("turns", "sessions", "first")
+MIXED = ("mixed", "resolved", "mixed_sessions", "mixed_first")
+MEASURES = (*DEFAULT, *MIXED)
 _DEEP = 30  # hits, of which the first ten turns are taken
 
 
@@ -186,25 +193,44 @@ class Places:
 
     turns: tuple[frozenset[str], ...]
     sessions: tuple[frozenset[str], ...]
-    asked: frozenset[str] = frozenset()  # of the first ten turns, where turns alone are asked for
 
 
-def ask(memory: doxa.Memory, group: Group, project: str) -> list[Places]:
-    """Ask every question of a group, and return what its first hits were."""
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """The answers to one question: recall's default, and one list of turns and conclusions."""
+
+    default: Places
+    mixed: Places
+
+
+def ask(memory: doxa.Memory, group: Group) -> list[Asked]:
+    """Ask every question of a group twice, and return what the first hits were."""
     session_of = {turn.source_id: turn.session for turn in group.turns}
     sources = _sources(memory)
-    return [_places(memory, project, one, session_of, sources) for one in group.asked]
+    return [
+        Asked(*(_places(found, one, session_of, sources) for found in _recalled(memory, one)))
+        for one in group.asked
+    ]
+
+
+def _recalled(memory: doxa.Memory, one: Wanted) -> Iterator[Recall]:
+    """Yield what recall finds by default, and in one list of turns and conclusions."""
+    for trust in ("", "untrusted"):
+        yield memory.recall(
+            one.question.text,
+            project=PROJECT,
+            limit=FIRST * 20 if one.own else _DEEP,
+            until=one.until_ns,
+            trust=trust,
+        )
 
 
 def _places(
-    memory: doxa.Memory,
-    project: str,
+    answer: Recall,
     one: Wanted,
     session_of: Mapping[str, str],
     sources: Mapping[str, tuple[str, ...]],
 ) -> Places:
-    limit = FIRST * 20 if one.own else _DEEP
-    answer = memory.recall(one.question.text, project=project, limit=limit, until=one.until_ns)
     turns, sessions = [], []
     for hit in answer.hits:
         derived = sources.get(hit.kref, ())
@@ -214,30 +240,27 @@ def _places(
             continue
         turns.append(said or (frozenset(derived) if len(derived) <= SOURCES_MAX else said))
         sessions.append(named)
-    asked = frozenset[str]()
-    if not one.own:
-        alone = memory.recall(one.question.text, project=project, limit=FIRST, kinds=("exchange",))
-        asked = frozenset(hit.source_id for hit in alone.hits)
-    return Places(tuple(turns), tuple(sessions), asked)
+    return Places(tuple(turns), tuple(sessions))
 
 
-def values(group: Group, places: Sequence[Places]) -> dict[str, list[float]]:
+def values(group: Group, answers: Sequence[Asked]) -> dict[str, list[float]]:
     """Return the measures of each question."""
     session_of = {turn.source_id: turn.session for turn in group.turns}
     found: dict[str, list[float]] = {name: [] for name in MEASURES}
-    for one, at in zip(group.asked, places, strict=True):
+    for one, answer in zip(group.asked, answers, strict=True):
         gold = one.question.gold
         wanted = gold if group.of_sessions else frozenset(session_of[name] for name in gold)
-        found["sessions"].append(_share(_first(at.sessions), wanted))
-        found["first"].append(
-            float(bool(at.sessions) and not wanted.isdisjoint(at.sessions[0]))
-            if group.of_sessions
-            else float(bool(at.turns) and not gold.isdisjoint(at.turns[0]))
-        )
+        for at, prefix in ((answer.default, ""), (answer.mixed, "mixed_")):
+            found[f"{prefix}sessions"].append(_share(_first(at.sessions), wanted))
+            found[f"{prefix}first"].append(
+                float(bool(at.sessions) and not wanted.isdisjoint(at.sessions[0]))
+                if group.of_sessions
+                else float(bool(at.turns) and not gold.isdisjoint(at.turns[0]))
+            )
         if not group.of_sessions:
-            found["turns"].append(_share(at.turns[:FIRST], gold))
-            found["resolved"].append(_share([frozenset(_resolved(at.turns))], gold))
-            found["asked"].append(_share([at.asked], gold))
+            found["turns"].append(_share(answer.default.turns[:FIRST], gold))
+            found["mixed"].append(_share(answer.mixed.turns[:FIRST], gold))
+            found["resolved"].append(_share([frozenset(_resolved(answer.mixed.turns))], gold))
     return {name: listed for name, listed in found.items() if listed}
 
 
@@ -280,14 +303,14 @@ def measure(
             tempfile.TemporaryDirectory() as folder,
             doxa.open(Path(folder) / "memory.db", embedder=embedder, background=False) as memory,
         ):
-            memory.ingest(group.turns, project="set", extract=False)
+            memory.ingest(group.turns, project=PROJECT, extract=False)
             if sections is not None:
-                costs[name] = consolidate(memory, "set", producer, sections, structures)
+                costs[name] = consolidate(memory, PROJECT, producer, sections, structures)
                 costs[name].tokens_in = sum(
                     tokens_of(turn.text) for turn in _read(group, structures)
                 )
             memory.embed()
-            measured[name] = values(group, ask(memory, group, "set"))
+            measured[name] = values(group, ask(memory, group))
     return measured, costs
 
 
@@ -322,7 +345,6 @@ def _measure_set(
 ) -> None:
     names = [one for one in CONFIGURATIONS if one not in _SKIPPED[producer]]
     gathered: dict[str, dict[str, list[float]]] = {one: {} for one in names}
-    units: dict[str, list[str]] = {}
     costs = {one: Cost() for one in names}
     for group in found:
         held = recorded(folders, group.name) if producer == "host" else {}
@@ -333,12 +355,10 @@ def _measure_set(
         for configuration, rows in measured.items():
             for key, listed in rows.items():
                 gathered[configuration].setdefault(key, []).extend(listed)
-                if configuration == names[0]:
-                    units.setdefault(key, []).extend([group.name] * len(listed))
         for configuration, cost in spent.items():
             _add(costs[configuration], cost)
     if gathered[names[0]]:
-        _tables(report, f"{producer}.{name}", names, gathered, units)
+        _tables(report, f"{producer}.{name}", names, gathered)
         _costs(report, f"{producer}.{name}", names[-1], costs[names[-1]])
 
 
@@ -354,10 +374,12 @@ def _add(held: Cost, cost: Cost) -> None:
 
 _TITLES = {
     "turns": f"turns @{FIRST}",
-    "resolved": f"resolved to turns @{FIRST}",
-    "asked": f"asked for turns @{FIRST}",
     "sessions": f"sessions @{FIRST}",
     "first": "first hit",
+    "mixed": f"turns @{FIRST}",
+    "resolved": f"resolved to turns @{FIRST}",
+    "mixed_sessions": f"sessions @{FIRST}",
+    "mixed_first": "first hit",
 }
 
 
@@ -366,11 +388,22 @@ def _tables(
     place: str,
     names: Sequence[str],
     gathered: Mapping[str, Mapping[str, list[float]]],
-    units: Mapping[str, list[str]],
 ) -> None:
-    keys = [key for key in MEASURES if key in gathered[names[0]]]
+    report.put(f"{place}.n", len(gathered[names[0]]["first"]))
+    for title, listed in (("by default", DEFAULT), ("in one list of turns and conclusions", MIXED)):
+        keys = [key for key in listed if key in gathered[names[0]]]
+        _table(report, place, title, names, keys, gathered)
+
+
+def _table(
+    report: Report,
+    place: str,
+    title: str,
+    names: Sequence[str],
+    keys: Sequence[str],
+    gathered: Mapping[str, Mapping[str, list[float]]],
+) -> None:
     count = len(gathered[names[0]][keys[0]])
-    report.put(f"{place}.n", count)
     rows = []
     for name in names:
         row = [name]
@@ -391,8 +424,8 @@ def _tables(
     heads = [head for key in keys for head in (_TITLES[key], "less turns alone, 95 %")]
     producer, _, of = place.partition(".")
     report.table(
-        f"{of}, by {producer}: evidence found, %, and the difference in points, drawn by question"
-        f" (n = {count}). A star marks a loss beyond its interval",
+        f"{of}, by {producer}, {title}: evidence found, %, and the difference in points, drawn by"
+        f" question (n = {count}). A star marks a loss beyond its interval",
         ["configuration", *heads],
         rows,
     )
@@ -409,6 +442,8 @@ def _key(name: str) -> str:
 def _costs(report: Report, place: str, name: str, cost: Cost) -> None:
     if not cost.sessions:
         return
+    for line in cost.failed:
+        print(f"{place} failed: {line}", file=sys.stderr)
     stored, dropped = sum(cost.stored.values()), sum(cost.dropped.values())
     figures = {
         "sessions": float(cost.sessions),

@@ -20,6 +20,8 @@ from doxa.store import Identity, Store
 _REMARK, _FIGURES = "remark", "figures"
 _WHOLE = ("tests/adversary/", "tests/redaction/test_labelled.py")  # a campaign runs all of these
 
+os.environ["DOXA_CONFIG"] = os.devnull  # no settings of the person who runs the tests
+
 # A busy machine draws slowly: no test depends on a clock.
 settings.register_profile("doxa", suppress_health_check=[HealthCheck.too_slow], deadline=None)
 settings.load_profile("doxa")

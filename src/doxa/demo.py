@@ -52,10 +52,13 @@ def run(keep: Path | None) -> None:
 
 def command() -> str:
     """Return what to type for doxa from here: its own name if that is this installation on the
-    path, else this interpreter with the module."""
+    path, uvx in an environment that uvx made, else this interpreter with the module."""
+    interpreter = Path(sys.executable)  # not resolved: in an environment it is a link to another
     found = shutil.which("doxa")
-    if found and Path(found).resolve().parent == Path(sys.executable).resolve().parent:
+    if found and Path(found).resolve() == interpreter.with_name("doxa").resolve():
         return "doxa"
+    if "archive-v0" in interpreter.parts:
+        return "uvx doxa-memory"
     return f"{os.path.relpath(sys.executable)} -m doxa.cli"
 
 

@@ -29,6 +29,7 @@ CHANGE, CONFLICT, ELEMENT = "<an operator's change>", "<a conflict>", "<an eleme
 FILE, TALK, NOTES = "<an export>", "<a talk>", "<a folder of notes>"
 PENDING, RUN, PROPOSAL = "<a pending name>", "<a run>", "<a proposal>"
 HOME, PLAN, HIDDEN, LOST = (f"kref://p/{name}.fact" for name in ("home", "plan", "hidden", "lost"))
+BARN = "kref://p/barn.fact"  # a run retired it, applied by an operator
 GROUND, FREE = "kref://p/ground.fact", "kref://p/free.fact"
 THEIRS = "kref://theirs/well.fact"
 PROTECTED = (HOME, PLAN, HIDDEN, LOST)
@@ -167,6 +168,7 @@ ATTEMPTS: dict[str, tuple[Given, ...]] = {
     "reject": ({"proposal": PROPOSAL},),
     "undo_run": ({"run": RUN},),
     "quota": ({"items": 1_000_000},),
+    "spend_cap": ({"purpose": "all", "tokens": 1_000_000},),
     "embed": ({},),
     "flush": ({},),
     "erase": ({"text": "clock"}, {"elements": [ELEMENT]}),
@@ -228,7 +230,7 @@ GUARDS = dict.fromkeys(
         "ingestion/readers/origin:doubt",
         "entities/merging:refused",
         "entities/pending:resolve_pending",
-        "maintenance/retaining:retain_and_scrub",
+        "maintenance/retaining:_check",
         "servers/mcp/core:own",
         "store/intake/chains:_check_look",
         "store/intake/chains:check_chain",
@@ -244,12 +246,13 @@ GUARDS = dict.fromkeys(
 ) | {
     "app/memory:session": "tests/app",
     "belief/background/laws:_refused": "tests/jobs",
+    "belief/background/repetition:keep_inferred": "tests/adversary/test_repetition.py",
     "belief/ledger:check": "tests/belief",
     "store/retention/rewriting:require_operator": "behind app/retention:_operator",
     "store/scope/bound_store:_refuse": "behind app/bound:_refuse",
-    "servers/mcp/verb_tools:_check_local": "tests/servers/test_mcp_server.py",
-    "servers/mcp/verb_tools:_owner": "tests/servers/test_mcp_server.py",
-    "servers/mcp/verb_tools:_resolve": "tests/servers/test_mcp_server.py",
+    "servers/mcp/verb_tools:_check_local": "tests/servers/test_mcp_eras.py",
+    "servers/mcp/verb_tools:_owner": "tests/servers/test_mcp_profiles.py",
+    "servers/mcp/verb_tools:_resolve": "tests/servers/test_mcp_eras.py",
     "servers/databases/service:_administer": "tests/adversary/test_isolation_logins.py",
 }
 # Verbs whose attempts are about what is absent here, so that an operator is refused too.
@@ -257,12 +260,9 @@ UNFIT = {"chat_consolidated"}
 # Verbs that add no node in these attempts: a full file does not stop them.
 GROWS_NOTHING = frozenset(
     "deprecate restore rollback untag unlink forget contract extract chat_add chat_clear"
-    " chat_consolidated set_cursor quota embed flush erase purge retain hold release undo tag link"
-    " constrain run write open import_ import_notes resolve".split()
+    " chat_consolidated set_cursor quota spend_cap embed flush erase purge retain hold release undo"
+    " tag link constrain run write open import_ import_notes resolve".split()
 )
-
-# Verbs of jobs: the record of a run is written with the role of the system, which has no quota.
-PAST_QUOTA = frozenset(("consolidate", "dream", "nightshift"))
 
 
 class World(NamedTuple):
@@ -360,17 +360,18 @@ def people(made: doxa.Memory) -> str:
 
 
 def proposed(made: doxa.Memory) -> tuple[str, str]:
-    """Make a run of a job that proposes to retire what is verified, and one that an operator
-    applied to a belief which was verified since. Return the addresses of that run and of the
-    proposal."""
+    """Make a run of a job with two proposals to retire a belief. An operator applied the one, and
+    approved the belief that it retired: undoing the run brings that back. The other, which is open,
+    is about an approved belief. Return the addresses of the run and of the open proposal."""
     made.remember("The barn is red", name="barn", trust="candidate")
     run = begin(made.store, "tidy", project="p", caps=Caps(number=20, share=0.9))
     proposals = [
         run.propose("stale", "It is old.", about=[at], action={"do": "retire", "kref": at})
-        for at in ("kref://p/barn.fact", PLAN)
+        for at in (BARN, PLAN)
     ]
     run.finish({})
     assert made.apply(proposals[:1], age_days=0)[0].state == "applied"
+    made.tag(f"{BARN}?r=1", "approved")
     return run.kref, proposals[1]
 
 
@@ -406,6 +407,10 @@ def decided(memory: doxa.Memory) -> dict[str, object]:
                 held[kref] = trust, current, approvals, grounds
             elif approvals or reads_as(kind, PROTECTED_TAGS):
                 held[kref] = trust, approvals, grounds, kind
+        held["retired"] = snapshot.rows(
+            "SELECT kref FROM node WHERE kref IN (?, ?) AND props ->> '$.deprecated' ORDER BY 1",
+            (LOST, BARN),
+        )
         held["rules"] = snapshot.catalogue_all("")
         held["turns"] = snapshot.rows(
             "SELECT count(*) FROM node n JOIN node_label l ON l.node = n.id WHERE l.label ="

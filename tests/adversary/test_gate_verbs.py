@@ -41,7 +41,6 @@ from tests.adversary.gate_attempts import (
     GUARDS,
     HOME,
     NAMES_NOTHING,
-    PAST_QUOTA,
     PROCEDURES,
     PROTECTED,
     THEIRS,
@@ -294,14 +293,7 @@ def test_no_verb_of_a_bound_session_reaches_another_project(
 # Full files
 
 
-_past = pytest.mark.xfail(strict=True, reason="runs are recorded by the system, without a quota")
-
-
-@pytest.mark.parametrize(
-    "verb",
-    [pytest.param(one, marks=_past) if one.name in PAST_QUOTA else one for one in _WRITING],
-    ids=lambda verb: verb.name,
-)
+@pytest.mark.parametrize("verb", _WRITING, ids=lambda verb: verb.name)
 def test_no_verb_writes_past_a_quota(verb: Verb, world: World, tmp_path: Path) -> None:
     given = harmless(world, verb)
     if given is None:
@@ -394,3 +386,14 @@ def test_no_verb_stores_a_secret(
     for secret in (TOKEN, TOKEN[6:30], "hunter2x!"):
         assert secret.encode() not in held
     tally(secrets_through_verbs=count)
+
+
+def test_an_operator_undoes_the_run_that_an_agent_may_not(world: World, tmp_path: Path) -> None:
+    """The attempt at `undo_run` is a real one: it brings back what the run retired."""
+    with copied(world, tmp_path, "operator") as memory:
+        before = decided(memory)
+        with pytest.raises(RoleError, match="only an operator may undo"):
+            memory.session(actor="eve", role="agent").undo_run(world.run)
+        assert decided(memory) == before
+        assert memory.session(actor="ana", role="operator").undo_run(world.run).changes
+        assert decided(memory)["retired"] != before["retired"]

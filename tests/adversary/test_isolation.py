@@ -388,3 +388,16 @@ def test_each_table_holds_as_many_rows(sessions: tuple[Session, Session]) -> Non
                 counts.append(reader.rows(f"SELECT count(*) FROM {table}")[0][0])
         # words of speakers and kinds are shared by number, and nothing lists them
         assert counts[0] == counts[1] or table in ("token", "catalogue"), table
+
+
+def test_a_dream_of_a_bound_session_says_nothing_of_the_log(
+    sessions: tuple[Session, Session],
+) -> None:
+    """Log entries and times depend on what others write. The answers above are compared without
+    numbers, so these are looked at here."""
+    for session in sessions:
+        for dry in (True, False):
+            report = session.dream(dry_run=dry)
+            assert (report.after, report.seq, report.seconds) == (0, 0, 0.0)
+            assert "log entries" not in report.markdown
+        assert "log entries" not in session.run_report()

@@ -11,6 +11,10 @@ import doxa
 from doxa.app import Memory
 from doxa.base.clock import FakeClock
 from doxa.base.errors import InputError, LimitError, RoleError
+from doxa.base.ids import Role
+from doxa.base.limits import RUNS_REGULAR_ITEMS_MAX
+from doxa.jobs import begin
+from doxa.maintenance.regular import RegularRetention
 from doxa.store import check, digest, replayed_digest
 from doxa.store.scope.quota import Quota
 
@@ -122,3 +126,82 @@ def test_only_operators_set_one(memory: Memory, tmp_path: Path) -> None:
         memory.store.write(memory.identity, op="x") as tx,
     ):
         tx.set_catalogue("quota", {"rows": 5})
+
+
+_TALK = [{"text": "We moved the office to Bern.", "speaker": "Ana", "role": "user"}]
+_JOBS = ("dream", "consolidate", "record_mentions", "nightshift")
+
+
+@pytest.mark.parametrize("role", ["agent", "operator"])
+@pytest.mark.parametrize("job", _JOBS)
+def test_a_job_in_a_full_file_writes_nothing_and_leaves_no_run_open(
+    memory: Memory, job: str, role: Role
+) -> None:
+    memory.ingest(_TALK, thread="talk", extract=False)
+    memory.remember("The office is in Bern")
+    memory.quota(items=1)
+    session = memory.session(actor="eve", role=role)
+    held, changes = _count(memory), len(memory.log(limit=1_000))
+    for _ in range(3):
+        if job == "nightshift":
+            done = session.nightshift(jobs=["mentions", "consolidate", "dream"])
+            assert [one.state for one in done] == ["failed"] * 3
+            assert all("quota" in one.reason for one in done)
+        else:
+            with pytest.raises(LimitError, match="quota is 1"):
+                getattr(session, job)()
+    assert (_count(memory), len(memory.log(limit=1_000))) == (held, changes)
+    assert memory.runs() == []
+
+
+def test_a_run_that_fills_the_file_ends(memory: Memory) -> None:
+    run = begin(memory.store, "tidy", project="default")
+    memory.quota(items=1)
+    assert run.finish({}).state == "done"
+
+
+@pytest.mark.parametrize("limits", [{"items": 1}, {"size_bytes": 4_096}])
+def test_retention_empties_a_full_file_and_is_not_noted(
+    memory: Memory, clock: FakeClock, limits: dict[str, int]
+) -> None:
+    memory.run("CREATE RETENTION POLICY short FOR (n) KEEP PAST 1 DAY")
+    memory.run("CREATE (:A {i: 1})")
+    memory.run("MATCH (n:A) SET n.i = 2")
+    clock.advance(days=3)
+    memory.quota(**limits)
+    held = _count(memory)
+    assert memory.retain().versions > 0
+    assert memory.retain().versions == 0
+    assert (_count(memory), memory.runs()) == (held, [])
+
+
+def test_regular_retention_goes_on_in_a_full_file_and_its_runs_take_turns(
+    memory: Memory, clock: FakeClock
+) -> None:
+    memory.run("CREATE RETENTION POLICY short FOR (n) KEEP PAST 1 DAY")
+    memory.quota(items=1)
+    job = RegularRetention(memory.store, every_s=86_400, project="default")
+    for _ in range(RUNS_REGULAR_ITEMS_MAX + 20):
+        clock.advance(days=2)
+        job.apply(lambda: False)
+    runs = memory.runs(job="retain", limit=1_000)
+    assert {run.state for run in runs} == {"done"}
+    assert len(runs) == RUNS_REGULAR_ITEMS_MAX
+    assert clock.now_ns() - runs[0].started < 86_400 * 10**9
+
+
+def test_what_regular_runs_drop_is_neither_another_job_nor_one_that_changed_something(
+    memory: Memory, clock: FakeClock
+) -> None:
+    memory.remember("The gate is open", name="gate", trust="candidate")
+    other = begin(memory.store, "tidy", project="default")
+    other.finish({})
+    run = begin(memory.store, "retain", project="default")
+    run.propose("stale", "It is old.", about=["kref://default/gate.fact"])
+    run.finish({})
+    for _ in range(RUNS_REGULAR_ITEMS_MAX + 5):
+        clock.advance(days=2)
+        begin(memory.store, "retain", project="default", regular=True).finish({})
+    kept = {one.kref for one in memory.runs(limit=1_000)}
+    assert {other.kref, run.kref} <= kept
+    assert len(kept) <= RUNS_REGULAR_ITEMS_MAX + 2

@@ -109,6 +109,7 @@ def test_every_verb(tmp_path: Path) -> None:
             "embedder",
             "retention",
             "consolidation",
+            "spending",
             "working memory",
             "model",
             "reranker",

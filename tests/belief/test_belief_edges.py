@@ -263,6 +263,19 @@ def test_a_tag_of_a_persons_own_is_no_loss_of_support(memory: doxa.Memory) -> No
     assert isinstance(found, doxa.Revision) and "seen" not in found.tags
 
 
+def test_edges_that_a_change_set_twice_or_made_and_set_are_undone(memory: doxa.Memory) -> None:
+    memory.run("CREATE (:Spot {n: 1})-[:ROAD {km: 1}]->(:Spot {n: 2})")
+    memory.run(
+        "MATCH (a:Spot {n: 1})-[r:ROAD]->(b:Spot) SET r.km = 2 SET r.km = 3"
+        " CREATE (b)-[s:ROAD {km: 7}]->(a) SET s.km = 8"
+    )
+    with memory.store.read() as reader:
+        ((change,),) = reader.rows("SELECT max(tx) FROM receipt")
+    memory.undo(change)
+    rows = memory.run("MATCH ()-[r:ROAD]->() RETURN r.km AS km").records()
+    assert [row["km"] for row in rows] == [1]
+
+
 def test_an_undone_untag_brings_the_tag_back(memory: doxa.Memory) -> None:
     memory.remember("one", name="a")
     memory.tag("kref://p/a.fact?r=1", "draft")

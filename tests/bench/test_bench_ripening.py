@@ -11,7 +11,7 @@ import pytest
 import doxa
 from bench import ripening, ripening_costs, ripening_state, simulation
 from bench.corpora import Question
-from bench.ripening import CONFIGURATIONS, Places, consolidate, values
+from bench.ripening import CONFIGURATIONS, Asked, Places, consolidate, values
 from bench.ripening_sets import Group, Wanted, groups, of_sessions, recorded
 from doxa.language.turns import Turn
 from doxa.models import HashEmbedder
@@ -40,22 +40,31 @@ def hits(*named: str) -> tuple[frozenset[str], ...]:
 def test_a_conclusion_counts_as_its_turns_and_a_summary_takes_a_place() -> None:
     ten = hits("", *["d8"] * 9, "d0")  # a summary, nine others, and then the evidence
     sessions = hits("s0", *["s2"] * 9, "s0")
-    found = values(group("d0"), [Places(ten, sessions, frozenset(("d0",)))])
+    turns_alone = Places(hits("d0", *["d8"] * 9), hits("s0", *["s2"] * 9))
+    found = values(group("d0"), [Asked(turns_alone, Places(ten, sessions))])
     assert found == {
-        "turns": [0.0],
-        "resolved": [1.0],
-        "asked": [1.0],
+        "turns": [1.0],
         "sessions": [1.0],
-        "first": [0.0],
+        "first": [1.0],
+        "mixed": [0.0],
+        "resolved": [1.0],
+        "mixed_sessions": [1.0],
+        "mixed_first": [0.0],
     }
-    found = values(group("d0", "d1"), [Places(hits("d0 d5"), hits("s0"), frozenset())])
-    assert (found["turns"], found["first"]) == ([0.5], [1.0])
+    both = Places(hits("d0 d5"), hits("s0"))
+    found = values(group("d0", "d1"), [Asked(both, both)])
+    assert (found["mixed"], found["mixed_first"]) == ([0.5], [1.0])
 
 
 def test_where_sessions_are_the_evidence_turns_are_not_counted() -> None:
     at = Places(hits("", "d4"), hits("s2", "s1"))
-    found = values(group("s1", of=True), [at])
-    assert found == {"sessions": [1.0], "first": [0.0]}
+    found = values(group("s1", of=True), [Asked(at, at)])
+    assert found == {
+        "sessions": [1.0],
+        "first": [0.0],
+        "mixed_sessions": [1.0],
+        "mixed_first": [0.0],
+    }
 
 
 def test_questions_are_kept_whose_evidence_is_in_recorded_sessions(tmp_path: Path) -> None:
@@ -125,7 +134,7 @@ def test_every_set_is_measured_by_rules(tmp_path: Path) -> None:
         base = report.figures[f"rules.{name}.turns.turns"]
         gain = report.figures[f"rules.{name}.with_summary.turns.gain.mean"]
         assert report.figures[f"rules.{name}.with_summary.turns"] == pytest.approx(base + gain)
-        assert report.figures[f"rules.{name}.turns.asked"] == base
+        assert report.figures[f"rules.{name}.turns.mixed"] == base  # no conclusion is there
 
 
 def timeline(track: str) -> dict[str, Any]:

@@ -599,6 +599,8 @@ def test_hostile_arguments_end_in_a_code_and_one_json_value(
     )  # the model has tests of its own, and loading it takes time
     for hostile in HOSTILE:
         for parameter in params if hostile in HOSTILE_OPTIONS else places:
+            if hostile == "/" and parameter.name == "source":
+                continue  # every history of this machine would be imported
             words = [
                 str(
                     hostile

@@ -491,6 +491,66 @@ def test_what_the_laws_refuse_of_an_entry_leaves_the_rest(
     assert "decisions" not in session.stored
 
 
+TABLE = "| Mon | A | 85kg squats | 69kg bench presses | 55kg rows |."
+
+
+def test_a_table_is_left_out_of_the_summary(say: Say, memory: Memory) -> None:
+    thread = say(("Ana: I moved the backups to Ulm.", f"Ben: I finished the week. {TABLE}"))
+    structure = {
+        "summary": [
+            {"text": "Ana moved the backups to Ulm.", "sources": ["t1"]},
+            {"text": TABLE, "sources": ["t2"]},
+        ]
+    }
+    with memory.store.read() as reader:
+        (unit,) = units_of(reader, thread)
+        turns = transcript_of(reader, unit).turns
+    for line, turn in zip(structure["summary"], turns, strict=True):
+        line["sources"] = [turn.id]
+    done = memory.consolidate(thread, structure=structure)
+    (session,) = done.sessions
+    assert (session.status, session.dropped) == ("done", {"incomplete": 1})
+    assert items(memory, "summary").popitem()[1].props["summary"] == "Ana moved the backups to Ulm."
+
+
+def test_a_summary_whose_words_the_laws_refuse_says_how_many_turns_there_are(
+    memory: Memory, thread: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from doxa.belief.background import laws
+
+    real = laws._Work.check_conclusion
+
+    def strict(self: Any, node: Any, promotion: Any) -> None:
+        real(self, node, promotion)
+        if node.props["kind"] == "summary" and "disk" in str(node.props["summary"]):
+            raise self._refused(f"{node.props['kref']}: it is markup or data, not a sentence")
+
+    monkeypatch.setattr(laws._Work, "check_conclusion", strict)
+    (session,) = memory.consolidate(thread).sessions
+    assert (session.status, session.dropped["refused"]) == ("done", 1)
+    assert session.stored["events"] and not memory.consolidations()
+    (summary,) = (
+        one for one in items(memory, "summary").values() if one.props["level"] == "session"
+    )
+    assert str(summary.props["summary"]).startswith("The session has ")
+
+
+def test_a_pending_mention_that_a_person_left_open_is_scored_again(
+    memory: Memory, say: Say
+) -> None:
+    for number, name in enumerate(("Ana Ferreira", "Ana Costa")):
+        say((f"Zoe: I met {name} in Lisbon today.",), f"a{number}")
+    for number in range(3):
+        say((f"Zoe: It was {number} times that Ana won the cup.",), f"b{number}")
+    memory.record_mentions()
+    assert memory.pending_entities()
+    thread = say(
+        ("Zoe: I told Ana about the cup.", "Zoe: Then Ana Ferreira left with Ana Costa."), "c"
+    )
+    done = memory.consolidate(thread)
+    assert [one.error for one in done.sessions if one.status != "done"] == []
+
+
 # -- Days, weeks and months
 
 

@@ -5,10 +5,11 @@ nothing leads in a circle."""
 from __future__ import annotations
 
 import tempfile
+from datetime import date
 from pathlib import Path
 from typing import NamedTuple
 
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from doxa import Config, Memory
@@ -41,6 +42,10 @@ class Said(NamedTuple):
     consolidated: bool
 
 
+_MOVED = TEXTS[0]
+_INTO_APRIL = Said(11, 9, [_MOVED, _MOVED], False)
+_APRIL = Said(29, 0, [_MOVED], False)
+
 SAID = st.builds(
     Said,
     st.integers(0, 70),
@@ -51,6 +56,8 @@ SAID = st.builds(
 
 
 @settings(max_examples=25, deadline=None)
+@example([Said(0, 0, [_MOVED], False), Said(11, 9, [_MOVED], False), _INTO_APRIL, _APRIL])
+@example([_INTO_APRIL, _APRIL._replace(consolidated=True), _APRIL, Said(11, 9, [_MOVED], False)])
 @given(st.lists(SAID, min_size=1, max_size=7))
 def test_every_turn_is_reached_from_the_top(sessions: list[Said]) -> None:
     with tempfile.TemporaryDirectory() as folder:
@@ -111,14 +118,19 @@ def assert_reached(memory: Memory, started: set[str]) -> None:
             return found.union(*(months_of(lower) for lower in below[node]))
 
         for month in started:
-            over = [
-                top
-                for top in tops
-                if month in months_of(top)
-                and (held[top].props["level"] != "month" or held[top].props["period"] == month)
-            ]
+            over = [top for top in tops if month in months_of(top) and _is_of(held[top], month)]
             assert len(over) <= 1, month
 
 
 def _month(node: Node) -> str:
     return format_time(int(str(node.props["time"])))[:7]
+
+
+def _is_of(node: Node, month: str) -> bool:
+    """Whether a summary is of a month, rather than above a session that also went on in it."""
+    level, period = str(node.props["level"]), str(node.props.get("period"))
+    if level == "week":
+        year, week = map(int, period.split("-w"))
+        days = (date.fromisocalendar(year, week, day).isoformat() for day in range(1, 8))
+        return any(day.startswith(month) for day in days)
+    return level == "session" or period.startswith(month)

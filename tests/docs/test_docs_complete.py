@@ -19,6 +19,7 @@ from doxa.cli import EXIT_CODES, app
 from doxa.ingestion.readers import FORMATS
 from doxa.logic.constraints import FUNCTIONAL
 from doxa.servers.mcp.tools import ARGUMENTS, TOOLS
+from doxa.settings import SETTINGS, Setting
 from doxa.store import TRUSTS
 from tests.tidy.test_house import MAY_IMPORT
 
@@ -156,6 +157,15 @@ def test_every_variable_that_is_read_is_documented() -> None:
     assert read
     for name in read:
         row(page("guides/settings.md"), name)
+
+
+@pytest.mark.parametrize("setting", SETTINGS, ids=lambda one: one.variable)
+def test_every_setting_has_a_row_with_its_key_and_default(setting: Setting) -> None:
+    cells = row(page("guides/settings.md"), setting.variable).split("|")
+    assert cells[2].strip() == (f"`{setting.key}`" if setting.key else "")
+    plain = re.sub(r"\[([^]]+)\]\([^)]+\)", r"\1", "".join(cells[3:])).replace("`", "")
+    assert setting.about.replace("`", "").split(":")[0] in plain, plain
+    assert setting.default in plain, plain
 
 
 @pytest.mark.parametrize("tool", [tool["name"] for tool in TOOLS])

@@ -429,7 +429,7 @@ def test_the_night_shift_ends_at_the_limit_of_a_run(
 
 def test_a_proposal_of_a_summary_consolidates_its_thread(memory: Memory) -> None:
     _turns(memory, *(f"I bought lamp {number} for the kitchen." for number in range(20)))
-    memory.dream()
+    memory.dream(all_kinds=True)
     (proposal,) = memory.proposals()
     assert proposal.kind == "summary"
     (done,) = memory.apply([proposal.kref])
@@ -438,12 +438,12 @@ def test_a_proposal_of_a_summary_consolidates_its_thread(memory: Memory) -> None
     assert [run.job for run in memory.runs()] == ["consolidate", "dream"]
     assert memory.apply([proposal.kref])[0].said == "it was applied before"
     memory.store.save_cursor("background/default/dream", 0, back=True)
-    assert "summary" not in _kinds(memory.dream())
+    assert "summary" not in _kinds(memory.dream(all_kinds=True))
 
 
 def test_a_dream_that_applies_consolidates_too(memory: Memory) -> None:
     _turns(memory, *(f"I bought lamp {number} for the kitchen." for number in range(20)))
-    report = memory.dream(apply=True)
+    report = memory.dream(apply=True, all_kinds=True)
     assert [line.finding.kind for line in report.applied] == ["summary"]
     assert "consolidate" in {run.job for run in memory.runs()}
 
@@ -502,7 +502,10 @@ def test_kinds_that_are_often_wrong_are_proposed_only_on_request(memory: Memory)
     _turns(memory, *(f"I met Ana Ferreira on day {number}." for number in range(5)), extract=True)
     kinds = {line.finding.kind for line in memory.dream(dry_run=True, all_kinds=True).proposed}
     assert "gap" in kinds
-    assert not {"gap", "contradiction"} & set(_kinds(memory.dream()))
+    _turns(memory, *(f"We planted {number} rows of beans." for number in range(20)), thread="long")
+    kinds = {line.finding.kind for line in memory.dream(dry_run=True, all_kinds=True).proposed}
+    assert "summary" in kinds
+    assert not {"gap", "contradiction", "summary"} & set(_kinds(memory.dream()))
 
 
 def test_the_report_of_a_run_is_found(memory: Memory) -> None:
@@ -565,6 +568,24 @@ def test_a_night_shift_follows_until_it_is_stopped(memory: Memory) -> None:
     done = list(follow(shift, stopping, pause_s=0))
     assert seen == [{"done"}, {"skipped"}, {"done"}, {"skipped"}]
     assert [len(one) for one in done] == [5, 5]
+
+
+@pytest.mark.parametrize("tokens", [50, 2_000, 4_000, 5_000])
+def test_a_budget_of_tokens_holds(memory: Memory, tokens: int) -> None:
+    """A budget of 50 had spent 84: a call was made as long as less was used than the budget."""
+    for number in range(60):
+        memory.remember(f"The ship number {number} is called {number * 7}", name=f"s{number}")
+    _later(memory)
+    fake = ScriptedCompleter(lambda _: "x" * 1_500)
+    model = ModelAssessor(fake, tokens_max=tokens)
+    options = DreamOptions(budget=Budget(tokens=tokens))
+    report = dream(
+        memory.store, memory.identity, project=memory.project, assessors=[model], options=options
+    )
+    assert model.tokens <= tokens and report.tokens <= tokens
+    assert bool(fake.asked) == (tokens >= 4_000)
+    left_out = [one for one in report.warnings if f"budget of {tokens:,} tokens" in one]
+    assert len(left_out) == (len(fake.asked) < 3)  # batches; it is said once
 
 
 def test_a_night_shift_that_follows_ends_when_the_memory_is_closed(memory: Memory) -> None:

@@ -356,7 +356,7 @@ def test_the_command_imports_little_to_capture() -> None:
     names = json.loads(done.stdout)
     assert not {"apsw", "numpy", "typer", "msgspec", "asyncio", "rich"} & set(names)
     packages = {name.split(".")[1] for name in names if name.startswith("doxa.")}
-    assert packages == {"base", "hosts", "redaction"}
+    assert packages == {"base", "hosts", "redaction", "settings"}
 
 
 def test_the_server_takes_events_by_a_tool_that_no_model_sees(tmp_path: Path) -> None:

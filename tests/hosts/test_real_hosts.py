@@ -1,6 +1,7 @@
 """A new user's first minutes in the real Claude Code and the real Codex: set-up, three sessions
 with a scripted model, removal. Needs the hosts that `scripts/hosts.sh` installs, and neither key
-nor network; skipped where they are not."""
+nor network; skipped where they are not. DOXA_TEST_COMMAND names the `doxa` of an installation, such
+as that of a wheel; without it, this checkout runs."""
 
 from __future__ import annotations
 
@@ -19,6 +20,7 @@ from tests.hosts.scripted_model import Call, ScriptedModel, scripted_model
 
 ROOT = Path(__file__).parents[2]
 HOSTS = Path(os.environ.get("DOXA_TEST_HOSTS", ROOT / ".venv" / "hosts"))
+INSTALLED = os.environ.get("DOXA_TEST_COMMAND", "")
 _LIMIT_S = 120
 
 
@@ -52,10 +54,13 @@ class Machine:
         self.command = home / "bin" / "doxa"
         self.command.parent.mkdir()
         self.command.write_text(
-            "#!/bin/sh\n"
-            f"PYTHONPATH='{os.pathsep.join(sys.path)}' DOXA_EMBEDDER=none\n"
-            "export PYTHONPATH DOXA_EMBEDDER\n"
-            f"exec '{sys.executable}' -m doxa.cli \"$@\"\n"
+            "#!/bin/sh\nexport DOXA_EMBEDDER=none\n"
+            + (
+                f"exec '{INSTALLED}' \"$@\"\n"
+                if INSTALLED
+                else f"export PYTHONPATH='{os.pathsep.join(sys.path)}'\n"
+                f"exec '{sys.executable}' -m doxa.cli \"$@\"\n"
+            )
         )
         self.command.chmod(0o755)
 

@@ -3,7 +3,9 @@ are applied one by one, and the run is undone as one."""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -13,7 +15,9 @@ from doxa.base.clock import FakeClock
 from doxa.base.errors import BusyError, ConflictError, InputError, LimitError, RoleError, StoreError
 from doxa.belief import Ledger
 from doxa.belief.types import Draft
+from doxa.dream.nightshift import Work, work_through
 from doxa.jobs import Caps, apply, begin, heartbeats, lease, list_proposals, list_runs, undo_run
+from doxa.jobs.runs import JobRun
 from doxa.language.turns import Turn
 from doxa.store import Identity
 
@@ -117,7 +121,7 @@ def test_what_somebody_stated_is_proposed_and_applied_by_an_agent(memory: Memory
 def test_one_leader_has_the_lease(memory: Memory) -> None:
     clock = memory.store.clock
     assert isinstance(clock, FakeClock)
-    with lease(memory.store, "dream", ttl_ms=1_000) as held:
+    with lease(memory.store, "dream", ttl_ms=1_000, kept=False) as held:
         with pytest.raises(BusyError), lease(memory.store, "dream"):
             pass
         held.renew()
@@ -126,6 +130,56 @@ def test_one_leader_has_the_lease(memory: Memory) -> None:
             held.renew()
     with lease(memory.store, "dream"):
         pass
+
+
+def test_a_stage_that_takes_longer_than_the_lease_does_not_lose_it(memory: Memory) -> None:
+    clock = memory.store.clock
+    assert isinstance(clock, FakeClock)
+    with (
+        ThreadPoolExecutor(1) as others,
+        lease(memory.store, "dream", ttl_ms=300) as held,
+        memory.store.read() as snapshot,
+    ):
+        snapshot.rows("SELECT count(*) FROM node")  # a stage that reads, in which nobody renews
+        for _ in range(4):
+            clock.advance(seconds=0.2)
+            least = clock.now_ns() + 250_000_000
+            for _ in range(1_000):
+                if held.until >= least:
+                    break
+                time.sleep(0.01)
+            taken = others.submit(memory.store.take_lease, "dream", held=0, ttl_ns=10**9)
+            assert taken.result() == 0
+    with lease(memory.store, "dream"):
+        pass
+
+
+def test_a_run_is_not_stalled_while_somebody_holds_its_lease(memory: Memory) -> None:
+    clock = memory.store.clock
+    assert isinstance(clock, FakeClock)
+    run = begin(memory.store, "dream", project="default")
+    clock.advance(seconds=600)
+    with lease(memory.store, "dream"), memory.store.read() as reader:
+        assert [beat.is_stalled for beat in heartbeats(reader, now=clock.now_ns())] == [False]
+    with memory.store.read() as reader:
+        assert [beat.is_stalled for beat in heartbeats(reader, now=clock.now_ns())] == [True]
+    run.finish({})
+
+
+def test_a_night_shift_that_loses_its_lease_reports_what_it_did(memory: Memory) -> None:
+    def lose(_: JobRun) -> dict[str, int]:
+        memory.store.take_lease("nightshift", held=_token(memory), ttl_ns=0)
+        memory.store.take_lease("nightshift", held=0, ttl_ns=10**12)
+        return {"items": 1}
+
+    shifts = work_through(memory.store, "default", {"one": Work(lose), "two": Work(lose)})
+    assert [(shift.job, shift.state) for shift in shifts] == [("one", "done"), ("two", "skipped")]
+
+
+def _token(memory: Memory) -> int:
+    with memory.store.read() as reader:
+        ((token,),) = reader.rows("SELECT seq FROM main.cursor WHERE name = 'lease/nightshift'")
+    return int(token)
 
 
 def test_a_heartbeat_says_how_long_ago(memory: Memory) -> None:

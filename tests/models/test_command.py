@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import os
 import stat
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -34,8 +36,20 @@ def program(tmp_path: Path) -> Program:
     return write
 
 
-def completer(command: str, meter: Meter | None = None, **rest: int) -> CommandCompleter:
-    environment = {"PATH": os.environ["PATH"], "HOME": "/nowhere", "DOXA_KEY": "k", "MINE": "m"}
+def completer(
+    command: str,
+    meter: Meter | None = None,
+    *,
+    environment: Mapping[str, str] | None = None,
+    **rest: Any,
+) -> CommandCompleter:
+    environment = {
+        "PATH": os.environ["PATH"],
+        "HOME": "/nowhere",
+        "DOXA_KEY": "k",
+        "MINE": "m",
+        "OPENAI_API_KEY": "k",
+    } | dict(environment or {})
     return CommandCompleter(command, meter or Meter(), environment=environment, **rest)
 
 
@@ -69,7 +83,8 @@ def test_the_environment_has_no_variable_of_doxa_but_one_and_the_folder_is_empty
     path = program("print(json.dumps([sorted(os.environ), os.listdir('.'), os.getcwd()]))")
     names, files, folder = eval(completer(path).complete(ASKED).text)
     assert {name for name in names if name.startswith("DOXA")} == {COMPLETING}
-    assert {"PATH", "HOME", "MINE"} <= set(names)
+    assert {"PATH", "HOME"} <= set(names)
+    assert not {"MINE", "OPENAI_API_KEY"} & set(names)
     assert files == []
     assert not Path(folder).exists()  # it goes with the call
 
@@ -191,3 +206,123 @@ def test_a_memory_takes_a_command_as_its_model(program: Program) -> None:
     assert models.spend(process=False).calls == 1
     with pytest.raises(InputError, match="without a model"):
         Models(ModelOptions(model="command:"))
+
+
+# JSON each way
+
+
+def talker(program: Program, text: str, **rest: Any) -> CommandCompleter:
+    return completer(program(text), speaks_json=True, **rest)
+
+
+def test_a_program_may_speak_json(program: Program) -> None:
+    found = talker(
+        program,
+        "asked = json.load(sys.stdin)\n"
+        "print(json.dumps({'text': json.dumps(asked), 'finish': 'length',"
+        " 'usage': {'tokens_in': 7, 'tokens_out': 3}, 'more': 1}))",
+    ).complete(ASKED, tokens_max=99, temperature=0.5)
+    assert json.loads(found.text) == {
+        "messages": [
+            {"role": "system", "text": "Be brief."},
+            {"role": "user", "text": "What is it?"},
+        ],
+        "tokens_max": 99,
+        "temperature": 0.5,
+    }
+    assert (found.usage.tokens_in, found.usage.tokens_out, found.finish) == (7, 3, "length")
+
+
+HOSTILE = (
+    "print('yes')",
+    "print('{}')",
+    "print('[]')",
+    "print(json.dumps({'text': 5}))",
+    "print(json.dumps({'text': 'x', 'usage': {'tokens_in': 'many'}}))",
+    "print(json.dumps({'text': 'x', 'finish': 'exec'}))",
+    "print(json.dumps({'text': 'x'}) * 2)",
+    "print('[' * 100_000)",
+    'sys.stdout.buffer.write(b\'{"text": "\\xff\\xfe"}\')',
+    "sys.stdout.buffer.write(bytes(1_000))",
+    "",
+)
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_what_is_not_an_answer_is_an_error_and_counts(program: Program, text: str) -> None:
+    meter = Meter()
+    with pytest.raises(ModelError, match="not the JSON object of an answer") as caught:
+        talker(program, text, meter=meter).complete(ASKED, tokens_max=10)
+    assert "outage" not in caught.value.fields
+    assert (meter.spend().calls, meter.spend().tokens_out) == (1, 10)
+
+
+@pytest.mark.parametrize(
+    ("text", "said", "rest"),
+    [
+        ("while True: sys.stdout.write('x' * 10_000)", "more than 50,000 bytes", {}),
+        ("while True: sys.stderr.write('x' * 10_000)", "more than 50,000 bytes", {}),
+        ("time.sleep(600)", "did not end within 1 s", {"timeout_ms": 1_000}),
+        ("sys.stdout.close(); sys.stderr.close(); time.sleep(600)", "did not end within 1 s",
+         {"timeout_ms": 1_000}),
+        ("print(json.dumps({'text': 'x'})); sys.exit(1)", "ended with 1", {}),
+        ("os.kill(os.getpid(), 9)", "ended with -9", {}),
+    ],
+)  # fmt: skip
+def test_a_program_that_misbehaves_is_stopped(
+    program: Program, text: str, said: str, rest: dict[str, int]
+) -> None:
+    with pytest.raises(ModelError, match=said):
+        talker(program, text, bytes_max=50_000, **rest).complete(ASKED)
+
+
+def test_secrets_that_a_program_prints_are_not_quoted(program: Program) -> None:
+    token, own = "ghp_" + "a1B2c3D4e5F6" * 3, "correct horse"
+    text = (
+        f"sys.stderr.write('no: {token}, password=hunter2x! and ' + os.environ['MINE']);sys.exit(2)"
+    )
+    with pytest.raises(ModelError, match="ended with 2: no:") as caught:
+        completer(
+            program(text), environment={"MINE": own, "DOXA_MODEL_COMMAND_ENV": "MINE, DOXA_KEY"}
+        ).complete(ASKED)
+    said = f"{caught.value} {caught.value.fields}"
+    assert not [one for one in (token, "hunter2x!", own) if one in said]
+
+
+def test_variables_are_passed_by_name_and_none_of_doxa(program: Program) -> None:
+    path = program("print(json.dumps(sorted(os.environ)))")
+    given = {"DOXA_MODEL_COMMAND_ENV": "MINE,DOXA_KEY OTHER"}
+    names = json.loads(completer(path, environment=given).complete(ASKED).text)
+    assert "MINE" in names and "DOXA_KEY" not in names and "OPENAI_API_KEY" not in names
+
+
+def test_the_current_folder_names_no_program(
+    program: Program, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name = Path(program("print('ran')")).name
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(InputError, match="depends on the current folder"):
+        parse_command(f"./{name} --quick")
+    for path in ("", ".", f".{os.pathsep}relative"):
+        with pytest.raises(ModelError, match="is not there"):
+            completer(name, environment={"PATH": path}).complete(ASKED)
+    found = completer(name, environment={"PATH": os.environ["PATH"] + f":{tmp_path}"})
+    assert found.complete(ASKED).text == "ran"
+
+
+def test_a_program_that_was_not_started_costs_nothing() -> None:
+    meter = Meter()
+    with pytest.raises(ModelError):
+        completer("no-such-program-of-doxa", meter).complete(ASKED)
+    assert meter.spend().tokens_in == 0
+
+
+def test_a_memory_takes_a_program_that_speaks_json(program: Program) -> None:
+    path = program("print(json.dumps({'text': 'yes'}))")
+    models = Models(ModelOptions(embedder=None, model=f"command-json:{path}"))
+    assert models.model is not None
+    assert models.model.complete(ASKED).text == "yes"
+    spec = models.specs["model"]
+    assert spec is not None and spec.runs_program
+    with pytest.raises(InputError, match="without a model"):
+        Models(ModelOptions(model="command-json:"))

@@ -470,10 +470,10 @@ def test_what_is_no_conversation_is_refused_unsent(
 
 
 def test_a_cap_refuses_the_next_call_before_it_is_sent(server: ModelServer) -> None:
-    meter = Meter(tokens_max=200)
+    meter = Meter(tokens_max=220)
     completer = OpenAiCompleter(endpoint(server), "m", meter)
     completer.complete([Message("user", "x" * 40)], tokens_max=150)
-    with pytest.raises(LimitError, match="leaves 176, and this call may take 214"):
+    with pytest.raises(LimitError, match="leaves 196, and this call may take 256"):
         completer.complete([Message("user", "x" * 40)], tokens_max=200)
     assert len(server.requests) == 1 and meter.spend().tokens_in == 19
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from doxa.base.errors import StoreError
+from doxa.base.errors import ReadOnlyError, StoreError
 from doxa.cypher.errors import QueryError
 from doxa.query.core.valid_time import instant_ns
 from doxa.query.engine import QueryEngine
@@ -481,3 +481,16 @@ def test_who_waits_for_another_writer_can_be_stopped(
     writer.join()
     session.run(text)
     assert session.run("MATCH (n:B|Other) RETURN count(n)").single() == 1
+
+
+@pytest.mark.parametrize("explicit", [False, True])
+def test_a_write_to_a_read_only_file_is_an_error_of_ours(tmp_path: Path, explicit: bool) -> None:
+    path = tmp_path / "graph.db"
+    Store(path).close()
+    with Store(path, read_only=True) as store:
+        session = GraphSession(store, QueryEngine(), Identity("tester", "operator"))
+        if explicit:
+            session.begin()
+        with pytest.raises(ReadOnlyError):
+            session.run("CREATE (:A)")
+        session.close()

@@ -33,8 +33,9 @@ MAY_IMPORT: dict[str, frozenset[str]] = {
     "language": frozenset(("base",)),
     "redaction": frozenset(("base",)),
     "store": frozenset(("base", "policy", "logic", "redaction")),
-    "models": frozenset(("base",)),
+    "models": frozenset(("base", "redaction")),
     "working": frozenset(("base", "redaction")),
+    "settings": frozenset(("base", "redaction")),
     "query": frozenset(("base", "cypher", "policy", "store")),
     "belief": frozenset(("base", "logic", "store")),
     "recall": frozenset(("base", "store", "models")),
@@ -71,18 +72,22 @@ MAY_IMPORT: dict[str, frozenset[str]] = {
             "query",
             "recall",
             "redaction",
+            "settings",
             "store",
             "transfer",
             "working",
         )
     ),
     "hosts": INTERFACE
-    | {"belief", "ingestion", "jobs", "language", "recall", "redaction", "store"},
+    | {"belief", "ingestion", "jobs", "language", "recall", "redaction", "settings", "store"},
     "servers": INTERFACE | {"belief", "hosts", "recall"},  # the types they show
+    # the types they return; the rules of what may be injected and the tools of agents are one's own
+    "adapters": INTERFACE | {"belief", "hosts", "recall", "redaction", "servers"},
     "demo": INTERFACE,
     # it starts the servers and the demonstration, shows the version, draws a policy's curve; its
     # shell splits, completes and prints the text of statements (cypher)
-    "cli": INTERFACE | {"cypher", "demo", "doxa", "hosts", "imports", "policy", "servers"},
+    "cli": INTERFACE
+    | {"adapters", "cypher", "demo", "doxa", "hosts", "imports", "policy", "servers", "settings"},
     "doxa": INTERFACE | {"belief"},  # the package's own list of public names
 }
 # The packages inside a package, the lowest first. What lies directly in the folder may import
@@ -100,7 +105,7 @@ MAY_IMPORT_INSIDE: dict[str, dict[str, frozenset[str]]] = {
         "plan": QUERY_CORE | {"exec", "expressions", "procedures", "sql"},
     },
 }
-MAY_READ_ENVIRONMENT = frozenset(("app", "cli", "hosts", "servers"))
+MAY_READ_ENVIRONMENT = frozenset(("app", "cli", "hosts", "servers", "settings"))
 
 PUBLIC = {
     "doxa.store": (

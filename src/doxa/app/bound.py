@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from doxa.maintenance.doctor import HealthCheck
     from doxa.maintenance.embedding import Reembedding
     from doxa.models.meter import Spend
+    from doxa.models.spending import Spending
     from doxa.store import Identity, LogProof
     from doxa.transfer.jsonl import Imported
     from doxa.working import WorkingMemory
@@ -31,6 +32,7 @@ class BoundFile(MemoryFile):
         self.config = whole.config
         self._whole = whole
         self._models = whole._models
+        self.ledger = whole.ledger
         self._build_queries = whole._build_queries
         self.maintenance, self._embedding = whole.maintenance, whole._embedding
         self.store: BoundStore = BoundStore(whole.store, projects)
@@ -91,6 +93,9 @@ class BoundFile(MemoryFile):
 
     def spend(self, *, process: bool = False) -> Spend:
         self._refuse("spend")
+
+    def spending(self, *, days: int = 7) -> Spending:
+        self._refuse("spending")
 
     def verify(self) -> LogProof:
         self._refuse("verify")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,8 +11,8 @@ from doxa.base.clock import Clock
 from doxa.base.errors import InputError, StoreError
 from doxa.base.ids import Role
 from doxa.base.limits import ACCESS_FLUSH_MS, RETAIN_EVERY_S, WORKING_TTL_S, WORKING_TTL_S_MAX
-from doxa.base.places import memory_file
 from doxa.ingestion import arguments
+from doxa.settings import configuration, memory_path
 
 if TYPE_CHECKING:
     from doxa.models.contract import Completer, Embedder, Reranker
@@ -23,15 +22,15 @@ if TYPE_CHECKING:
 class Config:
     """The options of `doxa.open` as a value.
 
-    `embedder` is "auto" (DOXA_EMBEDDER, else the local model if it is installed), None (words
+    `embedder` is "auto" (as configured, else the local model if it is installed), None (words
     only), a text such as "ollama:NAME", or an object of the contract; `model` and `reranker`
-    likewise, with "auto" for the environment's or none. `model_urls` maps roles or providers to
+    likewise, with "auto" for the configured one or none. `model_urls` maps roles or providers to
     endpoints, `model_prices` models to the price of a million tokens; the caps are for this
-    opening. `working` is the Redis URL of working memory, None for DOXA_WORKING or else a SQLite
+    opening. `working` is the Redis URL of working memory, None for as configured, else a SQLite
     file next to `path`. `decay_enabled` None means what the file's policies say, True the same with
     the standard policies for a new file, False that no policy has effect. `retain_every_s`
-    is how often the background applies retention policies, 0 never; None for DOXA_RETAIN_EVERY_S or
-    a day. With `background` False, embedding is left to `embed()` and retention to `retain()`.
+    is how often the background applies retention policies, 0 never; None for as configured, else a
+    day. With `background` False, embedding is left to `embed()` and retention to `retain()`.
     """
 
     path: Path
@@ -58,31 +57,32 @@ class Config:
 
 
 def default_path() -> Path:
-    """Return DOXA_DB, or doxa/memory.db in the user's data folder (XDG_DATA_HOME, or
-    ~/.local/share)."""
-    return memory_file(os.environ)
+    """Return the setting `database` (DOXA_DB), or doxa/memory.db in the user's data folder
+    (XDG_DATA_HOME, or ~/.local/share)."""
+    return memory_path()
 
 
 def working_url(config: Config) -> str | None:
-    """Return where working memory is, if it is on Redis: as configured, else DOXA_WORKING."""
-    return config.working or os.environ.get("DOXA_WORKING") or None
+    """Return where working memory is, if it is on Redis: as given, else the setting `working`
+    (DOXA_WORKING)."""
+    return config.working or configuration().text("working")
 
 
 def retain_every_s(config: Config) -> int:
     """Return after how many seconds the background applies the retention policies again, 0 never:
-    as configured, else DOXA_RETAIN_EVERY_S, else a day."""
+    as given, else the setting `policies.retain_every_s` (DOXA_RETAIN_EVERY_S), else a day."""
     if config.retain_every_s is not None:
         return config.retain_every_s
-    named = os.environ.get("DOXA_RETAIN_EVERY_S", "")
-    if not named:
+    said = configuration().get("policies.retain_every_s")
+    if said is None:
         return RETAIN_EVERY_S
-    if not named.isdecimal() or len(named) > 9:
+    if not said.text.isdecimal() or len(said.text) > 9:
         raise InputError(
-            f"DOXA_RETAIN_EVERY_S is {named[:40]!r}, not a number of seconds.",
+            f"{said.name} is {said.text[:40]!r}, not a number of seconds.",
             next_step="Give whole seconds, or 0 to switch retention in the background off.",
-            field="DOXA_RETAIN_EVERY_S",
+            field=said.name,
         )
-    return int(named)
+    return int(said.text)
 
 
 def check_config(config: Config) -> None:

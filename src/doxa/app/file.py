@@ -21,9 +21,10 @@ from doxa.app.models import ModelOptions, Models
 from doxa.app.policies import initialise_file
 from doxa.app.promotion import promotion_problem
 from doxa.base.errors import CorruptError, DoxaError, ModelError
-from doxa.base.limits import CONSOLIDATED_ATTEMPTS_MAX
+from doxa.base.limits import CONSOLIDATED_ATTEMPTS_MAX, SPENDING_DAYS_MAX
 from doxa.belief.before_commit import check_before_commit
 from doxa.ingestion import arguments
+from doxa.models.spending import SpendCap, Spending, SpendLedger, parse_caps, said_spending
 from doxa.store import Identity, LogProof, Receipt, Store, check, damage_reported, verify_log
 
 if TYPE_CHECKING:
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from doxa.transfer.types import Imported
     from doxa.working import WorkingMemory
 
+SPEND_CAPS = "spend_caps"  # in the catalogue: {purpose: {"tokens": n, "calls": n}} of a day
 _COUNTED = ("Project", "Space", "Item", "Revision", "Exchange", "Thread", "Artifact")
 
 
@@ -65,6 +67,10 @@ class MemoryFile:
             decay_enabled=config.decay_enabled is not False,
             check_before_commit=partial(check_before_commit, promotion=promotion_problem),
         )
+        self.ledger = SpendLedger(
+            Path(f"{self.store.path}.spend"), clock=self.store.clock, caps=self._spend_caps
+        )
+        self._models.record_in(self.ledger)
         self.maintenance = MaintenanceThread(
             self.store,
             interval_ms=config.access_flush_ms,
@@ -98,6 +104,7 @@ class MemoryFile:
         self.maintenance.stop()
         with self._working_lock:
             working, self._working = self._working, None
+        self.ledger.close()
         self.store.close()
         if working is not None:
             working.close()
@@ -168,6 +175,19 @@ class MemoryFile:
         arguments.flags(process=process)
         return self._models.spend(process=process)
 
+    def spending(self, *, days: int = 7) -> Spending:
+        """Return what models were used for: calls and tokens by day, purpose and model.
+
+        Of the last so many days (UTC), today included, by all processes, with the caps of a day
+        and what they leave. `spend` returns that of this opening, with prices.
+        """
+        arguments.whole(days, "days")
+        return self.ledger.spending(min(days, SPENDING_DAYS_MAX))
+
+    def _spend_caps(self) -> dict[str, SpendCap]:
+        with self.store.read() as snapshot:
+            return parse_caps(snapshot.catalogue(SPEND_CAPS))
+
     @property
     def queries(self) -> QueryEngine:
         """The Cypher engine with all procedures, built at first need."""
@@ -184,8 +204,8 @@ class MemoryFile:
             self._recaller = Recaller(
                 self.store,
                 self._models.asking,
-                reranker=lambda: self.reranker,
-                model=lambda: self.model,
+                reranker=lambda: self._models.reranker_for("recall"),
+                model=lambda: self._models.completer("recall"),
             )
             # what an earlier opening left; at the first question, so that opening loads no model
             if (
@@ -279,6 +299,7 @@ class MemoryFile:
         return [
             *findings,
             *self._models.findings(ask=models),
+            self._spending_health(),
             self._working_health(),
             self._waiting(),
         ]
@@ -298,6 +319,26 @@ class MemoryFile:
             said = error.message if isinstance(error, DoxaError) else str(error)
             return HealthCheck(name, False, said, step)
         return HealthCheck(name, not found.crowded, found.detail, found.next_step)
+
+    def _spending_health(self) -> HealthCheck:
+        """Return what doctor says about what models were used for today."""
+        from doxa.maintenance.doctor import HealthCheck
+
+        name = "spending"
+        try:
+            found = self.ledger.spending(1)
+        except DoxaError as error:
+            return HealthCheck(name, False, error.message, error.next_step)
+        used = said_spending(found)
+        over = [scope for scope, left in found.left.items() if 0 in (left.tokens, left.calls)]
+        if not over:
+            return HealthCheck(name, True, used)
+        return HealthCheck(
+            name,
+            False,
+            f"{used}; the cap of {', '.join(over)} is reached",
+            "Wait until tomorrow (UTC), or raise it with `doxa spend-cap`.",
+        )
 
     def _waiting(self) -> HealthCheck:
         """Say which sessions await consolidation, and what keeps them."""

@@ -21,13 +21,14 @@ from doxa.app.bound import BoundFile
 from doxa.app.care.maintenance import MaintenanceThread
 from doxa.app.checks import deprecated
 from doxa.app.config import Config, default_path
-from doxa.app.file import MemoryFile
+from doxa.app.file import SPEND_CAPS, MemoryFile
 from doxa.app.retention import Keeping
 from doxa.app.session import Session
 from doxa.base.errors import InputError, RoleError
 from doxa.base.ids import ROLES, Role
 from doxa.belief.kref import check_name
 from doxa.ingestion import arguments
+from doxa.models.spending import Spending, check_purpose, parse_caps
 from doxa.store import Identity
 from doxa.store.scope.quota import QUOTA, Quota, parse_quota
 
@@ -153,6 +154,30 @@ class Memory(Keeping, MemoryFile, Session):
         with self.store.write(self.identity, op="quota") as tx:
             tx.set_catalogue(QUOTA, limits or None)
         return parse_quota(limits)
+
+    def spend_cap(
+        self, purpose: str = "all", *, tokens: int | None = None, calls: int | None = None
+    ) -> Spending:
+        """Set how much of models a purpose may use in a day, or tell the caps.
+
+        Purposes are embed, recall, consolidate, dream, enrich, doctor, other, and all of them
+        together. What is not given stays; 0 takes a cap away. Operators set it. A call that may
+        exceed a cap is not sent.
+        """
+        check_purpose(purpose)
+        given = {"tokens": tokens, "calls": calls}
+        for name, value in given.items():
+            arguments.whole(value, name, optional=True)
+        told = {name: value for name, value in given.items() if value is not None}
+        if told:
+            with self.store.write(self.identity, op="spend_cap") as tx:
+                held = dict(tx.catalogue(SPEND_CAPS) or {})
+                limits = dict(held.get(purpose) or {}) | told
+                held[purpose] = {name: value for name, value in limits.items() if value}
+                caps = {name: one for name, one in held.items() if one}
+                parse_caps(caps)
+                tx.set_catalogue(SPEND_CAPS, caps or None)
+        return self.spending(days=1)
 
     def import_(
         self, path: str | Path, *, dry_run: bool = False, accept_protected: bool = False

@@ -1,4 +1,4 @@
-"""Which model fills which role: arguments and environment become specs, and specs become models
+"""Which model fills which role: arguments and settings become specs, and specs become models
 when they are first needed.
 
 Opening a memory loads nothing and asks nobody; a wrong spec, URL or cap is an error at once all the
@@ -21,9 +21,11 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from doxa.base.errors import DoxaError, InputError, LimitError, ModelError
 from doxa.base.limits import MODEL_OUTAGE_MS
 from doxa.models.cache import CachedEmbedder
-from doxa.models.meter import Meter, Price, Spend
+from doxa.models.meter import Meter, Price, Spend, used_for
 from doxa.models.minilm import NAME as MINILM
 from doxa.models.spec import ENDPOINTS, ModelRole, Spec, parse_spec
+from doxa.models.spending import SpendLedger
+from doxa.settings import Configuration, configuration
 
 if TYPE_CHECKING:
     import numpy as np
@@ -59,31 +61,14 @@ class ModelOptions:
 
 
 def default_model_folder() -> Path:
-    """Return DOXA_MODELS, else doxa in the user's cache folder (XDG_CACHE_HOME, or ~/.cache): where
-    the local model is searched for when its package is not installed."""
-    named = os.environ.get("DOXA_MODELS")
+    """Return the setting `models.folder` (DOXA_MODELS), else doxa in the user's cache folder
+    (XDG_CACHE_HOME, or ~/.cache): where the local model is searched for when its package is not
+    installed."""
+    named = configuration().text("models.folder")
     if named:
         return Path(named)
     base = os.environ.get("XDG_CACHE_HOME")
     return (Path(base) if base else Path.home() / ".cache") / "doxa"
-
-
-def _environment() -> dict[str, str]:
-    """What the environment says about models, without the keys."""
-    found = {
-        "DOXA_EMBEDDER": os.environ.get("DOXA_EMBEDDER"),
-        "DOXA_MODEL": os.environ.get("DOXA_MODEL"),
-        "DOXA_RERANKER": os.environ.get("DOXA_RERANKER"),
-        "DOXA_EMBEDDER_URL": os.environ.get("DOXA_EMBEDDER_URL"),
-        "DOXA_MODEL_URL": os.environ.get("DOXA_MODEL_URL"),
-        "DOXA_RERANKER_URL": os.environ.get("DOXA_RERANKER_URL"),
-        "DOXA_OPENAI_URL": os.environ.get("DOXA_OPENAI_URL"),
-        "DOXA_OLLAMA_URL": os.environ.get("DOXA_OLLAMA_URL"),
-        "DOXA_ANTHROPIC_URL": os.environ.get("DOXA_ANTHROPIC_URL"),
-        "DOXA_MODEL_TOKENS_MAX": os.environ.get("DOXA_MODEL_TOKENS_MAX"),
-        "DOXA_MODEL_CALLS_MAX": os.environ.get("DOXA_MODEL_CALLS_MAX"),
-    }
-    return {name: value for name, value in found.items() if value}
 
 
 class Models:
@@ -92,7 +77,7 @@ class Models:
 
     def __init__(self, options: ModelOptions) -> None:
         """Raises InputError for a spec, URL, price or cap that cannot be used."""
-        said = _environment()
+        said = configuration()
         self._folder = options.folder
         self.specs: dict[ModelRole, Spec | None] = {}
         given: dict[ModelRole, Any] = {}
@@ -115,8 +100,8 @@ class Models:
         self._urls = _addresses(options.urls or {}, said)
         prices = _prices(options.prices or {})
         PROCESS.tokens_max, PROCESS.calls_max = (
-            _cap(said, "DOXA_MODEL_TOKENS_MAX"),
-            _cap(said, "DOXA_MODEL_CALLS_MAX"),
+            _cap(said, "models.tokens_max"),
+            _cap(said, "models.calls_max"),
         )
         PROCESS.add_prices(prices)
         self._meter = Meter(
@@ -134,6 +119,7 @@ class Models:
             self.specs["embedder"], "provider", ""
         ) in ("auto", "minilm")
         self._former: _Lazy[CachedEmbedder] = _Lazy(self._build_local, None)
+        self._own: Completer | None = given["model"]
         self._model: _Lazy[Completer] = _Lazy(self._build_model, given["model"])
         self._reranker: _Lazy[Reranker] = _Lazy(self._build_reranker, given["reranker"])
 
@@ -171,6 +157,37 @@ class Models:
     @property
     def reranker_error(self) -> ModelError | None:
         return self._reranker.error
+
+    def completer(self, purpose: str) -> Completer | None:
+        """Return the language model for one of the purposes by which calls are counted and capped
+        (spending.PURPOSES); None as for `model`."""
+        model = self.model
+        return None if model is None else self.counted(model, purpose)
+
+    def counted(self, model: Completer, purpose: str) -> Completer:
+        """Return a completer whose calls count for a purpose."""
+        from doxa.models.purposes import PurposeCompleter
+
+        return PurposeCompleter(self._metered(model), purpose)
+
+    def _metered(self, model: Completer) -> Completer:
+        """Return a completer that counts its calls. What the caller made does not by itself."""
+        from doxa.models.purposes import MeteredCompleter
+
+        return MeteredCompleter(model, self._meter) if model is self._own else model
+
+    def reranker_for(self, purpose: str) -> Reranker | None:
+        """Return the reranker for a purpose; None as for `reranker`."""
+        reranker = self.reranker
+        if reranker is None:
+            return None
+        from doxa.models.purposes import PurposeReranker
+
+        return PurposeReranker(reranker, purpose)
+
+    def record_in(self, ledger: SpendLedger) -> None:
+        """Record calls by day and purpose, and hold the caps of the memory file."""
+        self._meter.ledger = ledger
 
     def former(self, name: str) -> CachedEmbedder | None:
         """Return the local model, if it has this name and is installed, though another embedder is
@@ -285,8 +302,8 @@ class Models:
         spec = self.specs["model"]
         if spec is None:
             return None
-        if spec.provider == "command":
-            return self.command(spec.model)
+        if spec.runs_program:
+            return self.command(spec.model, speaks_json=spec.provider == "command-json")
         from doxa.models import anthropic, ollama, openai
 
         if spec.provider == "anthropic":
@@ -301,12 +318,12 @@ class Models:
             self._endpoint("model", spec, usual=openai.URL)[0], spec.model, self._meter
         )
 
-    def command(self, line: str) -> Completer:
-        """Return a completer over a program of the person's, with the environment of doxa. Raises
-        InputError for a line that names none."""
+    def command(self, line: str, *, speaks_json: bool = False) -> Completer:
+        """Return a completer over a program of the person's, with a part of the environment of
+        doxa. Raises InputError for a line that names none."""
         from doxa.models.command import CommandCompleter
 
-        return CommandCompleter(line, self._meter, environment=os.environ)
+        return CommandCompleter(line, self._meter, environment=os.environ, speaks_json=speaks_json)
 
     @property
     def meter(self) -> Meter:
@@ -329,7 +346,7 @@ class Models:
                 raise self.model_error or ModelError(
                     "The reranker has no model.", next_step="Configure one."
                 )
-            return ListwiseReranker(model)
+            return ListwiseReranker(self._metered(model))
         from doxa.models import openai
 
         return openai.EndpointReranker(
@@ -393,13 +410,14 @@ class Models:
         embedder = self.embedder
         if embedder is None:
             raise self.embedder_error or ModelError("There is none.", next_step="Configure one.")
-        vectors = CachedEmbedder(embedder.inner).embed_queries(["Does this model work?"])
+        with used_for("doctor"):
+            vectors = CachedEmbedder(embedder.inner).embed_queries(["Does this model work?"])
         return f"it answered with {vectors.shape[1]} dimensions"
 
     def _try_model(self) -> str:
         from doxa.models.contract import Message
 
-        model = self.model
+        model = self.completer("doctor")
         if model is None:
             raise self.model_error or ModelError("There is none.", next_step="Configure one.")
         usage = model.complete(
@@ -408,7 +426,7 @@ class Models:
         return f"it answered ({usage.tokens_in} tokens in, {usage.tokens_out} out)"
 
     def _try_reranker(self) -> str:
-        reranker = self.reranker
+        reranker = self.reranker_for("doctor")
         if reranker is None:
             raise self.reranker_error or ModelError("There is none.", next_step="Configure one.")
         scores = reranker.score(
@@ -463,14 +481,16 @@ class _Asking:
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """The vectors of questions."""
         try:
-            return self._embedder.embed_queries(texts)
+            with used_for("recall"):
+                return self._embedder.embed_queries(texts)
         except LimitError as error:
             raise ModelError(error.message, next_step=error.next_step, model=self.name) from error
 
     def embed_memories(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """The vectors of what is compared with questions."""
         try:
-            return self._embedder.embed(texts)
+            with used_for("recall"):
+                return self._embedder.embed(texts)
         except LimitError as error:
             raise ModelError(error.message, next_step=error.next_step, model=self.name) from error
 
@@ -502,7 +522,8 @@ class Job:
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Embed like `Embedder.embed`. Raises Interrupted for what no text is to blame for."""
         try:
-            return self._embedder.embed(texts)
+            with used_for("embed"):
+                return self._embedder.embed(texts)
         except (ModelError, LimitError) as error:
             if isinstance(error, LimitError) or "outage" in error.fields:
                 self.error = error
@@ -510,14 +531,15 @@ class Job:
             raise
 
 
-def _configured(value: object, role: ModelRole, said: Mapping[str, str]) -> tuple[Spec | None, Any]:
+def _configured(value: object, role: ModelRole, said: Configuration) -> tuple[Spec | None, Any]:
     """What fills a role: a spec, or an object of the caller's, or neither."""
     if value is None:
         return None, None
     if isinstance(value, str):
-        field, variable = str(role), f"DOXA_{role.upper()}"
-        if value == "auto" and variable in said:
-            value, field = said[variable], variable
+        field = str(role)
+        named = said.get(f"models.{role}") if value == "auto" else None
+        if named is not None:
+            value, field = named.text, named.name
         spec = parse_spec(value, role, field=field)
         nothing = spec.provider == "none" or (spec.provider == "auto" and role != "embedder")
         return None if nothing else spec, None
@@ -542,8 +564,9 @@ def _cached(embedder: Embedder | None) -> CachedEmbedder | None:
     )
 
 
-def _addresses(urls: object, said: Mapping[str, str]) -> dict[str, Address]:
-    """Where endpoints are, by role and by provider; an argument goes before the environment."""
+def _addresses(urls: object, said: Configuration) -> dict[str, Address]:
+    """Where endpoints are, by role and by provider; an argument goes before what is
+    configured."""
     known = (*_VERBS, *ENDPOINTS)
     if not isinstance(urls, Mapping) or not set(urls) <= set(known):
         raise InputError(
@@ -551,11 +574,8 @@ def _addresses(urls: object, said: Mapping[str, str]) -> dict[str, Address]:
             next_step=f"Use the names {', '.join(known)}.",
             field="model_urls",
         )
-    given = {
-        name: (said[f"DOXA_{name.upper()}_URL"], f"DOXA_{name.upper()}_URL")
-        for name in known
-        if f"DOXA_{name.upper()}_URL" in said
-    }
+    set_for = {name: said.get(f"models.{name}_url") for name in known}
+    given = {name: (one.text, one.name) for name, one in set_for.items() if one is not None}
     given |= {name: (url, f"model_urls[{name!r}]") for name, url in urls.items()}
     if not given:
         return {}  # and the network's modules stay unread
@@ -581,17 +601,17 @@ def _prices(prices: object) -> dict[str, Price]:
     return found
 
 
-def _cap(said: Mapping[str, str], variable: str) -> int | None:
-    value = said.get(variable)
-    if value is None:
+def _cap(said: Configuration, key: str) -> int | None:
+    found = said.get(key)
+    if found is None:
         return None
-    if not (value.isascii() and value.isdigit() and len(value) < 19):
+    if not (found.text.isascii() and found.text.isdigit() and len(found.text) < 19):
         raise InputError(
-            f"{variable} is a whole number; this is {value[:40]!r}.",
+            f"{found.name} is a whole number; this is {found.text[:40]!r}.",
             next_step="Give such a number, or unset it.",
-            field=variable,
+            field=found.name,
         )
-    return int(value)
+    return int(found.text)
 
 
 def _key(provider: str, *, needed: bool) -> tuple[Secret | None, str]:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+# Settings
+CONFIG_FILE_BYTES_MAX = 65_536
+
 # Values and text
 TEXT_BYTES_MAX = 1_048_576
 PROPERTIES_BYTES_MAX = 4_194_304
@@ -92,6 +95,9 @@ EMBED_MS = 30_000
 COMPLETE_MS = 600_000
 COMPLETE_TOKENS_DEFAULT = 1_024
 COMPLETE_TOKENS_MAX = 131_072
+SPENDING_RESERVED_MS = 900_000  # longer than any call takes with all of its attempts
+SPENDING_DAYS_MAX = 400  # of the record of what was spent
+SPENDING_BUSY_MS = 10_000  # that a call waits for other processes to record theirs
 MODEL_COMMAND_MS = 300_000  # for a program that is the language model
 MODEL_COMMAND_BYTES_MAX = 4_194_304  # of what it prints
 EMBED_REQUEST_ITEMS_MAX = 64
@@ -153,7 +159,7 @@ COMMAND_EMBED_DOCS = 64
 JOB_ATTEMPTS_MAX = 8
 JOB_SILENT_DAYS_MAX = 7  # without a run that ended well, `doctor` reports the job
 JOB_LEASE_MS = 60_000  # how long a job that has died keeps others from running it
-NIGHTSHIFT_LEASE_MS = 900_000  # the same for the night shift, which renews it between jobs
+NIGHTSHIFT_LEASE_MS = 900_000  # the same for the night shift
 NIGHTSHIFT_PAUSE_S = 60  # between two looks whether one is due
 NIGHTSHIFT_EVERY_S = 86_400  # between two of them, where nothing else is asked for
 NIGHTSHIFT_SESSIONS_ITEMS_MAX = 20  # that it consolidates
@@ -162,6 +168,7 @@ NIGHTSHIFT_BATCH_ITEMS_MAX = 100
 RUN_TOUCHED_ITEMS_DEFAULT = 20  # elements that a run of a job touches
 RUN_TOUCHED_ITEMS_MAX = 10_000
 RUN_REPORT_CHARS_MAX = 65_536
+RUNS_REGULAR_ITEMS_MAX = 50  # records of a job that doxa does by itself, of one project
 RUN_PROPOSALS_ITEMS_MAX = 1_000
 PROPOSAL_ABOUT_ITEMS_MAX = 100
 JOB_PAUSE_MS = 200
@@ -300,3 +307,5 @@ CONSOLIDATED_SOURCES_ITEMS_MAX = 20  # turns that one entry is drawn from
 CONSOLIDATED_TOKENS_MAX = 4_096  # of one answer of a model
 CONSOLIDATED_ATTEMPTS_MAX = 3  # calls of a model for one window, in one run
 CONSOLIDATED_RETRY_S_MIN, CONSOLIDATED_RETRY_S_MAX = 60, 86_400
+# Adapters of agent frameworks
+ADAPTER_ID_CHARS_MAX = 1_000  # of an identifier of a user, an agent or a conversation

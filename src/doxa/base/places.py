@@ -1,6 +1,7 @@
-"""Where a user's files are, as a pure function of the environment that an interface read.
+"""Where a user's files are if nothing else is configured, as a pure function of the environment
+that an interface read.
 
-the memory file    DOXA_DB, else doxa/memory.db below XDG_DATA_HOME (~/.local/share)
+the memory file    doxa/memory.db below XDG_DATA_HOME (~/.local/share)
 configuration      doxa below XDG_CONFIG_HOME (~/.config)
 data of the hooks  <memory file>-hooks, a folder next to the memory file
 import cursors     <memory file>-imports, another
@@ -14,9 +15,6 @@ from pathlib import Path
 
 def memory_file(environ: Mapping[str, str]) -> Path:
     """Return the path of the user's own memory file."""
-    named = environ.get("DOXA_DB")
-    if named:
-        return Path(named)
     base = environ.get("XDG_DATA_HOME")
     return (Path(base) if base else Path.home() / ".local" / "share") / "doxa" / "memory.db"
 

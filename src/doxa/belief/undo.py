@@ -9,7 +9,7 @@ refuses and names the later change: changes are undone one after another, the la
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, cast
 
 from doxa.base.clock import TIME_MAX
@@ -86,28 +86,46 @@ def undo(tx: Transaction, change: int) -> str:
             change=change,
         )
     gone_versions = receipt.time <= ended
+    created = _elements(entries, "node.create")
     about = ""
-    done: set[int] = set()  # a node set twice in the change goes back once, to before the change
-    made, gone = (
-        {entry.element for entry in entries if entry.op == op}
-        for op in ("edge.create", "edge.delete")
-    )
-    passing = made & gone  # edges that came and went within the change
-    # a node that the change made has no version before it: it is retired, and not set back
-    created = {entry.element for entry in entries if entry.op == "node.create"}
-    done |= created
-    for entry in reversed(entries):
-        if (entry.op == "node.set" and entry.element in done) or (
-            entry.op in ("edge.create", "edge.delete") and entry.element in passing
-        ):
-            continue
-        if entry.op == "node.set":
-            done.add(entry.element)
+    for entry in _net(entries):
         made_here = entry.op == "node.delete" and entry.element in created
         if gone_versions and not made_here and not _has_version(tx, entry, receipt):
             raise _retained(change)
         about = _reverse(tx, entry, receipt) or about
     return about
+
+
+def _elements(entries: Iterable[LogEntry], op: str) -> set[int]:
+    return {entry.element for entry in entries if entry.op == op}
+
+
+def _net(entries: Sequence[LogEntry]) -> Iterator[LogEntry]:
+    """Yield the entries to reverse, the last one first. An element that was set twice in the change
+    goes back once, to before the change; a node that the change made has no version before it, and
+    is retired; an edge that it made is compared with what the change left of it."""
+    made, gone = _elements(entries, "edge.create"), _elements(entries, "edge.delete")
+    nodes = _elements(entries, "node.create")
+    edges: set[int] = set()  # that are back
+    left: dict[int, Any] = {}  # the last properties of an edge
+    for entry in reversed(entries):
+        if entry.op == "node.set":
+            if entry.element in nodes:
+                continue
+            nodes.add(entry.element)
+        elif entry.op == "edge.set":
+            left.setdefault(entry.element, cast("dict[str, Any]", entry.payload)["props"])
+            if entry.element in edges | made:
+                continue
+            edges.add(entry.element)
+        elif entry.op in ("edge.create", "edge.delete"):
+            if entry.element in made & gone:
+                continue
+            edges.add(entry.element)
+            if entry.element in left and entry.op == "edge.create":
+                body = cast("dict[str, Any]", entry.payload)
+                entry = entry._replace(payload=body | {"props": left[entry.element]})
+        yield entry
 
 
 def _has_version(tx: Transaction, entry: LogEntry, receipt: Receipt) -> bool:

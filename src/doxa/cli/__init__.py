@@ -25,8 +25,8 @@ _MODULE_OF = {"EXIT_CODES": "doxa.cli.context", "app": "doxa.cli.application"}
 
 
 def main() -> None:
-    """Run the `doxa` command. `doxa hook` runs without what the others need: a host waits for
-    it."""
+    """Run the `doxa` command. `doxa hook` and `doxa --version` run without what the others need: a
+    host waits for the one, scripts call the other."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(
@@ -36,6 +36,11 @@ def main() -> None:
         from doxa.hosts.command import main as hook
 
         raise SystemExit(hook(sys.argv[2:]))
+    if sys.argv[1:] == ["--version"]:
+        from doxa import __version__
+
+        sys.stdout.write(f"doxa {__version__}\n")
+        return
     from doxa.cli.application import app as application
 
     application()

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -31,6 +33,16 @@ Version = Annotated[
     bool,
     typer.Option(
         "--version", callback=_print_version, is_eager=True, help="Print the version and exit."
+    ),
+]
+
+
+Settings = Annotated[
+    Path | None,
+    typer.Option(
+        "--config",
+        help="The configuration file (default: DOXA_CONFIG, or doxa.toml in the user's folder).",
+        show_default=False,
     ),
 ]
 
@@ -108,9 +120,12 @@ def root(
     db: Db = None,
     project: ProjectOfAll = None,
     as_json: Json = False,
+    config: Settings = None,
     version: Version = False,
 ) -> None:
     """One memory for AI agents that a person can trust."""
+    if config is not None:  # what this process starts reads the same file
+        os.environ["DOXA_CONFIG"] = str(config.absolute())
     given = {"db": db, "project": project, "as_json": as_json or None}
     found = {name: value for name, value in given.items() if value is not None}
     if found:  # what the command itself is given takes precedence

@@ -33,6 +33,7 @@ _TYPES: dict[Kind, type] = {"integer": int, "change": int, "number": float, "pat
 COMMAND_MODULES = {
     "init": "doxa.cli.start:init",
     "demo": "doxa.cli.start:demo",
+    "config": "doxa.cli.start:config",
     "cypher": "doxa.cli.cypher:cypher",
     "restore-backup": "doxa.cli.maintenance:restore_backup",
     "policy": "doxa.cli.policy:policy",

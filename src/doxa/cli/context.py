@@ -42,7 +42,7 @@ Db = Annotated[
     Path | None,
     typer.Option(
         "--db",
-        help="The memory file (default: DOXA_DB, or the user's data folder).",
+        help="The memory file (default: as configured, or in the user's data folder).",
         show_default=False,
     ),
 ]
@@ -51,15 +51,19 @@ ProjectOfAll = Annotated[
     typer.Option(
         "--project",
         "-p",
-        help="The project (default: default); auto: that of this folder.",
+        help="The project (default: as configured, or default); auto: that of this folder.",
         show_default=False,
     ),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON value.")]
 Project = Annotated[
-    str,
+    str | None,
     typer.Option(
-        "--project", "-p", help="The project of calls that name none; auto: that of this folder."
+        "--project",
+        "-p",
+        help="The project of calls that name none (default: as configured, or default); auto: that"
+        " of this folder.",
+        show_default=False,
     ),
 ]
 
@@ -85,14 +89,25 @@ def opened(
             read_only=read_only,
             csv_folder=csv_folder,
             decay_enabled=decay_enabled(),
+            project=project_named(None),
         ) as memory,
     ):
         yield memory
 
 
-def project_named(project: str) -> str:
-    """Return the project that an option means: `auto` is that of the current folder."""
-    return project_here() if project == "auto" else project
+def project_said(project: str | None) -> str:
+    """Return the value of an option, without one the setting `project`, else `default`."""
+    from doxa.settings import configuration
+
+    return project or configuration().text("project") or "default"
+
+
+def project_named(project: str | None) -> str:
+    """Return the project that an option means; `auto` is that of the current folder."""
+    project = project_said(project)
+    if project != "auto":
+        return project
+    return project_here()
 
 
 def table() -> ProjectTable:
@@ -112,20 +127,22 @@ def project_here(folder: Path | None = None) -> str:
 
 
 def decay_enabled() -> bool | None:
-    """Read DOXA_DECAY: `on` gives a new file the standard policies, `off` disables all policies;
-    unset, the file decides."""
-    said = os.environ.get("DOXA_DECAY")
-    if not said:
+    """Read the setting `policies.decay`: `on` gives a new file the standard policies, `off`
+    disables all policies; unset, the file decides."""
+    from doxa.settings import configuration
+
+    said = configuration().get("policies.decay")
+    if said is None:
         return None
-    if said not in ("on", "off"):
+    if said.text not in ("on", "off"):
         from doxa.base.errors import InputError
 
         raise InputError(
-            f"DOXA_DECAY is on or off; this is {said[:40]!r}.",
+            f"{said.name} is on or off; this is {said.text[:40]!r}.",
             next_step="Set it to one of them, or not at all.",
-            field="DOXA_DECAY",
+            field=said.name,
         )
-    return said == "on"
+    return said.text == "on"
 
 
 @contextmanager

@@ -37,7 +37,7 @@ def brief(
     from doxa.hosts.brief import brief as made_of
 
     with opened(db, as_json) as memory:
-        session = memory.session(role="agent", project=project_named(project or "default"))
+        session = memory.session(role="agent", project=project_named(project))
         made = made_of(session, chars_max=characters)
         found = asdict(made) | {"block": made.block()}
         show(found, as_json, lambda one: _text(one, why=why))
@@ -133,10 +133,11 @@ def _setup(
     host: str, project: str, command: str, db: Path | None
 ) -> tuple[Setup, Mapping[str, str], Path]:
     from doxa.base.errors import InputError
-    from doxa.base.places import config_folder, memory_file
+    from doxa.base.places import config_folder
     from doxa.hosts.setup.engine import Setup, environment
     from doxa.hosts.setup.launch import launch_words
     from doxa.hosts.setup.plans import SETUP_HOSTS, Folders, Launch, plan_of
+    from doxa.settings import configuration, memory_path
 
     if host not in SETUP_HOSTS:
         raise InputError(
@@ -151,10 +152,11 @@ def _setup(
             extra="mcp",
         )
     environ = environment()
-    named = db or (Path(environ["DOXA_DB"]) if environ.get("DOXA_DB") else None)
+    said = configuration(environ).text("database")  # the host's environment may say something else
+    named = db or (Path(said) if said else None)
     launch = Launch(launch_words(command), project, str(named.absolute()) if named else "")
     plan = plan_of(host, launch, Folders(Path.home(), environ))
-    return Setup(plan, config_folder(environ), environ), environ, named or memory_file(environ)
+    return Setup(plan, config_folder(environ), environ), environ, named or memory_path(environ)
 
 
 def _setup_text(found: Mapping[str, Any]) -> str:

@@ -441,3 +441,34 @@ def shifts_text(found: Any) -> str:
         + (f": {visible(one.reason)}" if one.reason else "")
         for one in found
     )
+
+
+def spending_text(found: Any) -> str:
+    """Return what models were used for as a table, and the caps of a day."""
+    lines = []
+    for one in found.days:
+        rest = [
+            f"{number:,} {word}"
+            for number, word in (
+                (one.tokens_estimated, "estimated"),
+                (one.tokens_reserved, "reserved by calls in progress"),
+                (one.interrupted, "calls interrupted"),
+            )
+            if number
+        ]
+        lines.append(
+            f"{one.day}  {one.purpose:<12}{one.model}: {one.calls:,} calls,"
+            f" {one.tokens_in:,} tokens in, {one.tokens_out:,} out"
+            + (f" ({', '.join(rest)})" if rest else "")
+        )
+    if not lines:
+        lines.append("no model was called on these days")
+    for purpose, cap in sorted(found.caps.items()):
+        left = found.left[purpose]
+        for name in ("tokens", "calls"):
+            limit = getattr(cap, name)
+            if limit is not None:
+                lines.append(
+                    f"cap of {purpose}: {limit:,} {name} a day, {getattr(left, name):,} left today"
+                )
+    return "\n".join(lines)

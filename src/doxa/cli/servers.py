@@ -12,14 +12,23 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
-from doxa.cli.context import Db, Json, Project, decay_enabled, errors_reported, project_named, user
+from doxa.cli.context import (
+    Db,
+    Json,
+    Project,
+    decay_enabled,
+    errors_reported,
+    project_named,
+    project_said,
+    user,
+)
 from doxa.cli.output import json_text
 from doxa.cli.users import Users, credentials_of
 
 if TYPE_CHECKING:
     from doxa.servers.bolt import BoltServer
-    from doxa.servers.contract import Database
-    from doxa.servers.credentials import Credentials
+    from doxa.servers.contract import Database, Mounted
+    from doxa.servers.credentials import Credentials, Principal
     from doxa.servers.http import HttpServer
     from doxa.servers.mcp.http import McpServer
 
@@ -46,6 +55,9 @@ Bolt = Annotated[
 ]
 Http = Annotated[
     bool, typer.Option("--http", help="Serve queries as JSON over HTTP, as Neo4j's Query API does.")
+]
+Mem0 = Annotated[
+    bool, typer.Option("--mem0", help="Serve mem0's REST interface too, below /mem0 of HTTP.")
 ]
 McpPort = Annotated[
     int | None,
@@ -116,7 +128,7 @@ PrintConfig = Annotated[
 
 
 def mcp(
-    project: Project = "default",
+    project: Project = None,
     bound: Bound = None,
     actor: Actor = "agent",
     session: Conversation = "",
@@ -125,6 +137,8 @@ def mcp(
     db: Db = None,
 ) -> None:
     if config:
+        with errors_reported(False):
+            project = project_said(project)
         entry = _host_entry(project, bound or [], actor, db, profile)
         sys.stdout.write(json_text(entry) + "\n")
         return
@@ -141,7 +155,7 @@ def mcp(
 
         check_profile(profile)
 
-        given, project = project, project_named(project)
+        given, project = project_said(project), project_named(project)
         memory = open_memory(
             db, role="agent", actor=actor, project=project, decay_enabled=decay_enabled()
         )
@@ -178,6 +192,7 @@ def serve(
     bolt: Bolt = False,
     http: Http = False,
     mcp: Mcp = False,
+    mem0: Mem0 = False,
     host: Host = "127.0.0.1",
     port: Port = None,
     http_port: HttpPort = None,
@@ -190,7 +205,7 @@ def serve(
     no_login: NoLogin = False,
     timeout: Timeout = None,
     csv: Csv = None,
-    project: Project = "default",
+    project: Project = None,
     users: Users = None,
     data: Data = None,
     db: Db = None,
@@ -205,14 +220,13 @@ def serve(
             "http-port": ("http", http_port),
             "mcp-port": ("mcp", mcp_port),
             "profile": ("mcp", profile),
+            "mem0": ("http", mem0 or None),
         }
-        _check_data(data, db, mcp=mcp)
+        _check_data(data, db, mcp=mcp, mem0=mem0)
         _check_interfaces({"bolt": bolt, "http": http, "mcp": mcp}, given)
         kinds = _kinds(bolt=bolt, http=http, mcp=mcp)  # every error before anything is opened
         if mcp:
-            from doxa.servers.mcp.tools import check_profile
-
-            check_profile(profile or "core")
+            _check_profile(profile or "core")
         shared = _given(
             host=host,
             certificate=certificate,
@@ -222,7 +236,7 @@ def serve(
         )
         own: dict[str, dict[str, Any]] = {
             "bolt": {"port": port, "advertised": advertise},
-            "http": {"port": http_port},
+            "http": {"port": http_port, "mem0": mem0 or None},
             "mcp": {"port": mcp_port, "profile": profile},
         }
         options = {name: shared | _given(**own[name]) for name in kinds}
@@ -246,6 +260,12 @@ def serve(
         )
 
 
+def _check_profile(profile: str) -> None:
+    from doxa.servers.mcp.tools import check_profile
+
+    check_profile(profile)
+
+
 def _given(**options: Any) -> dict[str, Any]:
     """The options that were given."""
     return {name: value for name, value in options.items() if value is not None}
@@ -267,9 +287,19 @@ def _serve(
     for name in options.keys() & {"http", "mcp"}:
         options[name]["version"] = __version__
     with opened() as (database, path):
+        if options.get("http", {}).pop("mem0", False):
+            options["http"]["mounts"] = {"mem0": _mem0(database)}
         made = {name: kind(database, throttle, **options[name]) for name, kind in kinds.items()}
         show = ready(path)
         serve_all(*made.values(), ready=lambda: show({name: one.uri for name, one in made.items()}))
+
+
+def _mem0(database: Any) -> Callable[[Principal], Mounted]:
+    """mem0's interface over the session of each request's principal."""
+    from doxa.adapters.mem0 import Mem0Memory
+    from doxa.adapters.mem0_rest import Mem0Rest
+
+    return lambda principal: Mem0Rest(Mem0Memory(database.session_of(principal)))
 
 
 @contextmanager
@@ -304,12 +334,12 @@ def _users_in(data: Path | None) -> Path | None:
     return data / "users.json"
 
 
-def _check_data(data: Path | None, db: Path | None, *, mcp: bool) -> None:
+def _check_data(data: Path | None, db: Path | None, *, mcp: bool, mem0: bool) -> None:
     from doxa.base.errors import InputError
 
-    if data is not None and mcp:
+    if data is not None and (mcp or mem0):
         raise InputError(
-            "--mcp serves one memory file, not a folder of databases.",
+            f"{'--mcp' if mcp else '--mem0'} serves one memory file, not a folder of databases.",
             next_step="Give --db, and one server for each file.",
             field="command line",
         )

@@ -3,9 +3,9 @@
     (:ConsolidationTask {project, thread, session, part, producer, state, attempts, queued_ns,
                          next_ns, error})
 
-A task is written before a producer is asked, and removed after the structure is stored. What fails
-or is killed in between stays, with what went wrong; it is tried again after pauses that double from
-a minute to a day. state: queued | failed.
+A task is written before a producer is asked, and removed after the structure is stored. A full file
+refuses it. What fails or is killed in between stays, with what went wrong; it is tried again after
+pauses that double from a minute to a day. state: queued | failed.
 """
 
 from __future__ import annotations
@@ -41,8 +41,9 @@ class Pending:
 
 
 def enqueue(store: Store, unit: Unit, producer: str) -> None:
-    """Note that a unit awaits consolidation; one that does already keeps its attempts."""
-    with store.write(_ACTOR, op="consolidation.queue") as tx:
+    """Note that a unit awaits consolidation; one that does already keeps its attempts. Raises
+    LimitError if the file is full."""
+    with store.write(_ACTOR, op="consolidation.queue", counted=True) as tx:
         found = _node(tx, unit)
         if found is None:
             props = {
@@ -63,7 +64,7 @@ def enqueue(store: Store, unit: Unit, producer: str) -> None:
 
 def failed(store: Store, unit: Unit, error: str) -> Pending | None:
     """Note a failed attempt, and when the next one may be made."""
-    with store.write(_ACTOR, op="consolidation.failed") as tx:
+    with store.write(_ACTOR, op="consolidation.failed", counted=True) as tx:
         found = _node(tx, unit)
         if found is None:
             return None

@@ -5,8 +5,8 @@
 Each holds the sentences that together say most of what those below it say, within its time, and the
 turns of these sentences as its sources: nothing is concluded from a conclusion. Those below keep
 their addresses, so that every turn is reached from above. A time in which there is one node below
-needs none of its own: what is above leads to that one. A week that begins in one month and ends in
-the next is below both.
+needs none of its own, unless it has one already: what is above leads to that one. A week that
+begins in one month and ends in the next is below both.
 """
 
 from __future__ import annotations
@@ -63,10 +63,10 @@ def sum_up(reader: Reader, thread: str, *, write: JobRun | None) -> int:
     for level in LEVELS:
         above: list[Below] = []
         for period, held in _grouped(below, level):
-            if len(held) == 1:
+            kref = _kref(thread, level, period)
+            if len(held) == 1 and reader.node_by_kref(str(kref)) is None:
                 above.append(held[0])
                 continue
-            kref = _kref(thread, level, period)
             lines = _chosen(reader, held, level, period)
             if not lines:
                 above += held

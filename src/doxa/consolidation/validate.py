@@ -42,6 +42,7 @@ from doxa.consolidation.structure import (
     says,
 )
 from doxa.consolidation.transcript import SourceTurn, Transcript
+from doxa.language.lint.complete import fragments_problem
 from doxa.redaction.redact import redact
 
 TEXT_CHARS_MAX: Mapping[str, int] = {"title": 120, "topics": 60, "entities": 80}
@@ -325,7 +326,9 @@ def _why_malformed(section: str, text: str) -> str:
     if len(text) > TEXT_CHARS_MAX.get(section, ENRICHMENT_CHARS_MAX):
         return "too_long"
     few = len(terms(text)) < _WORDS_MIN.get(section, 2)
-    return "incomplete" if few or (section not in _WORDS_MIN and _NO_STATEMENT.search(text)) else ""
+    if few or (section not in _WORDS_MIN and _NO_STATEMENT.search(text)):
+        return "incomplete"
+    return "incomplete" if fragments_problem(text) else ""  # the store would refuse it
 
 
 def _answered(transcript: Transcript) -> frozenset[str]:

@@ -7,7 +7,8 @@
 A unit is stored once for its digest of turns. When it has grown, its summary and what changed get
 their next revision, and what is not said any more is retired; nothing that a person stated, tagged
 or verified is touched, and no turn ever: the laws of background work refuse it at the commit. Where
-they refuse one entry (incomplete, implied already), that entry is left out and the rest is stored.
+they refuse one entry (incomplete, implied already), that entry is left out and the rest is stored;
+where they refuse the words of the summary, it says how many turns there are.
 """
 
 from __future__ import annotations
@@ -113,7 +114,8 @@ def store_structure(
             change = receipt.tx if receipt is not None else None
             return Stored(made.kref, made.counts, made.known, made.retired, dict(refused), change)
         except (RoleError, ConstraintError) as error:
-            addresses = (str(address_of(one.draft)) for one in item_drafts(structure, origin))
+            addresses = [str(address_of(one.draft)) for one in item_drafts(structure, origin)]
+            addresses.append(str(origin.unit.kref))
             named = next((one for one in addresses if f"{one}?" in error.message), "")
             if not named or named in left_out or len(left_out) >= _REFUSALS_MAX:
                 raise
@@ -156,7 +158,8 @@ class _Writing:
             if revision is not None:
                 kept[revision] = None
                 counts[one.section] += 1
-        summary = summary_draft(structure, self._origin)
+        wordless = str(unit.kref) in self._left_out
+        summary = summary_draft(Structure() if wordless else structure, self._origin)
         links = [("DERIVED_FROM", turn.kref) for turn in transcript.turns]
         change = self._ledger.upsert(
             self._tx, unit.kref, check_draft(summary), links=links, again=True
@@ -166,7 +169,7 @@ class _Writing:
         for revision in kept:
             self._tx.create_edge(SUMMARIZES, node.id, dst=revision, props={"why": _WHY})
         retired = self._retire(former - {item_of(self._tx, one).id for one in kept})
-        counts["summary"] = len(structure.summary)
+        counts["summary"] = 0 if wordless else len(structure.summary)
         counts["entities"] = self._entities(structure)
         return Stored(change.kref, dict(+counts), known, retired)
 

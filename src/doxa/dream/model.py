@@ -8,9 +8,12 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
+from doxa.base.errors import LimitError
 from doxa.base.limits import DREAM_MODEL_TOKENS_MAX
 from doxa.dream.findings import DreamBatch, DreamFinding
+from doxa.models.chat import estimate_tokens
 from doxa.models.contract import Completer, Message
+from doxa.models.texts import tokens_at_most
 from doxa.store import Node, Reader
 
 _EDGES = ("REFERENCED",)
@@ -29,7 +32,8 @@ with one JSON object with these three keys and nothing else."""
 
 class ModelAssessor:
     """Asks a model about each batch of two beliefs or more. `calls` and `tokens` count what it has
-    used; at most `calls_max` calls are made."""
+    used; at most `calls_max` calls are made. A call is made if `tokens_max` leaves the most that it
+    may take. One that fails counts by that."""
 
     def __init__(
         self, model: Completer, *, calls_max: int | None = None, tokens_max: int | None = None
@@ -37,6 +41,7 @@ class ModelAssessor:
         self._model = model
         self._calls_max, self._tokens_max = calls_max, tokens_max
         self.calls = self.tokens = 0
+        self._said = False
 
     @property
     def name(self) -> str:
@@ -50,18 +55,31 @@ class ModelAssessor:
             f"{number}. {json.dumps(str(node.props['summary']), ensure_ascii=False)}"
             for number, node in enumerate(batch.beliefs, 1)
         )
+        messages = [Message("system", _INSTRUCTIONS), Message("user", listed)]
+        most = tokens_at_most(estimate_tokens(messages)) + DREAM_MODEL_TOKENS_MAX
+        if self._tokens_max is not None and self.tokens + most > self._tokens_max:
+            return self._left_out(most)
         self.calls += 1
-        answer = self._model.complete(
-            [Message("system", _INSTRUCTIONS), Message("user", listed)],
-            tokens_max=DREAM_MODEL_TOKENS_MAX,
-            temperature=0.0,
-        )
-        self.tokens += answer.usage.tokens_in + answer.usage.tokens_out
+        self.tokens += most
+        answer = self._model.complete(messages, tokens_max=DREAM_MODEL_TOKENS_MAX, temperature=0.0)
+        self.tokens += answer.usage.tokens_in + answer.usage.tokens_out - most
         return list(self._read(answer.text, batch.beliefs))
 
     def _may_ask(self) -> bool:
-        calls = self._calls_max is None or self.calls < self._calls_max
-        return calls and (self._tokens_max is None or self.tokens < self._tokens_max)
+        return self._calls_max is None or self.calls < self._calls_max
+
+    def _left_out(self, most: int) -> list[DreamFinding]:
+        """Say once that the budget leaves no call."""
+        if self._said:
+            return []
+        self._said = True
+        raise LimitError(
+            f"The budget of {self._tokens_max:,} tokens leaves"
+            f" {max(0, (self._tokens_max or 0) - self.tokens):,}, and a call may take {most:,}; the"
+            " model was not asked.",
+            next_step="Give the dream more tokens.",
+            tokens_max=self._tokens_max,
+        )
 
     def _read(self, text: str, beliefs: tuple[Node, ...]) -> Iterator[DreamFinding]:
         start, end = text.find("{"), text.rfind("}")

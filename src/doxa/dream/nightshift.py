@@ -2,8 +2,7 @@
 stops no other. Each leaves a run, so that one that has stopped is noticed.
 
 One process does it on a file at a time: it holds the lease `nightshift`, which is renewed between
-jobs. A job that takes longer than the lease holds is not done twice either: those that must not
-run at once have leases of their own.
+jobs and while they work. Jobs that must not run at once have leases of their own as well.
 """
 
 from __future__ import annotations
@@ -45,16 +44,17 @@ class Work:
 
 
 def work_through(store: Store, project: str, jobs: Mapping[str, Work]) -> list[Shift]:
-    """Do jobs in order. All are skipped if another process has the lease."""
+    """Do jobs in order. They are skipped if another process has the lease, and the rest of them if
+    it was lost."""
+    done: list[Shift] = []
     try:
         with lease(store, NIGHTSHIFT, ttl_ms=NIGHTSHIFT_LEASE_MS) as held:
-            done = []
             for name, work in jobs.items():
                 held.renew()
                 done.append(_done(store, project, name, work))
-            return done
     except BusyError as error:
-        return [Shift(name, "skipped", reason=error.message) for name in jobs]
+        done += [Shift(name, "skipped", reason=error.message) for name in [*jobs][len(done) :]]
+    return done
 
 
 def follow(
@@ -82,7 +82,10 @@ def _done(store: Store, project: str, name: str, work: Work) -> Shift:
         except DoxaError as error:
             return Shift(name, "failed", reason=error.message)
     assert work.do is not None
-    run = begin(store, name, project=project, caps=Caps(work.number, SHARE_MAX))
+    try:
+        run = begin(store, name, project=project, caps=Caps(work.number, SHARE_MAX))
+    except DoxaError as error:  # the file is full
+        return Shift(name, "failed", {}, error.message)
     try:
         counts = dict(work.do(run))
     except DoxaError as error:

@@ -25,6 +25,8 @@ class DreamReport:
     """A dream. `lost` are the addresses of beliefs that it ended. `proposed` wait for a decision;
     `applied`, `blocked` and `failed` are what was decided in it; `known` counts findings that an
     earlier run had proposed. `stopped` says why it stopped before the end of the log, or is empty.
+    `after` and `seq` are the log entries between which it looked. In a session that is bound to
+    projects they and `seconds` are 0, since they depend on what others write.
     """
 
     run: str
@@ -75,9 +77,9 @@ class DreamReport:
             f" Applied: {len(self.applied)}. Proposed: {len(self.proposed)}."
             f" Proposed before: {self.known}.",
             "",
-            f"{self.events} events, {self.assessed} beliefs assessed by {self.model}, log entries"
-            f" {self.after} to {self.seq}, {self.seconds:.1f} s, {self.calls} calls,"
-            f" {self.tokens} tokens." + (" Resumed after an interruption." if self.resumed else ""),
+            f"{self.events} events, {self.assessed} beliefs assessed by {self.model},"
+            f" {self.calls} calls, {self.tokens} tokens."
+            + (" Resumed after an interruption." if self.resumed else ""),
             "",
         ]
         if self.stopped:

@@ -64,13 +64,19 @@ def capture(session: Session, spool: Spool) -> Captured:
             for line in spool.read(path):
                 by_project[line.project].append(line)
             for project, lines in by_project.items():
-                turns = _turns(lines)
-                job = Ingest(session.memory.store, session.identity, project=project)
-                added += job.run_identified(turns).added
-                traced += _trace(session, project, turns)
+                done = store_lines(session, project, lines)
+                added, traced = added + done.added, traced + done.traced
             spool.finish(path)
     session.memory.wake()
     return Captured(added, traced)
+
+
+def store_lines(session: Session, project: str, lines: list[Spooled]) -> Captured:
+    """Store what was said in a project, in one transaction per 500 turns, and trace what the agent
+    stated meanwhile. What is known already stays as it is."""
+    turns = _turns(lines)
+    job = Ingest(session.memory.store, session.identity, project=project)
+    return Captured(job.run_identified(turns).added, _trace(session, project, turns))
 
 
 def _turns(lines: list[Spooled]) -> list[tuple[str, Turn]]:

@@ -25,6 +25,7 @@ from doxa.hosts.events import HookEvent, Injection
 from doxa.hosts.formats import FORMATS, answer_of, event_of
 from doxa.hosts.relay import ask
 from doxa.hosts.spool import Spool
+from doxa.settings import memory_path
 
 AUTO = "auto"
 _DEFAULT = "default"
@@ -36,9 +37,10 @@ def main(words: Sequence[str]) -> int:
     """Run the command with its words. Always returns 0."""
     options = _read_options(words)
     named = Path(options["db"]) if options["db"] else None
-    db = named or memory_file(os.environ)
+    db = named or memory_file(os.environ)  # for what goes wrong before the settings are read
     printed = ""
     try:
+        db = named or memory_path()
         raw = sys.stdin.read(HOOK_INPUT_CHARS_MAX)
         document = json.loads(raw) if raw.strip() else {}
         request = {name: options[name] for name in ("host", "event", "project")}
@@ -69,7 +71,7 @@ def handle(event: HookEvent, *, db: Path | None, project: str) -> Injection:
     """Take one event. The memory (None: the user's own) is opened only where something may be
     injected."""
     own = folder_project(event.folder, project)
-    spool = Spool(hooks_folder(db or memory_file(os.environ)))
+    spool = Spool(hooks_folder(db or memory_path()))
     form = FORMATS[event.host]
     if event.kind not in form.injects_at:
         spool.append(event, own)

@@ -10,6 +10,7 @@ A hook never fails its host: what goes wrong here is the caller's to note, and t
 from __future__ import annotations
 
 import time
+from collections.abc import Collection
 from dataclasses import dataclass
 
 from doxa.app import Session
@@ -34,15 +35,17 @@ _LINE_CHARS = 300
 @dataclass(frozen=True, slots=True)
 class Pipeline:
     """The hooks of one opened memory. `session` is the agent's, in whose name messages are
-    stored."""
+    stored; without `capturing`, events are answered and not stored."""
 
     session: Session
     spool: Spool
+    capturing: bool = True
 
     def handle(self, event: HookEvent, project: str) -> Injection:
         """Take an event, durably, and return what is injected."""
         state = self.spool.session(event.session)
-        self.spool.append(event, project)
+        if self.capturing:
+            self.spool.append(event, project)
         own = in_project(self.session, project)
         now = time.time_ns()
         if event.kind == "open":
@@ -77,28 +80,37 @@ class Pipeline:
 
     def _asked(self, own: Session, prompt: str, state: SessionState) -> Injection:
         """What memory holds about a prompt and has not brought into this conversation yet."""
-        question = stripped(prompt)
-        if is_trivial(question):
-            return Injection()
-        found = own.recall(
-            question[:HOOK_QUESTION_CHARS_MAX],
-            kinds=BELIEF_KINDS,
-            limit=_RECALLED_ITEMS,
-            trust="candidate",
-            strict=True,
-        ).hits
-        with own.memory.store.read() as reader:
-            hits = without_repeats(vouched(reader, found))
-        others = len(without_repeats(found)) - len(hits)
-        # a belief that the brief or an earlier prompt brought in is in the context already
-        new = [hit for hit in hits if digest_of(hit.kref) not in state.given][:_SHOWN_ITEMS]
-        lines, shown = _lines(new, others)
+        block, shown = asked(own, prompt, given=state.given)
         if not shown:
             return Injection()
         state.given += [digest_of(hit.kref) for hit in shown]
-        block = "\n".join((f"<{BLOCK}>", *lines, f"</{BLOCK}>"))
         newest = format_time(max(hit.time for hit in shown))[:10]
         return Injection(block, f"doxa: recalled {len(shown)}, newest {newest}")
+
+
+def asked(own: Session, prompt: str, *, given: Collection[str] = ()) -> tuple[str, list[Hit]]:
+    """Return what memory holds about a prompt as a block that may be injected, and the beliefs in
+    it. `given` are the digests of the addresses of those that the conversation has already. ("",
+    []) if there is nothing to say."""
+    question = stripped(prompt)
+    if is_trivial(question):
+        return "", []
+    found = own.recall(
+        question[:HOOK_QUESTION_CHARS_MAX],
+        kinds=BELIEF_KINDS,
+        limit=_RECALLED_ITEMS,
+        trust="candidate",
+        strict=True,
+    ).hits
+    with own.memory.store.read() as reader:
+        hits = without_repeats(vouched(reader, found))
+    others = len(without_repeats(found)) - len(hits)
+    # a belief that the brief or an earlier prompt brought in is in the context already
+    new = [hit for hit in hits if digest_of(hit.kref) not in given][:_SHOWN_ITEMS]
+    lines, shown = _lines(new, others)
+    if not shown:
+        return "", []
+    return "\n".join((f"<{BLOCK}>", *lines, f"</{BLOCK}>")), shown
 
 
 def _lines(hits: list[Hit], others: int) -> tuple[list[str], list[Hit]]:

@@ -66,13 +66,9 @@ class Spool:
 
     def append(self, event: HookEvent, project: str) -> bool:
         """Add an event, durably; returns whether it holds anything to store. Raises OSError."""
-        if event.kind not in _STORED:
+        line = line_of(event, project)
+        if line is None:
             return False
-        text, _ = message_text(event.text)
-        if not text:
-            return False
-        session, tool = storable(event.session), storable(event.tool)
-        line = Spooled(event.kind, event.host, session, project, text, time.time_ns(), tool)
         data = json.dumps(asdict(line), ensure_ascii=False).encode() + b"\n"
         with locked(self.folder / "lock"):
             _append(self._file, data)
@@ -143,6 +139,18 @@ class Spool:
 
     def _session_file(self, identity: str) -> Path:
         return self.folder / "sessions" / f"{digest_of(identity)}.json"
+
+
+def line_of(event: HookEvent, project: str) -> Spooled | None:
+    """Return what is stored of an event: its text without what was injected, redacted and at most
+    as long as a captured message may be. None if there is nothing."""
+    if event.kind not in _STORED:
+        return None
+    text, _ = message_text(event.text)
+    if not text:
+        return None
+    session, tool = storable(event.session), storable(event.tool)
+    return Spooled(event.kind, event.host, session, project, text, time.time_ns(), tool)
 
 
 def _append(path: Path, data: bytes) -> None:

@@ -6,6 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from doxa.base.limits import JOB_LEASE_MS
+from doxa.jobs.lease import is_held
 from doxa.jobs.runs import RunInfo, list_runs
 from doxa.store import Reader
 
@@ -20,12 +21,16 @@ class Heartbeat:
     run: RunInfo
     done: RunInfo | None
     now: int
+    held: bool = False  # whether a process holds the lease of the job
 
     @property
     def is_stalled(self) -> bool:
-        """Whether the last run neither ended nor noted anything for longer than a lease lasts."""
-        silent_ns = self.now - self.run.started
-        return self.run.state == "running" and silent_ns > JOB_LEASE_MS * 1_000_000
+        """Whether the last run began longer ago than a lease lasts, has not ended, and nobody holds
+        the lease of its job."""
+        running_ns = self.now - self.run.started
+        return (
+            self.run.state == "running" and not self.held and running_ns > JOB_LEASE_MS * 1_000_000
+        )
 
     @property
     def days_since(self) -> float | None:
@@ -59,7 +64,7 @@ def last(reader: Reader, job: str, *, project: str | None = None, now: int) -> H
     if not runs:
         return None
     done = next((run for run in runs if run.state in ("done", "undone")), None)
-    return Heartbeat(job, runs[0], done, now)
+    return Heartbeat(job, runs[0], done, now, is_held(reader, job, now=now))
 
 
 def heartbeats(reader: Reader, *, project: str | None = None, now: int) -> list[Heartbeat]:

@@ -21,9 +21,11 @@ from doxa.base.clock import format_time
 from doxa.base.errors import ConflictError, InputError, NotFoundError
 from doxa.base.ids import NodeId, Role
 from doxa.base.limits import (
+    JOB_LEASE_MS,
     RUN_REPORT_CHARS_MAX,
     RUN_TOUCHED_ITEMS_DEFAULT,
     RUN_TOUCHED_ITEMS_MAX,
+    RUNS_REGULAR_ITEMS_MAX,
 )
 from doxa.base.values import canonical, decode
 from doxa.belief.kref import Kref, check_name, parse_kref
@@ -129,14 +131,16 @@ class JobRun:
             self.finish({}, state="failed", error=str(error) or type(error).__name__)
 
     @contextmanager
-    def write(self, op: str = "", *, note: str = "") -> Iterator[Transaction]:
+    def write(
+        self, op: str = "", *, note: str = "", counted: bool | None = None
+    ) -> Iterator[Transaction]:
         """Open a transaction of the run, in which verbs of this thread join. Raises what the laws
-        of background work refuse, at the commit."""
+        of background work refuse, at the commit; `counted` as for `Store.write`."""
         if self._tx is not None:
             yield self._tx
             return
         with self.store.write(
-            self.identity, op=op or self.info.job, note=note, run=self.node
+            self.identity, op=op or self.info.job, note=note, run=self.node, counted=counted
         ) as tx:
             self._tx = tx
             try:
@@ -182,8 +186,8 @@ class JobRun:
         report: str = "",
     ) -> RunInfo:
         """End the run with its counts, and its report as Markdown. Raises ConflictError if it has
-        ended."""
-        with self.write(f"{self.info.job}.finish") as tx:
+        ended. No quota refuses the end of what has begun."""
+        with self.write(f"{self.info.job}.finish", counted=False) as tx:
             run = tx.node(self.node)
             assert run is not None
             if run.props["state"] != "running":
@@ -215,12 +219,19 @@ def begin(
     budget: Budget | None = None,
     model: str | None = None,
     actor: str = "",
+    regular: bool = False,
 ) -> JobRun:
-    """Begin a run of a job in a project. `model` names who concludes; None: rules."""
+    """Begin a run of a job in a project. `model` names who concludes; None: rules.
+
+    The quota of the file counts the record of the run: raises LimitError if it is full. `regular`:
+    a thread of doxa itself does the job again and again. No quota stops that; its record takes the
+    place of older ones, so that the last RUNS_REGULAR_ITEMS_MAX stay.
+    """
     check_name(job, what="job")
     caps, budget = caps or Caps(), budget or Budget()
     place = place_of(project, "")
-    with store.write(Identity(actor or f"job:{job}", "system"), op=f"{job}.begin") as tx:
+    who = Identity(actor or f"job:{job}", "system")
+    with store.write(who, op=f"{job}.begin", counted=not regular) as tx:
         ensure_place(tx, place)
         stamp = format_time(tx.now).translate(dict.fromkeys(map(ord, "-:.")))
         kref = str(Kref(place.project, (), f"{job}-{stamp}", RUN_KIND))
@@ -242,6 +253,8 @@ def begin(
             "model": model or "rules",
         }
         node = tx.create_node(("Run",), props)
+        if regular:
+            _drop_older(tx, job, project=place.project)
     with store.read() as reader:
         made = reader.node(node)
         assert made is not None
@@ -249,14 +262,20 @@ def begin(
         return JobRun(store, node, read_run(made), identity, "background")
 
 
-def note_run(store: Store, job: str, counts: Mapping[str, Any], *, project: str) -> str:
-    """Note a run of a job that somebody did by hand, in transactions of their own, and return its
-    address. It has no changes to undo."""
-    run = begin(store, job, project=project)
-    run.finish(counts)
-    return run.kref
+def _drop_older(tx: Transaction, job: str, *, project: str) -> None:
+    """Delete the records of runs that changed nothing, proposed nothing and have ended, or were
+    interrupted, except the last ones."""
+    silent = tx.now - JOB_LEASE_MS * 1_000_000
+    for (identity,) in tx.rows(_OLDER, (job, project, silent, RUNS_REGULAR_ITEMS_MAX)):
+        tx.delete_node(NodeId(identity))
 
 
+_OLDER = (
+    "SELECT n.id FROM node_label l JOIN node n ON n.id = l.node WHERE l.label = 'Run' AND n.props"
+    " ->> '$.job' = ?1 AND n.project = ?2 AND n.props ->> '$.change' IS NULL AND (n.props ->>"
+    " '$.state' <> 'running' OR n.props ->> '$.started_ns' < ?3) AND NOT EXISTS (SELECT 1 FROM edge"
+    " e WHERE e.src = n.id) ORDER BY n.id DESC LIMIT -1 OFFSET ?4 - 1"
+)
 _ITEMS = (
     "SELECT count(*) FROM node_label l JOIN node n ON n.id = l.node WHERE l.label = 'Item' AND"
     " n.project = ?"

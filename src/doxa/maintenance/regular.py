@@ -40,4 +40,4 @@ class RegularRetention:
         if ran is None or now - ran >= self._every_ns:
             from doxa.maintenance.retaining import retain_as_job
 
-            retain_as_job(self._store, _WHO, project=self._project, stopped=stopped)
+            retain_as_job(self._store, _WHO, project=self._project, stopped=stopped, regular=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from doxa.base.errors import RoleError
+from doxa.base.errors import LimitError, RoleError
 from doxa.base.ids import is_below_operator
 from doxa.jobs import begin
 from doxa.store import Identity, Store
@@ -14,12 +14,22 @@ JOB = "retain"
 
 
 def retain_as_job(
-    store: Store, identity: Identity, *, project: str, stopped: Callable[[], bool] = bool
+    store: Store,
+    identity: Identity,
+    *,
+    project: str,
+    stopped: Callable[[], bool] = bool,
+    regular: bool = False,
 ) -> Dropped:
     """Drop what no policy keeps, and note it as a run, however it was asked for: the heartbeat of
-    retention."""
+    retention. In a full file the work of a caller is not noted, since it is how the file is
+    emptied; `regular` as in `begin`."""
     _check(identity)
-    with begin(store, JOB, project=project) as run:
+    try:
+        run = begin(store, JOB, project=project, regular=regular)
+    except LimitError:
+        return retain_and_scrub(store, identity, stopped=stopped)
+    with run:
         dropped = retain_and_scrub(store, identity, stopped=stopped)
         run.finish({"versions": dropped.versions})
     return dropped

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import msgspec
 
 from doxa.base.limits import COMPLETE_MS, COMPLETE_TOKENS_DEFAULT
-from doxa.models.chat import Finish, check_messages, completion, estimate_tokens
+from doxa.models.chat import Finish, check_messages, completion, metered
 from doxa.models.contract import Completion, Message
 from doxa.models.http import Endpoint, decoded
 from doxa.models.meter import Meter
@@ -84,9 +84,7 @@ class AnthropicCompleter:
             body["system"] = system
         if temperature is not None:
             body["temperature"] = temperature
-        with self._meter.call(
-            self.name, tokens_in=estimate_tokens(valid), tokens_out_max=tokens_max
-        ) as call:
+        with metered(self._meter, self.name, valid, tokens_max=tokens_max) as call:
             content = self._endpoint.post("/v1/messages", body, time_ms=COMPLETE_MS, watch=call)
             answer = decoded(content, _AnthropicAnswer, url=self._endpoint.url, model=self.name)
             usage = answer.usage or _AnthropicUsage()

@@ -9,8 +9,8 @@ from typing import Literal
 from doxa.base.errors import InputError, LimitError, ModelError
 from doxa.base.limits import COMPLETE_TOKENS_MAX, MODEL_REQUEST_BYTES_MAX
 from doxa.models.contract import Completion, Message
-from doxa.models.meter import MeteredCall
-from doxa.models.texts import tokens_estimate, well_formed
+from doxa.models.meter import Meter, MeteredCall
+from doxa.models.texts import tokens_at_most, tokens_estimate, well_formed
 
 _ROLES = ("system", "user", "assistant")
 Finish = Literal["stop", "length", "other"]
@@ -66,6 +66,19 @@ def _fits(tokens_max: object) -> bool:
 def estimate_tokens(messages: Sequence[Message]) -> int:
     """Estimate the tokens of a conversation, with a few for the delimiters of each message."""
     return tokens_estimate(*(message.text for message in messages)) + 4 * len(messages)
+
+
+def metered(
+    meter: Meter, name: str, messages: Sequence[Message], *, tokens_max: int
+) -> MeteredCall:
+    """Return the call of a conversation under a meter: it reserves the most that it may cost."""
+    estimated = estimate_tokens(messages)
+    return meter.call(
+        name,
+        tokens_in=estimated,
+        tokens_in_max=tokens_at_most(estimated),
+        tokens_out_max=tokens_max,
+    )
 
 
 def completion(

@@ -1,14 +1,17 @@
 """A completer that runs a program of the person's, such as `claude -p --output-format json`,
 `codex exec -` or `gemini -p`: their own subscription, without a key.
 
-    command:claude -p --output-format json
+    command:claude -p --output-format json      the conversation as text, an answer as text or JSON
+    command-json:/home/ana/bin/my-model         one JSON object each way (`ProgramAnswer`)
 
 The words are split as a shell would split them, but no shell runs: nothing of a conversation is
 ever part of a command line. The conversation is the program's standard input, its standard output
-the answer. The program runs in an empty folder of its own, so that it takes no instructions from
-the files of a project, with the environment of doxa, without variables that begin with DOXA_, and
-with DOXA_COMPLETING=1, by which a hook can tell that it was started by doxa itself. It is a process
-group of its own, which is killed as a whole when time or bytes run out.
+the answer. The program is named by an absolute path, or is found in an absolute folder of PATH, so
+that the current folder, which may be anybody's repository, chooses none. It runs in an empty folder
+of its own, so that it takes no instructions from the files of a project, with the variables of
+`reduced`, and with DOXA_COMPLETING=1, by which a hook can tell that it was started by doxa itself.
+It is a process group of its own, which is killed as a whole when time or bytes run out. What it
+prints when it fails is quoted without credentials.
 """
 
 from __future__ import annotations
@@ -24,7 +27,7 @@ import tempfile
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import IO, NamedTuple
+from typing import IO, Literal, NamedTuple
 
 import msgspec
 
@@ -34,12 +37,19 @@ from doxa.base.limits import (
     MODEL_COMMAND_BYTES_MAX,
     MODEL_COMMAND_MS,
 )
-from doxa.models.chat import check_messages, completion, estimate_tokens
+from doxa.models.chat import check_messages, completion, metered
 from doxa.models.contract import Completion, Message
 from doxa.models.meter import Meter
 from doxa.models.texts import well_formed
+from doxa.redaction.redact import redact
 
 COMPLETING = "DOXA_COMPLETING"
+PASSED = "DOXA_MODEL_COMMAND_ENV"
+_KEPT = frozenset(
+    "PATH HOME USER LOGNAME SHELL LANG LANGUAGE TZ TMPDIR SSL_CERT_FILE SSL_CERT_DIR".split()
+)
+_KEPT_PREFIXES = ("LC_", "XDG_")
+_SECRET_CHARS_MIN = 6  # a shorter value is not looked for in what a program prints
 _CHUNK_BYTES = 65_536
 _SAID_CHARS = 300
 _LOOK_S = 0.2
@@ -52,9 +62,24 @@ class _Output(NamedTuple):
     err: bytes
 
 
+class _ProgramUsage(msgspec.Struct):
+    tokens_in: int | None = None
+    tokens_out: int | None = None
+
+
+class ProgramAnswer(msgspec.Struct):
+    """What a program prints that speaks JSON. It reads {"messages": [{"role", "text"}],
+    "tokens_max", "temperature"}; the temperature may be null."""
+
+    text: str
+    usage: _ProgramUsage = msgspec.field(default_factory=_ProgramUsage)
+    finish: Literal["stop", "length", "other"] = "stop"
+
+
 class CommandCompleter:
-    """A completer over a program. `environment` is what it gets, before DOXA_ variables are taken
-    out. Safe to share between threads: each call is a process."""
+    """A completer over a program. `environment` is that of doxa, of which it gets a part
+    (`reduced`); with `speaks_json` it gets and prints JSON. Safe to share between threads: each
+    call is a process."""
 
     def __init__(
         self,
@@ -64,14 +89,19 @@ class CommandCompleter:
         environment: Mapping[str, str],
         timeout_ms: int = MODEL_COMMAND_MS,
         bytes_max: int = MODEL_COMMAND_BYTES_MAX,
+        speaks_json: bool = False,
     ) -> None:
         self._argv = parse_command(command)
         # Arguments may hold what is nobody else's business, so the name leaves them out.
         self.name = f"command:{Path(self._argv[0]).name}"
         self._meter = meter
-        self._environment = {
-            name: value for name, value in environment.items() if not name.startswith("DOXA_")
-        } | {COMPLETING: "1"}
+        self._speaks_json = speaks_json
+        self._environment = reduced(environment)
+        self._secrets = [
+            value
+            for name, value in self._environment.items()
+            if not _is_usual(name) and len(value) >= _SECRET_CHARS_MIN
+        ]
         self._timeout_ms = timeout_ms
         self._bytes_max = bytes_max
 
@@ -83,27 +113,59 @@ class CommandCompleter:
         temperature: float | None = None,
     ) -> Completion:
         """Implement `Completer.complete`. The program decides how long its answer is and which
-        temperature it uses; the bytes that are read have a limit."""
+        temperature it uses (one that speaks JSON gets both); the bytes that are read have a
+        limit."""
         valid = check_messages(messages, tokens_max=tokens_max, temperature=temperature)
-        tokens_in = estimate_tokens(valid)
-        with self._meter.call(self.name, tokens_in=tokens_in, tokens_out_max=tokens_max) as call:
+        asked = _prompt(valid).encode()
+        if self._speaks_json:
+            asked = _request(valid, tokens_max=tokens_max, temperature=temperature)
+        with metered(self._meter, self.name, valid, tokens_max=tokens_max) as call:
             call.attempt()
-            done = self._run(_prompt(valid).encode())
+            try:
+                done = self._run(asked)
+            except ModelError as error:
+                if "outage" in error.fields:
+                    call.free()  # it was not started
+                raise
             if done.code:
-                raise self._failed(f"ended with {done.code}{_quoted(done.err or done.out)}")
-            answer, used = read_answer(done.out.decode("utf-8", "replace"))
+                raise self._failed(f"ended with {done.code}{self._quoted(done.err or done.out)}")
+            answer = self._answer(done.out)
             return completion(
-                call, answer, tokens_in=used[0], tokens_out=used[1], finish="stop", model=self.name
+                call,
+                answer.text.strip(),
+                tokens_in=answer.usage.tokens_in,
+                tokens_out=answer.usage.tokens_out,
+                finish=answer.finish,
+                model=self.name,
             )
 
+    def _answer(self, printed: bytes) -> ProgramAnswer:
+        if not self._speaks_json:
+            text, used = read_answer(printed.decode("utf-8", "replace"))
+            return ProgramAnswer(text, _ProgramUsage(*used))
+        try:
+            return msgspec.json.decode(printed, type=ProgramAnswer)
+        except (msgspec.DecodeError, UnicodeError, RecursionError):
+            raise self._failed(
+                f"printed {len(printed):,} bytes that are not the JSON object of an answer"
+            ) from None
+
+    def _quoted(self, data: bytes) -> str:
+        """Return the beginning of what a program printed, in one line and without credentials."""
+        said = well_formed(data.decode("utf-8", "replace"))
+        for secret in self._secrets:
+            said = said.replace(secret, "[removed]")
+        text = " ".join(redact(said).text.split())[:_SAID_CHARS]
+        return f": {text}" if text else ""
+
     def _run(self, data: bytes) -> _Output:
-        program = shutil.which(self._argv[0], path=self._environment.get("PATH"))
+        program = shutil.which(self._argv[0], path=_absolute(self._environment.get("PATH", "")))
         if program is None:
             raise self._failed("is not there, or may not be run", outage=True)
         with tempfile.TemporaryDirectory(prefix="doxa-command-") as folder:
             try:
                 process = subprocess.Popen(  # noqa: S603 - the person's own command, and no shell
-                    [str(Path(program).absolute()), *self._argv[1:]],
+                    [program, *self._argv[1:]],
                     stdin=subprocess.PIPE,
                     stdout=subprocess.PIPE,
                     stderr=subprocess.PIPE,
@@ -193,7 +255,33 @@ def parse_command(command: str) -> list[str]:
             next_step='Give it as "command:claude -p --output-format json".',
             field="model",
         )
+    if len(Path(argv[0]).parts) > 1 and not Path(argv[0]).is_absolute():
+        raise InputError(
+            f"The program {argv[0][:80]!r} depends on the current folder.",
+            next_step="Give its absolute path, or put its folder on PATH and give its name.",
+            field="model",
+        )
     return argv
+
+
+def reduced(environment: Mapping[str, str]) -> dict[str, str]:
+    """Return the variables that a program gets: those of the language, the folders and the path,
+    and those that DOXA_MODEL_COMMAND_ENV names. Keys of other providers are not among them."""
+    named = set(environment.get(PASSED, "").replace(",", " ").split())
+    return {
+        name: value
+        for name, value in environment.items()
+        if _is_usual(name) or (name in named and not name.startswith("DOXA_"))
+    } | {COMPLETING: "1"}
+
+
+def _is_usual(name: str) -> bool:
+    return name in _KEPT or name == COMPLETING or name.startswith(_KEPT_PREFIXES)
+
+
+def _absolute(path: str) -> str:
+    """Return the absolute folders of a search path: the others depend on the current one."""
+    return os.pathsep.join(one for one in path.split(os.pathsep) if Path(one).is_absolute())
 
 
 def read_answer(printed: str) -> tuple[str, tuple[int | None, int | None]]:
@@ -241,6 +329,13 @@ def _prompt(messages: Sequence[Message]) -> str:
     return "\n\n".join(f"{message.role}: {message.text}" for message in messages) + "\n"
 
 
+def _request(messages: Sequence[Message], *, tokens_max: int, temperature: float | None) -> bytes:
+    said = [{"role": message.role, "text": message.text} for message in messages]
+    return msgspec.json.encode(
+        {"messages": said, "tokens_max": tokens_max, "temperature": temperature}
+    )
+
+
 def _pipes(ready: selectors.BaseSelector) -> set[object]:
     return {key.fileobj for key in ready.get_map().values()}
 
@@ -264,8 +359,3 @@ def _end(process: subprocess.Popen[bytes]) -> None:
             with contextlib.suppress(OSError):
                 pipe.close()
     process.wait()
-
-
-def _quoted(data: bytes) -> str:
-    text = " ".join(well_formed(data.decode("utf-8", "replace")).split())[:_SAID_CHARS]
-    return f": {text}" if text else ""

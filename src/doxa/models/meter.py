@@ -1,23 +1,40 @@
 """Counts calls to endpoints and their tokens, and refuses a call that might exceed a cap before it
 is sent.
 
-A call reserves its estimated tokens before anything is sent, so that concurrent calls cannot exceed
-a cap together; the figures that the endpoint reports replace the estimate. A meter may have a
-parent: the meter of an opened memory has that of the process, and a call must fit under both caps.
+A call reserves the most that it may cost before anything is sent, so that concurrent calls cannot
+exceed a cap together; what it did cost takes the place of the reservation. The most is a token for
+each byte of the input, and the largest answer that is asked for. A meter may have a parent: the
+meter of an opened memory has that of the process, and a call must fit under both caps; and it may
+have a ledger (spending.py), which all processes share.
 """
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Protocol
 
-from doxa.base.errors import LimitError
+from doxa.base.errors import LimitError, StoreError
 from doxa.models.contract import Usage
+from doxa.models.spending import Reservation, SpendLedger
 
 TOKENS_PRICED = 1_000_000
+
+_PURPOSE: ContextVar[str] = ContextVar("doxa_model_purpose", default="other")
+
+
+@contextmanager
+def used_for(purpose: str) -> Iterator[None]:
+    """Count the calls of this thread as made for a purpose in the block (spending.PURPOSES)."""
+    token = _PURPOSE.set(purpose)
+    try:
+        yield
+    finally:
+        _PURPOSE.reset(token)
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,11 +113,14 @@ class Meter:
         tokens_max: int | None = None,
         prices: Mapping[str, Price] | None = None,
         parent: Meter | None = None,
+        ledger: SpendLedger | None = None,
     ) -> None:
         self.calls_max = calls_max
         self.tokens_max = tokens_max
         self._prices = dict(prices or {})
         self._parent = parent
+        self.ledger = ledger
+        self._beyond: dict[str, int] = {}  # by how much a model exceeded what a call may cost
         self._totals = _Totals()
         self._lock = threading.Lock()
 
@@ -109,10 +129,19 @@ class Meter:
         with self._lock:
             self._prices.update(prices)
 
-    def call(self, model: str, *, tokens_in: int, tokens_out_max: int = 0) -> MeteredCall:
-        """Return a call as a context manager. It reserves its tokens on entry, and raises
-        LimitError if they exceed a cap."""
-        return MeteredCall(self, model, tokens_in=tokens_in, tokens_out_max=tokens_out_max)
+    def call(
+        self,
+        model: str,
+        *,
+        tokens_in: int,
+        tokens_in_max: int | None = None,
+        tokens_out_max: int = 0,
+    ) -> MeteredCall:
+        """Return a call as a context manager. `tokens_in` is an estimate, and `tokens_in_max` the
+        most that the input may be (None: the estimate). The call reserves the most on entry, and
+        raises LimitError if that exceeds a cap."""
+        most = tokens_in if tokens_in_max is None else tokens_in_max
+        return MeteredCall(self, model, tokens=(tokens_in, most, tokens_out_max))
 
     def spend(self) -> Spend:
         """Return the usage so far."""
@@ -201,6 +230,10 @@ class Meter:
         self._totals.calls += calls
         self._totals.models.setdefault(model, _Count()).calls += calls
 
+    def _exceeded(self, model: str, tokens: int) -> None:
+        with self._lock:
+            self._beyond[model] = self._beyond.get(model, 0) + tokens
+
     def _uncount(self, model: str) -> None:
         with self._lock:
             self._count(model, -1)
@@ -217,12 +250,18 @@ class Meter:
 class MeteredCall:
     """One call under a meter: its reservation, its attempts and its usage. Made by `Meter.call`."""
 
-    def __init__(self, meter: Meter, model: str, *, tokens_in: int, tokens_out_max: int) -> None:
+    def __init__(self, meter: Meter, model: str, *, tokens: tuple[int, int, int]) -> None:
+        """`tokens`: those of the input as estimated and at most, and those of the answer at
+        most."""
         self._meters = meter._chain()
         self._model = model
-        self._tokens_in = tokens_in
-        self._reservation = tokens_in + tokens_out_max
+        self._tokens_in, self._in_max, self._out_max = tokens
+        extra = max(one._beyond.get(model, 0) for one in self._meters)
+        self._reservation = self._in_max + self._out_max + extra
         self._open = False  # an attempt was sent, and its usage is not known yet
+        self._counted = _Count()
+        self._ledger = next((one.ledger for one in self._meters if one.ledger is not None), None)
+        self._held: Reservation | None = None
 
     def __enter__(self) -> MeteredCall:
         reserved: list[Meter] = []
@@ -230,6 +269,10 @@ class MeteredCall:
             for meter in self._meters:
                 meter._reserve(self._reservation)
                 reserved.append(meter)
+            if self._ledger is not None:
+                self._held = self._ledger.reserve(
+                    _PURPOSE.get(), self._model, self._in_max + self._out_max
+                )
         except LimitError:
             for meter in reserved:
                 meter._release(self._reservation)
@@ -245,29 +288,50 @@ class MeteredCall:
         self._count_lost()
         for meter in self._meters:
             meter._release(self._reservation)
+        if self._ledger is not None and self._held is not None:
+            found = self._counted
+            self._ledger.settle(
+                self._held,
+                calls=found.calls,
+                tokens_in=found.tokens_in,
+                tokens_out=found.tokens_out,
+                tokens_estimated=found.tokens_estimated,
+            )
 
     def attempt(self) -> None:
         """Implement `Watch.attempt`."""
+        lost = self._open
         self._count_lost()
         counted: list[Meter] = []
         try:
             for meter in self._meters:
                 meter._attempt(self._model)
                 counted.append(meter)
+            self._reserve_again(lost)
         except LimitError:
             for meter in counted:
                 meter._uncount(self._model)
             raise
         self._open = True
+        self._counted.calls += 1
+
+    def _reserve_again(self, lost: bool) -> None:
+        """A repeated attempt is reserved in addition to those before it whose answers were lost."""
+        if self._ledger is None or self._held is None or not self._counted.calls:
+            return
+        more = self._in_max + self._out_max if lost else 0
+        with suppress(StoreError):  # what is reserved already stays so
+            self._held = self._ledger.again(self._held, more)
 
     def free(self) -> None:
         """Implement `Watch.free`."""
         self._open = False
 
     def _count_lost(self) -> None:
-        """Count the last attempt by its estimate if its answer was lost."""
+        """Count the last attempt by the most that it may have cost if its answer was lost."""
         if self._open:
-            self._take(self._tokens_in, 0, estimated=self._tokens_in)
+            most = self._in_max + self._out_max
+            self._take(self._in_max, self._out_max, estimated=most)
 
     def used(
         self, tokens_in: int | None, tokens_out: int | None, *, answer_tokens: int = 0
@@ -284,10 +348,17 @@ class MeteredCall:
             found_out if reported_out is None else 0
         )
         self._take(found_in, found_out, estimated=estimated)
+        over = found_in + found_out - self._reservation
+        if over > 0:
+            for meter in self._meters:
+                meter._exceeded(self._model, over)
         return Usage(found_in, found_out, estimated=estimated > 0)
 
     def _take(self, tokens_in: int, tokens_out: int, *, estimated: int) -> None:
         self._open = False
+        self._counted.tokens_in += tokens_in
+        self._counted.tokens_out += tokens_out
+        self._counted.tokens_estimated += estimated
         for meter in self._meters:
             meter._take(
                 self._model, tokens_in=tokens_in, tokens_out=tokens_out, tokens_estimated=estimated

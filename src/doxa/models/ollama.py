@@ -13,7 +13,7 @@ from collections.abc import Sequence
 import msgspec
 
 from doxa.base.limits import COMPLETE_MS, COMPLETE_TOKENS_DEFAULT, EMBED_MS
-from doxa.models.chat import Finish, check_messages, completion, estimate_tokens
+from doxa.models.chat import Finish, check_messages, completion, estimate_tokens, metered
 from doxa.models.contract import Completion, Message
 from doxa.models.http import Endpoint, decoded
 from doxa.models.meter import Meter, Watch
@@ -99,7 +99,7 @@ class OllamaCompleter:
             "stream": False,
             "options": options,
         }
-        with self._meter.call(self.name, tokens_in=tokens_in, tokens_out_max=tokens_max) as call:
+        with metered(self._meter, self.name, valid, tokens_max=tokens_max) as call:
             content = self._endpoint.post("/api/chat", body, time_ms=COMPLETE_MS, watch=call)
             answer = decoded(content, _OllamaAnswer, url=self._endpoint.url, model=self.name)
             finish = _FINISHES.get(answer.done_reason or "", "other")

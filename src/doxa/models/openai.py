@@ -25,13 +25,13 @@ from doxa.base.limits import (
     EMBED_MS,
     RERANK_ITEMS_MAX,
 )
-from doxa.models.chat import Finish, check_messages, completion, estimate_tokens
+from doxa.models.chat import Finish, check_messages, completion, metered
 from doxa.models.contract import Completion, Message
 from doxa.models.http import Endpoint, decoded
 from doxa.models.meter import Meter, Watch
 from doxa.models.prefixes import known_prefixes
 from doxa.models.remote import RemoteEmbedder
-from doxa.models.texts import check_count, sendable, tokens_estimate
+from doxa.models.texts import check_count, sendable, tokens_at_most, tokens_estimate
 from doxa.models.vectors import finite_scores
 
 if TYPE_CHECKING:
@@ -160,9 +160,7 @@ class OpenAiCompleter:
         }
         if temperature is not None:
             body["temperature"] = temperature
-        with self._meter.call(
-            self.name, tokens_in=estimate_tokens(valid), tokens_out_max=tokens_max
-        ) as call:
+        with metered(self._meter, self.name, valid, tokens_max=tokens_max) as call:
             content = self._post(body, tokens_max, call)
             answer = decoded(content, _Choices, url=self._endpoint.url, model=self.name)
             usage = answer.usage or _OpenAiUsage()
@@ -240,8 +238,9 @@ class EndpointReranker:
 
     def _ask(self, query: str, texts: list[str]) -> NDArray[np.float32]:
         body = {"model": self._model, "query": query, "documents": texts, "top_n": len(texts)}
+        tokens = tokens_estimate(*texts) + len(texts) * tokens_estimate(query)
         with self._meter.call(
-            self.name, tokens_in=tokens_estimate(*texts) + len(texts) * tokens_estimate(query)
+            self.name, tokens_in=tokens, tokens_in_max=tokens_at_most(tokens)
         ) as call:
             content = self._endpoint.post("/rerank", body, time_ms=EMBED_MS, watch=call)
             answer = decoded(content, _Results, url=self._endpoint.url, model=self.name)

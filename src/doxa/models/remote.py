@@ -18,7 +18,7 @@ from doxa.base.limits import (
 )
 from doxa.models.meter import Meter, Watch
 from doxa.models.prefixes import Prefixes
-from doxa.models.texts import BYTES_PER_TOKEN, sendable, tokens_estimate
+from doxa.models.texts import BYTES_PER_TOKEN, sendable, tokens_at_most, tokens_estimate
 from doxa.models.vectors import first_axis, unit_rows
 
 if TYPE_CHECKING:
@@ -119,7 +119,10 @@ class RemoteEmbedder:
             return self._vectors([texts[0][: len(texts[0]) // 2]])
 
     def _request(self, texts: list[str], *, dimensions: int | None) -> NDArray[np.float32]:
-        with self._meter.call(self._label, tokens_in=tokens_estimate(*texts)) as call:
+        tokens_in = tokens_estimate(*texts)
+        with self._meter.call(
+            self._label, tokens_in=tokens_in, tokens_in_max=tokens_at_most(tokens_in)
+        ) as call:
             values, tokens = self._ask(texts, call)
             call.used(tokens, 0)
         return unit_rows(values, count=len(texts), dimensions=dimensions, model=self._label)

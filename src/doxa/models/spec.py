@@ -27,10 +27,11 @@ ALONE: Mapping[ModelRole, tuple[str, ...]] = {
 }
 NAMED: Mapping[ModelRole, tuple[str, ...]] = {
     "embedder": ("openai", "ollama", "onnx"),
-    "model": ("openai", "ollama", "anthropic", "command"),
+    "model": ("openai", "ollama", "anthropic", "command", "command-json"),
     "reranker": ("openai", "onnx"),
 }
-_WHAT = {"onnx": "FOLDER", "command": "PROGRAM"}
+_WHAT = {"onnx": "FOLDER", "command": "PROGRAM", "command-json": "PROGRAM"}
+PROGRAMS = ("command", "command-json")
 ENDPOINTS = ("openai", "ollama", "anthropic")
 
 
@@ -46,6 +47,12 @@ class Spec:
     def remote(self) -> bool:
         """Whether using it sends texts to an endpoint."""
         return self.provider in ENDPOINTS
+
+    @property
+    def runs_program(self) -> bool:
+        """Whether using it runs a program. Only the person's own settings may name one (arguments,
+        environment, a file of theirs), never a file that comes with a project."""
+        return self.provider in PROGRAMS
 
     def __str__(self) -> str:
         return (f"{self.provider}:{self.model}" if self.model else self.provider) + (
@@ -79,7 +86,9 @@ def parse_spec(text: str, role: ModelRole, *, field: str) -> Spec:
             )
         dimensions = int(number)
     if not model:
-        what = {"onnx": "a folder", "command": "a program"}.get(provider, "the name of a model")
+        what = {"FOLDER": "a folder", "PROGRAM": "a program"}.get(
+            _WHAT.get(provider, ""), "the name of a model"
+        )
         raise InputError(
             f"{field} names {provider} without a model.",
             next_step=f"Give {provider}: and {what}.",

@@ -39,6 +39,12 @@ def tokens_estimate(*texts: str) -> int:
     return sum(-(-len(text.encode("utf-8", "replace")) // BYTES_PER_TOKEN) for text in texts)
 
 
+def tokens_at_most(estimated: int) -> int:
+    """Return the most that texts of so many estimated tokens can be: a token for each byte, as
+    tokenizers that fall back on bytes have it."""
+    return estimated * BYTES_PER_TOKEN
+
+
 def check_count(texts: Sequence[str], texts_max: int) -> None:
     """Raise LimitError for more texts than a reranker accepts at once."""
     assert not isinstance(texts, str), "a single text is passed as [text]"

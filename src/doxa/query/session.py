@@ -43,6 +43,7 @@ from doxa.query.schema.commands import run_schema
 from doxa.query.schema.policy_commands import POLICY_COMMANDS, run_policy
 from doxa.query.schema.retention_commands import RETENTION_COMMANDS, run_retention
 from doxa.store import Identity, Reader, Store, Transaction
+from doxa.store.file.engine import translated
 from doxa.store.retention.horizon import require_kept, retained
 
 _WHO = ("_session", "_agent", "_tenant", "_source")  # null unless set in the context
@@ -183,7 +184,9 @@ class GraphSession:
         }  # parameters of the identity take precedence
         try:
             if self._explicit:
-                result = self._in_transaction(plan, given, deadline)
+                # the transaction is held open by hand, so that its own translation sees no error
+                with translated(self.store.path):
+                    result = self._in_transaction(plan, given, deadline)
             elif plan.writes:
                 result = self._write(plan, given, deadline)
             else:

@@ -25,12 +25,15 @@ SELECT id, props ->> '$.kref', coalesce(props ->> '$.text', props ->> '$.summary
 FROM node WHERE id IN carray(?)
 """
 # Turns (later, earlier) from which beliefs were derived, where the belief of the one superseded
-# that of the other, directly or not.
+# that of the other, directly or not. A summary says what was said: its next revision replaces
+# nothing of that.
 _REVISED = """
 WITH RECURSIVE made(turn, revision) AS (
-  SELECT dst, src FROM edge WHERE dst IN carray(?) AND type = 'DERIVED_FROM'
+  SELECT e.dst, e.src FROM edge e JOIN node n ON n.id = e.src
+  WHERE e.dst IN carray(?) AND e.type = 'DERIVED_FROM' AND n.props ->> '$.kind' IS NOT 'summary'
 ), reached(turn, revision) AS (
-  SELECT turn, revision FROM made
+  SELECT made.turn, s.dst FROM made
+  JOIN edge s ON s.src = made.revision AND s.type = 'SUPERSEDES'
   UNION
   SELECT reached.turn, s.dst FROM reached
   JOIN edge s ON s.src = reached.revision AND s.type = 'SUPERSEDES'

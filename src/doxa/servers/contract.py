@@ -157,3 +157,13 @@ class EventDatabase(Protocol):
         self, principal: Principal, database: str, options: Mapping[str, Any]
     ) -> EventSource:
         """Open the events that a principal sees. Raises InputError for unusable options."""
+
+
+class Mounted(Protocol):
+    """What a server answers below a path of its own, such as another product's interface."""
+
+    def handle(
+        self, method: str, path: str, query: Mapping[str, str], body: bytes = b""
+    ) -> tuple[int, Any]:
+        """Carry out a request; returns the status and what is to be sent as JSON. Called on a
+        thread. `path` begins below the mount."""

@@ -200,13 +200,15 @@ class Store:
         by_hand: bool = False,
         not_before: int = 0,
         run: NodeId | None = None,
+        counted: bool | None = None,
     ) -> Iterator[Transaction]:
         """Open a transaction, durable when the block ends, absent when it raises. Waits for other
         writers up to the busy limit, or until `stopped` says yes: BusyError. `scored_at`: the time
         by which policies judge in it, if it goes on where a read began. `rights`: a role below the
         identity's, by which guards judge. `by_hand`: a query runs; what joins it is an operation.
         `not_before`: the earliest time that it may have, in ns. `run`: the node of the run of a
-        job that writes; the role `background` writes in no other way.
+        job that writes; the role `background` writes in no other way. `counted`: whether the quota
+        of the file may refuse it; None: unless the system writes.
         """
         joined: Transaction | None = getattr(self._local, "joined", None)
         keyed: KeyedCall | None = getattr(self._local, "keyed", None)
@@ -227,6 +229,7 @@ class Store:
             by_hand=by_hand,
             not_before=not_before,
             run=run,
+            counted=counted,
         ) as tx:
             yield tx
 
@@ -243,6 +246,7 @@ class Store:
         by_hand: bool = False,
         not_before: int = 0,
         run: NodeId | None = None,
+        counted: bool | None = None,
     ) -> Iterator[Transaction]:
         db = self._engine.connection()
         _require_free(db, identity, run)
@@ -266,6 +270,7 @@ class Store:
                     check_before_commit=self._check_before_commit,
                     rights=rights,
                     by_hand=by_hand,
+                    counted=counted,
                 )
                 tx.turn = turn
                 tx.binding = self.binding

@@ -69,9 +69,11 @@ class Transaction(ElementWriter):
         check_before_commit: Callable[[Transaction], None] | None = None,
         rights: Role | None = None,
         by_hand: bool = False,
+        counted: bool | None = None,
     ) -> None:
         """`check_before_commit` is called at the end, while it may still write: it keeps what must
-        hold after every transaction, whichever interface wrote it."""
+        hold after every transaction, whichever interface wrote it. `counted`: whether a quota may
+        refuse it; None: unless the system writes."""
         if (
             identity.role not in ROLES
         ):  # guards rank an unknown role above all: right for a rule, wrong for a session
@@ -93,6 +95,7 @@ class Transaction(ElementWriter):
             rights=rights,
             by_hand=by_hand,
         )
+        self._counted = identity.role != "system" if counted is None else counted
         self.op = op
         note = check_text(note, field="note", bytes_max=NOTE_CHARS_MAX * 4)
         self.note = without_secrets(note) if note else note
@@ -542,8 +545,8 @@ class Transaction(ElementWriter):
             return
         quota = self._declared.quota
         if quota is not None:
-            more, system = self._more_nodes, self.identity.role == "system"
-            emptied = system or more < 0 or self.catalogue_changed
+            more = self._more_nodes
+            emptied = not self._counted or more < 0 or self.catalogue_changed
             check_quota(self._db, quota, now=self.now, more=more, emptied=emptied)
         first = self._tail.seq + 1
         fields = (

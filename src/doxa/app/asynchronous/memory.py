@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from doxa.maintenance.forget import Forgotten
     from doxa.maintenance.holds import LegalHold
     from doxa.models.meter import Spend
+    from doxa.models.spending import Spending
     from doxa.store import LogProof, Receipt
     from doxa.store.retention.dropping import Dropped
     from doxa.store.scope.quota import Quota
@@ -169,6 +170,16 @@ class AsyncMemory(AsyncSession):
     async def spend(self, *, process: bool = False) -> Spend:
         """Return what was sent to endpoints: calls, tokens and money."""
         return await on_thread(self._memory.spend, process=process)
+
+    async def spending(self, *, days: int = 7) -> Spending:
+        """Return what models were used for: calls and tokens by day, purpose and model."""
+        return await on_thread(self._memory.spending, days=days)
+
+    async def spend_cap(
+        self, purpose: str = "all", *, tokens: int | None = None, calls: int | None = None
+    ) -> Spending:
+        """Set how much of models a purpose may use in a day, or tell the caps."""
+        return await on_thread(self._memory.spend_cap, purpose, tokens=tokens, calls=calls)
 
     async def flush(self) -> int:
         """Write pending accesses, and finish what a change of policies left to do."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Unpack
 
 from doxa.app.checks import ALL_PROJECTS, checked, one_project
@@ -44,11 +45,11 @@ class JobVerbs(BeliefVerbs):
 
         rules = RuleAssessor(contradictions(self._store, self._memory.recaller))
         assessors: list[Assessor] = [rules]
-        model = self._memory.model if options.budget.calls else None
+        model = self._memory._models.completer("dream") if options.budget.calls else None
         if model is not None:
             budget = options.budget
             assessors.append(ModelAssessor(model, calls_max=budget.calls, tokens_max=budget.tokens))
-        return dream(
+        report = dream(
             self._store,
             self.identity,
             project=project,
@@ -56,6 +57,9 @@ class JobVerbs(BeliefVerbs):
             options=options,
             apart=self._actions_apart(),
         )
+        if self._store.binding is None:
+            return report
+        return replace(report, after=0, seq=0, seconds=0.0)
 
     def _actions_apart(self) -> Mapping[str, ActionApart]:
         """Return what proposals do by jobs with runs of their own: a subclass adds them."""

@@ -106,19 +106,20 @@ class ConsolidationVerbs(EntityVerbs):
         from doxa.consolidation.consolidate import JOB, Consolidation
         from doxa.dream.nightshift import Shift
         from doxa.entities import mention
-        from doxa.jobs.runs import note_run
+        from doxa.jobs import begin
 
         most = NIGHTSHIFT_SESSIONS_ITEMS_MAX
         job = Consolidation(self._store, self._producer("rules", None, ""), mention=mention)
-        units = self._units("", "", "", "", project, most, job, False)
-        found = job.run(units[:most])
-        if asks_model:
-            found += self._retried(project, most - len(found), dry_run=False)
-        self._memory.wake()
-        states = Counter(one.status for one in found)
-        counts = {"sessions": len(found), "stored": states["done"], "queued": states["queued"]}
-        run = note_run(self._store, JOB, counts, project=project)
-        return Shift(JOB, "done", counts, "", run)
+        with begin(self._store, JOB, project=project) as run:
+            units = self._units("", "", "", "", project, most, job, False)
+            found = job.run(units[:most])
+            if asks_model:
+                found += self._retried(project, most - len(found), dry_run=False)
+            self._memory.wake()
+            states = Counter(one.status for one in found)
+            counts = {"sessions": len(found), "stored": states["done"], "queued": states["queued"]}
+            run.finish(counts)
+        return Shift(JOB, "done", counts, "", run.kref)
 
     def _actions_apart(self) -> Mapping[str, ActionApart]:
         return {**super()._actions_apart(), "consolidate": self._consolidate_proposed}
@@ -350,14 +351,16 @@ class ConsolidationVerbs(EntityVerbs):
             return RulesProducer()
         if name.startswith(_COMMAND):
             line = name.removeprefix(_COMMAND)
-            return ModelProducer(self._memory._models.command(line), name="command")
+            models = self._memory._models
+            program = models.counted(models.command(line), "consolidate")
+            return ModelProducer(program, name="command")
         if name != "model":
             raise InputError(
                 f"{name[:40]!r} is not a producer.",
                 next_step=f"Use one of {', '.join(_PRODUCERS)}, or command: and a program.",
                 field="producer",
             )
-        completer = self._memory.model
+        completer = self._memory._models.completer("consolidate")
         if completer is None:
             raise self._memory.model_error or ModelError(
                 "No language model is configured.",

@@ -119,13 +119,15 @@ class EntityVerbs(UnitVerbs):
         as it is.
         """
         from doxa.entities import record
-        from doxa.jobs.runs import note_run
+        from doxa.jobs import begin
 
         arguments.flags(again=again)
         where = self._one(project)
-        found = record(self._store, self.identity, where, again=again)
-        if not self._store.is_joined:
-            note_run(self._store, "mentions", _counts(found), project=where)
+        if self._store.is_joined:
+            return record(self._store, self.identity, where, again=again)
+        with begin(self._store, "mentions", project=where) as run:
+            found = record(self._store, self.identity, where, again=again)
+            run.finish(_counts(found))
         return found
 
     def _night_work(self, project: str, given: Mapping[str, Any]) -> dict[str, Work]:

@@ -246,7 +246,7 @@ class UnitVerbs(ChatVerbs):
     def _asking(self) -> tuple[str, AskModel]:
         """Return the language model's name, and a function that asks it. Raises ModelError if there
         is none."""
-        completer = self._memory.model
+        completer = self._memory._models.completer("enrich")
         if completer is None:
             raise self._memory.model_error or ModelError(
                 "No language model is configured.",

@@ -28,6 +28,12 @@ SHELL = (
         "it follows files until it is stopped; `ingest` reads them once",
     ),
     CommandOnly("demo", "start", "Run a demonstration on a file of its own.", _STARTS),
+    CommandOnly(
+        "config",
+        "start",
+        "Print every setting: its value, and where it was set.",
+        "it reads the settings of a process, not a memory",
+    ),
     CommandOnly("cypher", "ask", "Run Cypher: a query, a script, or a shell.", "`run` is its verb"),
     CommandOnly(
         "restore-backup",

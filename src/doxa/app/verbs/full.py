@@ -47,7 +47,7 @@ _LEFT_OUT: Mapping[str, tuple[str, ...]] = {
 # Writing verbs that take nothing away. Every other one that writes is called destructive.
 _ADDITIVE = frozenset(
     "remember tell revise expand supersede restore rollback tag link attach bundle chat_add"
-    " chat_consolidated ingest extract embed resolve constrain hold quota import_"
+    " chat_consolidated ingest extract embed resolve constrain hold quota spend_cap import_"
     " store_unit store_execution add_response discover_edges mention record_mentions"
     " consolidate dream".split()
 )

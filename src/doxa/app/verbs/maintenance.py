@@ -378,6 +378,42 @@ CARE = (
         absent=why.PYTHON_ONLY,
     ),
     Verb(
+        "spending",
+        "care",
+        "Return what models were used for: calls and tokens by day, purpose and model.",
+        "Of the last so many days (UTC), today included, by all processes, with the caps of a day"
+        " and what they leave. `spend` returns that of this opening, with prices.",
+        parameters(days=Parameter("The number of days.", 7, kind="integer")),
+        "Spending",
+        owner="Memory",
+        errors=("InputError", "StoreError"),
+        cli=Command(),
+        absent=why.CARE_ONLY,
+    ),
+    Verb(
+        "spend_cap",
+        "care",
+        "Set how much of models a purpose may use in a day, or tell the caps.",
+        "Purposes are embed, recall, consolidate, dream, enrich, doctor, other, and all of them"
+        " together. What is not given stays; 0 takes a cap away. Operators set it. A call that may"
+        " exceed a cap is not sent.",
+        parameters(
+            purpose=Parameter(
+                "What the models are used for.",
+                "all",
+                positional=True,
+            ),
+            tokens=Parameter("How many tokens in a day (UTC).", None, kind="integer"),
+            calls=Parameter("How many calls in a day.", None, kind="integer"),
+        ),
+        "Spending",
+        owner="Memory",
+        writes=True,
+        errors=("InputError", "RoleError"),
+        cli=Command(),
+        absent=why.CARE_ONLY,
+    ),
+    Verb(
         "flush",
         "care",
         "Write pending accesses, and finish what a change of policies left to do.",

@@ -222,7 +222,9 @@ class DreamingOptions(TypedDict, total=False):
     dry_run: Annotated[bool, Parameter("Write nothing: only report.", False)]
     all_kinds: Annotated[
         bool,
-        Parameter("Propose also contradictions and gaps: fewer are right.", False, cli="--all"),
+        Parameter(
+            "Propose also contradictions, gaps and summaries: fewer are right.", False, cli="--all"
+        ),
     ]
     share: Annotated[float, Parameter("The share of items it may change, 0.1 to 0.9.", 0.5)]
     number: Annotated[int, Parameter("How many elements it may touch.", RUN_TOUCHED_ITEMS_DEFAULT)]

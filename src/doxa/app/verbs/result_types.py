@@ -49,6 +49,7 @@ _WHERE = {
     "Recall": "doxa.recall",
     "Receipt": "doxa.store",
     "Reembedding": "doxa.maintenance.embedding",
+    "Spending": "doxa.models.spending",
     "StoredResponse": "doxa.ingestion.units.responses",
     "StoredUnit": "doxa.ingestion.units.unit",
     "Survey": "doxa.maintenance.survey",

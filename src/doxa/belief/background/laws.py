@@ -24,6 +24,7 @@ from doxa.base.values import decode_properties
 from doxa.belief.background.implied import given_up, implied_by
 from doxa.belief.background.sources import STATED, Sources, trust_rank_of
 from doxa.belief.graph import (
+    CANDIDATE,
     CURRENT,
     ENTITY,
     HAS_REVISION,
@@ -148,10 +149,16 @@ class _Work:
             self._check_end(kind, src, dst)
             return
         self._check_end(kind, src, dst)
-        if op != "create" and props.get(RUN_KREF) is None:
+        if op != "create" and props.get(RUN_KREF) is None and not self._is_pending(kind, src):
             raise self._refused(f"an edge {kind} that no job made")
         if kind != SUPERSEDES:  # it goes with what it retires
             self.loose.add(-entry.element)
+
+    def _is_pending(self, kind: str, src: int) -> bool:
+        """Whether an edge names whom a pending mention may mean: that is scored again as more is
+        known, also where a person's call named it first."""
+        node = self.tx.node(NodeId(src)) if kind == CANDIDATE else None
+        return node is not None and PENDING_ENTITY in node.labels
 
     def _check_end(self, kind: str, src: int, dst: int) -> None:
         """An edge that changes what a belief of somebody else depends on, or retires a turn."""

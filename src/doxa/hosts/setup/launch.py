@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 from doxa.base.errors import InputError
@@ -25,7 +26,8 @@ def launch_words(command: str = "") -> tuple[str, ...]:
         return (str(interpreter.absolute()), "-m", "doxa.cli")
     uvx = shutil.which("uvx")
     if uvx:
-        return (str(Path(uvx).absolute()), "--from", "doxa-memory[mcp]", "doxa")
+        extras = "mcp,minilm" if find_spec("doxa_memory_minilm") else "mcp"
+        return (str(Path(uvx).absolute()), "--from", f"doxa-memory[{extras}]", "doxa")
     raise InputError(
         f"doxa runs from {interpreter.parent}, which an upgrade removes.",
         next_step="Install it (`uv tool install`, `pipx install` or a virtual environment), or name"

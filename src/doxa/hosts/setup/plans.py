@@ -346,7 +346,7 @@ def _openclaw(launch: Launch, folders: Folders) -> HostPlan:
 
 def _hermes(launch: Launch, folders: Folders) -> HostPlan:
     host = "hermes"
-    folder = folders.of("HERMES_HOME", ".hermes") / "plugins" / "memory" / "doxa"
+    folder = folders.of("HERMES_HOME", ".hermes") / "plugins" / "doxa"
     where = f"project={launch.project!r}" + (f", path={launch.db!r}" if launch.db else "")
     content = _HERMES % where
     return HostPlan(

@@ -105,17 +105,26 @@ def statement_problem(text: str) -> str:
     """
     if not text.strip():
         return "it is blank"
-    spans = [text[start:end].strip() for start, end in sentence_spans(text)]
-    parts = [part for part in spans if part] or [text.strip()]
-    for part in [text.strip(), *parts]:
-        said = fragment_problem(part)
-        if said:
-            return said
+    parts = _parts(text)
+    said = fragments_problem(text)
+    if said:
+        return said
     if _UNFINISHED.search(text):
         return "it breaks off"
     if all(_QUESTION.search(part) for part in parts):
         return "it is a question"
     return _first_problem(parts[0])
+
+
+def _parts(text: str) -> list[str]:
+    spans = [text[start:end].strip() for start, end in sentence_spans(text)]
+    return [part for part in spans if part] or [text.strip()]
+
+
+def fragments_problem(text: str) -> str:
+    """Return why a text, or one of its sentences, says nothing in words; else empty."""
+    found = (fragment_problem(part) for part in [text.strip(), *_parts(text)])
+    return next(filter(None, found), "")
 
 
 def fragment_problem(text: str) -> str:

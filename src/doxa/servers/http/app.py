@@ -8,6 +8,7 @@
     GET  /db/{name}/events        events as they are committed, server-sent
     POST /db/{name}/query/v2      one statement, Neo4j's Query API
     POST /db/{name}/tx/commit     statements in one transaction, Neo4j's HTTP API
+    *    /{mount}/...             what the server was started with, such as mem0's interface
 
 The body of a request is read only after authentication. A client that disconnects cancels its
 statement.
@@ -16,7 +17,8 @@ statement.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -32,8 +34,8 @@ from doxa.base.limits import (
     HTTP_HELD_BYTES_MAX,
     HTTP_THREADS_MAX,
 )
-from doxa.servers.contract import Database, EventDatabase
-from doxa.servers.credentials import Authenticator
+from doxa.servers.contract import Database, EventDatabase, Mounted
+from doxa.servers.credentials import Authenticator, Principal
 from doxa.servers.http.bodies import read_mode
 from doxa.servers.http.budget import BudgetShare, ByteBudget
 from doxa.servers.http.context import context_of
@@ -74,7 +76,9 @@ class App:
         host: str,
         version: str,
         timeout_ms: int,
+        mounts: Mapping[str, Callable[[Principal], Mounted]] | None = None,
     ) -> None:
+        """`mounts` make what is served below a path, for the principal of each request."""
         self.threads = ThreadPool("http", HTTP_THREADS_MAX)
         self._database, self._version, self._timeout_ms = database, version, timeout_ms
         self._origin_check, self._login, self._budget = (
@@ -90,6 +94,14 @@ class App:
             Route("/db/{name}/events", _answering(self._events), methods=["GET"]),
             Route("/db/{name}/query/v2", _answering(self._query), methods=["POST"]),
             Route("/db/{name}/tx/commit", _answering(self._batch), methods=["POST"]),
+        ]
+        routes += [
+            Route(
+                f"/{prefix}/{{path:path}}",
+                _answering(partial(self._mounted, made)),
+                methods=["GET", "POST", "PUT", "DELETE"],
+            )
+            for prefix, made in (mounts or {}).items()
         ]
         self._routed = Starlette(routes=routes, exception_handlers={HTTPException: _not_routed})
         self._routed.router.redirect_slashes = False
@@ -198,6 +210,23 @@ class App:
             self._streams.discard(response)
             raise
         return response
+
+    async def _mounted(self, made: Callable[[Principal], Mounted], request: Request) -> Response:
+        """Answer below a mount. Its clients may send their token as X-API-Key."""
+        headers = request.headers
+        if headers.get("content-length", "0") != "0" or "transfer-encoding" in headers:
+            content_type(headers)
+        check_length(request.headers)
+        authorization = request.headers.get("authorization")
+        if authorization is None and (key := request.headers.get("x-api-key")):
+            authorization = f"Bearer {key}"
+        principal = await self._login.principal(authorization)
+        body, query = await _body(request), dict(request.query_params)
+        path = request.path_params["path"]
+        status, document = await self.threads.run(
+            lambda: made(principal).handle(request.method, path, query, body)
+        )
+        return _json(status, document)
 
     # Steps of a request
 

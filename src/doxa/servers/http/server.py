@@ -15,7 +15,7 @@ import asyncio
 import socket
 import ssl
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -25,8 +25,8 @@ from starlette.types import ASGIApp
 
 from doxa.base.errors import StoreError
 from doxa.base.limits import HTTP_HEAD_BYTES_MAX, HTTP_IDLE_MS, HTTP_STOP_MS, QUERY_TIMEOUT_MS
-from doxa.servers.contract import Database
-from doxa.servers.credentials import Authenticator, throttled
+from doxa.servers.contract import Database, Mounted
+from doxa.servers.credentials import Authenticator, Principal, throttled
 from doxa.servers.http.app import App
 from doxa.servers.http.connection import HttpConnection
 from doxa.servers.listening import BACKLOG, require_safe, running, tls_context
@@ -52,6 +52,7 @@ class HttpServer:
         plaintext: bool = False,
         version: str = "",
         timeout_ms: int = QUERY_TIMEOUT_MS,
+        mounts: Mapping[str, Callable[[Principal], Mounted]] | None = None,
     ) -> None:
         """Raise InputError for an address that requires a login or TLS and has none, and for an
         unusable certificate."""
@@ -61,7 +62,12 @@ class HttpServer:
             host, login=authenticator is not None, encrypted=self._tls is not None or plaintext
         )
         self._app = App(
-            database, throttled(authenticator), host=host, version=version, timeout_ms=timeout_ms
+            database,
+            throttled(authenticator),
+            host=host,
+            version=version,
+            timeout_ms=timeout_ms,
+            mounts=mounts,
         )
         self._server = QuietUvicorn(uvicorn_config(self._app, self._tls))
         self._serving: asyncio.Task[None] | None = None

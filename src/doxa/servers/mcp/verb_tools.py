@@ -24,7 +24,6 @@ from doxa.base.limits import MCP_EVENTS_ITEMS_MAX, MCP_ROWS_ITEMS_MAX, MCP_TEXT_
 from doxa.base.quoting import bare, one_line, quoted
 from doxa.belief import Change, Revision, parse_kref
 from doxa.recall import Hit
-from doxa.servers.http.values import plain
 from doxa.servers.mcp.calls import CallContext
 from doxa.servers.mcp.core import (
     NOT_INSTRUCTIONS,
@@ -272,6 +271,8 @@ def _rows(
     session: Session, text: str, params: Mapping[str, Any] | None, timeout_ms: int | None
 ) -> Answer:
     """The first rows of a statement that reads."""
+    from doxa.servers.http.values import plain  # the only part that needs the extra `http`
+
     found = session.read(text, params, timeout_ms=timeout_ms)
     rows = [
         dict(zip(found.columns, map(plain, row), strict=True))

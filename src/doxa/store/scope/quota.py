@@ -5,9 +5,10 @@ Catalogue entry   quota  {"items": nodes, "size_bytes": of the file without free
                          "writes_per_minute": commits}; what is absent has no limit
 
 The number of nodes is counted once, when a quota on it is first checked, and kept in `meta`. What
-the system does of itself is neither counted nor refused, nor is a transaction that makes the file
-hold fewer nodes or that changes the catalogue: so a file that is full can be emptied, and given
-more.
+the system does of itself is not refused, nor is a transaction that makes the file hold fewer nodes,
+drops what no retention policy keeps, ends a run of a job, or changes the catalogue: so a file that
+is full can be emptied, and given more. What the system writes because somebody called a verb, such
+as the record of a run, is refused like a write of the caller.
 """
 
 from __future__ import annotations

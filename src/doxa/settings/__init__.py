@@ -1,0 +1,30 @@
+"""What is configured, and where it was said: the environment, `doxa.toml`, or nowhere.
+
+The table of settings is the one definition of their names; interfaces and `app` ask for values by
+key. What the command line or an argument says goes before all of it and is not known here.
+"""
+
+from __future__ import annotations
+
+from doxa.settings.resolve import (
+    Configuration,
+    EffectiveSetting,
+    configuration,
+    memory_path,
+    shown,
+    unread_here,
+)
+from doxa.settings.table import SETTINGS, Setting
+from doxa.settings.template import template
+
+__all__ = [
+    "SETTINGS",
+    "Configuration",
+    "EffectiveSetting",
+    "Setting",
+    "configuration",
+    "memory_path",
+    "shown",
+    "template",
+    "unread_here",
+]
