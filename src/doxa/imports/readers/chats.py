@@ -48,7 +48,7 @@ class Chats:
     suffixes: tuple[str, ...] = (".json", ".zip")
 
     def recognises(self, path: Path, start: bytes) -> bool:
-        """By the first key of a conversation; in a zip, of its conversations."""
+        """Return whether it is one, by the first key of a conversation, also in a zip."""
         if start.startswith(_ZIP):
             try:
                 heads = list(document_heads(path, DETECT_BYTES_READ))

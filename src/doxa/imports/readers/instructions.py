@@ -41,7 +41,7 @@ class Instructions:
     suffixes = (".md", ".cursorrules", ".windsurfrules", ".mdc")
 
     def recognises(self, path: Path, start: bytes) -> bool:
-        """By the name of the file."""
+        """Return whether it is one, by the name of the file."""
         rule = path.suffix == ".mdc" and path.parent.name == "rules"
         return b"\0" not in start and (rule or path.name.lower() in _NAMES)
 

@@ -44,7 +44,7 @@ class Mem0:
     suffixes = (".json", ".jsonl")
 
     def recognises(self, path: Path, start: bytes) -> bool:
-        """By the keys of a memory."""
+        """Return whether it is one, by the keys of a memory."""
         return (
             start.lstrip()[:1] in (b"{", b"[")
             and _KEY.search(start) is not None

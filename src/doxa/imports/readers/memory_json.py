@@ -65,7 +65,7 @@ class MemoryJson:
     suffixes = (".json", ".jsonl")
 
     def recognises(self, path: Path, start: bytes) -> bool:
-        """By the first object of the file."""
+        """Return whether it is one, by the first object of the file."""
         if _START.match(start) is not None:
             return True
         try:

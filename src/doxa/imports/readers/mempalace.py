@@ -38,7 +38,7 @@ class MemPalace:
     suffixes = (".md",)
 
     def recognises(self, path: Path, start: bytes) -> bool:
-        """By the headings of the room and its first drawer."""
+        """Return whether it is one, by the headings of the room and its first drawer."""
         return _START.match(start) is not None
 
     def read(

@@ -54,7 +54,7 @@ _INDEX_FILES_MAX = 200_000
 _NOT_FIELDS = frozenset(("title", "tags", "permalink", "type", "aliases"))
 
 
-class _Index(NamedTuple):
+class _NoteIndex(NamedTuple):
     """The notes of a folder by what a link may call them."""
 
     root: Path
@@ -72,11 +72,10 @@ class Notes:
     suffixes = (".md",)
 
     def __init__(self) -> None:
-        self._index: _Index | None = None
+        self._index: _NoteIndex | None = None
 
     def recognises(self, path: Path, start: bytes) -> bool:
-        """By the vault that the file lies in, or by its front matter; hidden folders hold no
-        notes."""
+        """Return whether it is one, by its vault or its front matter. Hidden folders hold none."""
         if b"\0" in start or any(part.startswith(".") for part in path.parts[-3:-1]):
             return False
         if _START.match(start):
@@ -137,7 +136,7 @@ class Notes:
         """Return what links may call the notes of the folder, read once for each import."""
         root = source.root if source.root.is_dir() else source.path.parent
         if self._index is None or self._index.root != root or self._index.log is not log:
-            self._index = _Index(root, log, _names(root))
+            self._index = _NoteIndex(root, log, _names(root))
         return self._index.names
 
 

@@ -62,7 +62,7 @@ def as_json(value: Any) -> str:
 def parse(fields: str) -> dict[str, Any]:
     """Return the fields of front matter. Raises ValueError if it is nested too deeply."""
     lines = [
-        _Line(len(line) - len(line.lstrip(" ")), line.strip(), line)
+        _FieldLine(len(line) - len(line.lstrip(" ")), line.strip(), line)
         for line in fields.replace("\t", "  ").splitlines()
     ]
     try:
@@ -72,13 +72,15 @@ def parse(fields: str) -> dict[str, Any]:
     return found
 
 
-class _Line(NamedTuple):
+class _FieldLine(NamedTuple):
     indent: int
     text: str
     whole: str
 
 
-def _mapping(lines: list[_Line], at: int, indent: int, depth: int) -> tuple[dict[str, Any], int]:
+def _mapping(
+    lines: list[_FieldLine], at: int, indent: int, depth: int
+) -> tuple[dict[str, Any], int]:
     """Read the fields at an indentation; returns the first line after them."""
     _check(depth)
     found: dict[str, Any] = {}
@@ -113,7 +115,7 @@ def _field(text: str) -> tuple[str, str] | None:
     return (key.strip(), value.strip()) if key.strip() else None
 
 
-def _value(lines: list[_Line], at: int, text: str, indent: int, depth: int) -> tuple[Any, int]:
+def _value(lines: list[_FieldLine], at: int, text: str, indent: int, depth: int) -> tuple[Any, int]:
     """Read a value that begins behind its key, in line `at`."""
     text = _uncommented(text)
     if text[:1] in ("|", ">") and len(text) <= 3:
@@ -136,7 +138,7 @@ def _is_entry(text: str) -> bool:
     return text == "-" or text.startswith("- ")
 
 
-def _sequence(lines: list[_Line], at: int, indent: int, depth: int) -> tuple[list[Any], int]:
+def _sequence(lines: list[_FieldLine], at: int, indent: int, depth: int) -> tuple[list[Any], int]:
     _check(depth)
     found: list[Any] = []
     while at < len(lines):
@@ -152,7 +154,7 @@ def _sequence(lines: list[_Line], at: int, indent: int, depth: int) -> tuple[lis
             value, at = _value(lines, at, "", indent + 1, depth)
         elif _is_entry(rest) or _field(rest) is not None:
             # a list or mapping that begins on the line of its entry
-            lines[at] = _Line(inner, rest, " " * inner + rest)
+            lines[at] = _FieldLine(inner, rest, " " * inner + rest)
             read = _sequence if _is_entry(rest) else _mapping
             value, at = read(lines, at, inner, depth + 1)
         else:
@@ -161,7 +163,7 @@ def _sequence(lines: list[_Line], at: int, indent: int, depth: int) -> tuple[lis
     return found, at
 
 
-def _block(lines: list[_Line], at: int, indent: int, *, folded: bool) -> tuple[str, int]:
+def _block(lines: list[_FieldLine], at: int, indent: int, *, folded: bool) -> tuple[str, int]:
     taken: list[str] = []
     inner = 0
     while at < len(lines) and (not lines[at].text or lines[at].indent > indent):
@@ -172,7 +174,7 @@ def _block(lines: list[_Line], at: int, indent: int, *, folded: bool) -> tuple[s
     return (re.sub(r"(?<!\n)\n(?!\n)", " ", text) if folded else text), at
 
 
-def _flow(lines: list[_Line], at: int, text: str) -> tuple[Any, int]:
+def _flow(lines: list[_FieldLine], at: int, text: str) -> tuple[Any, int]:
     """Read a scalar, or a flow collection that may go on in the next lines."""
     if text[0] in "[{":
         joined = text

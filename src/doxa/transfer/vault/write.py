@@ -63,7 +63,7 @@ _listed = msgspec.json.Decoder(_Listed)
 
 
 @dataclass(slots=True)
-class _Count:
+class _NoteCount:
     notes: int = 0
     written: int = 0
     unchanged: int = 0
@@ -130,7 +130,7 @@ def _export_whole(store: Store, target: Path, projects: frozenset[str]) -> Expor
 
 def _export(store: Store, root: Path, projects: frozenset[str]) -> ExportedNotes:
     listed = _read_list(root)
-    count = _Count()
+    count = _NoteCount()
     now: dict[str, _Listed] = {}
     with store.read() as snapshot, _appending(root) as log:
         paths = _paths(snapshot, projects)
@@ -193,7 +193,7 @@ def _put(
     entry: _Listed,
     data: bytes,
     known: Collection[str | None],
-    count: _Count,
+    count: _NoteCount,
     log: _Log,
 ) -> bool:
     """Write a note unless it is there already or somebody else's. Returns whether it is doxa's."""
@@ -238,7 +238,7 @@ def _remove_gone(
     listed: dict[str, dict[str, _Listed]],
     present: set[str],
     projects: frozenset[str],
-    count: _Count,
+    count: _NoteCount,
 ) -> None:
     for name, known in listed.items():
         project = next(reversed(known.values())).project
