@@ -255,7 +255,7 @@ def parse_command(command: str) -> list[str]:
             next_step='Give it as "command:claude -p --output-format json".',
             field="model",
         )
-    if len(Path(argv[0]).parts) > 1 and not Path(argv[0]).is_absolute():
+    if os.sep in argv[0] and not Path(argv[0]).is_absolute():
         raise InputError(
             f"The program {argv[0][:80]!r} depends on the current folder.",
             next_step="Give its absolute path, or put its folder on PATH and give its name.",
