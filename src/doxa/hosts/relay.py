@@ -111,7 +111,7 @@ def _listening(
 ) -> socketserver.ThreadingUnixStreamServer:
     import socketserver  # what only asks does without
 
-    class Handler(socketserver.StreamRequestHandler):
+    class RelayHandler(socketserver.StreamRequestHandler):
         timeout = _READ_S
 
         def handle(self) -> None:
@@ -121,11 +121,11 @@ def _listening(
                 if made is not None:
                     self.wfile.write(made.encode("utf-8", "replace") + b"\n")
 
-    class Server(socketserver.ThreadingUnixStreamServer):
+    class RelayServer(socketserver.ThreadingUnixStreamServer):
         daemon_threads = True
         block_on_close = False
 
-    return Server(str(path), Handler)
+    return RelayServer(str(path), RelayHandler)
 
 
 def _answered(line: bytes, answer: Callable[[Request], str | None]) -> str | None:
