@@ -1,4 +1,4 @@
-"""Read the Markdown that `mempalace export` writes: a folder for each wing, a file for each part of it.
+"""Read the Markdown that `mempalace export` writes: a folder for each wing, with files.
 
     # <wing> / <part>
     ## <id of the drawer>
