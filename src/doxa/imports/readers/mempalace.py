@@ -1,6 +1,6 @@
-"""Read the Markdown that `mempalace export` writes: a folder for each wing, a file for each room.
+"""Read the Markdown that `mempalace export` writes: a folder for each wing, with files.
 
-    # <wing> / <room>
+    # <wing> / <part>
     ## <id of the drawer>
     > its text, each line after ">"
     | Field | Value |          then Source, Filed, Added by
@@ -38,13 +38,13 @@ class MemPalace:
     suffixes = (".md",)
 
     def recognises(self, path: Path, start: bytes) -> bool:
-        """Return whether it is one, by the headings of the room and its first drawer."""
+        """Return whether it is one, by the headings of the file and its first drawer."""
         return _START.match(start) is not None
 
     def read(
         self, source: ImportSource, start: Position, log: ImportLog, include: Collection[str]
     ) -> Iterator[Read]:
-        """Yield the drawers of a room."""
+        """Yield the drawers of a file."""
         data = whole_file(source.path, IMPORT_DOCUMENT_BYTES_MAX)
         text = clean(data.decode("utf-8", "replace")).replace("\r\n", "\n")
         title = text.partition("\n")[0].removeprefix("# ").strip()
