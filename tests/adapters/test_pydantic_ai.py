@@ -35,7 +35,7 @@ def session(memory: Memory) -> Session:
 
 
 class Script:
-    """A model that answers what it is told to, and keeps what it was sent."""
+    """A model that answers what it is asked to, and keeps what it was sent."""
 
     def __init__(self, *answers: Any) -> None:
         self.answers = list(answers)

@@ -14,7 +14,7 @@ from typer.main import get_command
 from typer.testing import CliRunner
 
 from doxa.cli import app
-from doxa.cli.complete import OPTION_KEYS, Names, candidates
+from doxa.cli.interactive.complete import OPTION_KEYS, Names, candidates
 from doxa.cypher import policy_options
 from tests.fixtures_shared import opened
 

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from doxa.cli.complete import Names, candidates
+from doxa.cli.interactive.complete import Names, candidates
 from tests.fixtures_shared import opened
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="pseudo-terminals")

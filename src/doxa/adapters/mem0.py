@@ -37,7 +37,7 @@ from doxa.belief import Revision, parse_kref
 from doxa.recall import Hit
 
 _NONE = "_"  # the space of an id that is not given
-_OWN = ("role", "actor_id", "expiration_date")  # next to the ids, what mem0 shows beside metadata
+_OWN = ("role", "actor_id", "expiration_date")  # with the ids, what mem0 shows outside of metadata
 _JSON = "mem0_json"  # names of metadata that are kept as JSON, since they are nested
 _LEAVES = "MATCH (p:Space {kref: $root})-[:HAS_SPACE*0..3]->(l:Space) RETURN l.kref"
 _ITEMS = """
@@ -87,7 +87,7 @@ class Mem0Memory:
         self.close()
 
     def close(self) -> None:
-        """Do nothing: the memory belongs to whoever opened it."""
+        """Do nothing: the memory belongs to the caller who opened it."""
 
     # Writing
 

@@ -98,7 +98,7 @@ def cypher(
             session.timeout_ms = timeout_ms or session.timeout_ms
             form = "json" if as_json else form
             if script is None:
-                from doxa.cli.shell import Shell
+                from doxa.cli.interactive.shell import Shell
 
                 _not_joined(transaction)
                 Shell(memory, session, params=given, form=form, reads=read).run()

@@ -169,7 +169,7 @@ SETTINGS: tuple[Setting, ...] = (
         "",
         "DOXA_MODEL_COMMAND_ENV",
         "text",
-        "names of further variables that a program as the model gets",
+        "names of further variables that a program as the model gets, with commas or spaces",
         "none",
     ),
     Setting("", "OPENAI_API_KEY", "text", "the key for the provider openai", "none", secret=True),

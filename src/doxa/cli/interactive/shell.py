@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Any
 
 from doxa.base.clock import format_time
 from doxa.base.errors import DoxaError, InputError
-from doxa.cli.complete import Names, candidates, names_of
 from doxa.cli.context import embed_some, error_text
 from doxa.cli.cypher_results import print_table, write_result
+from doxa.cli.interactive.complete import Names, candidates, names_of
+from doxa.cli.interactive.prompt import Prompt, history_path
 from doxa.cli.options import check_form, json_value, moment, refuse_writing
-from doxa.cli.prompt import Prompt, history_path
 from doxa.cypher.errors import Problem, QueryError
 from doxa.cypher.parser import parse_expression
 from doxa.cypher.script import Piece, placed, statements
