@@ -50,8 +50,7 @@ _TOKENIZER_FILE = "tokenizer.json"
 _OFF = "Meaning search is off"
 _INSTALL_STEP = (
     "Text search works without it. To turn meaning search on, install the runtime and the model:"
-    " make weights in a checkout of doxa, else pip install 'doxa-memory[local]' with the wheel of"
-    " doxa-memory-minilm that was built with that of doxa-memory"
+    " pip install 'doxa-memory[minilm]', or make weights in a checkout of doxa"
 )
 _UPGRADE_STEP = (
     "Text search works without it. Install a newer onnxruntime: pip install --upgrade"
