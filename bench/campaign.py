@@ -39,6 +39,10 @@ CAMPAIGNS: dict[str, tuple[str, ...]] = {
     "Isolation of projects and databases": ("tests/adversary/test_isolation",),
     "Export, import, merge": ("tests/transfer/",),
     "Hostile exports": ("tests/adversary/test_hostile_exports",),
+    "What others wrote: histories, notes, settings, frameworks": (
+        "tests/adversary/test_hostile",
+        "tests/adversary/test_adapter",
+    ),
     "Secrets": ("tests/redaction/", "tests/adversary/test_secrets"),
     "Roles and trust at the commit": ("tests/adversary/test_gate", "tests/adversary/test_apoc"),
     "Planted text": ("tests/adversary/test_poison",),

@@ -250,6 +250,7 @@ GUARDS = dict.fromkeys(
     "belief/ledger:check": "tests/belief",
     "store/retention/rewriting:require_operator": "behind app/retention:_operator",
     "store/scope/bound_store:_refuse": "behind app/bound:_refuse",
+    "imports/importing:_check": "tests/imports/test_importing.py",
     "servers/mcp/verb_tools:_check_local": "tests/servers/test_mcp_eras.py",
     "servers/mcp/verb_tools:_owner": "tests/servers/test_mcp_profiles.py",
     "servers/mcp/verb_tools:_resolve": "tests/servers/test_mcp_eras.py",

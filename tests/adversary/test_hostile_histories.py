@@ -142,7 +142,7 @@ ODD_LINES = (
 )
 
 
-@pytest.mark.parametrize("name", [one.name for one in READERS if ".jsonl" in one.suffixes])
+@pytest.mark.parametrize("name", SAMPLES)
 def test_odd_lines(memory: Memory, tmp_path: Path, name: str) -> None:
     file = lines(tmp_path / "h.jsonl", *SAMPLES[name], *ODD_LINES, *SAMPLES[name])
     with file.open("ab") as raw:

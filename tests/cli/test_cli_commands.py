@@ -569,7 +569,7 @@ GIVEN = {
 COMMANDS = {
     name: command
     for name, command in getattr(get_command(app), "commands", {}).items()
-    if name not in ("demo", "mcp")
+    if name not in ("demo", "mcp", "watch")  # watch goes on until it is stopped
 }
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from doxa.app import Memory
-from doxa.base.errors import InputError
+from doxa.base.errors import InputError, RoleError
 from doxa.hosts.capture import capture
 from doxa.hosts.events import HookEvent
 from doxa.hosts.spool import Spool
@@ -22,6 +22,7 @@ from doxa.imports.contract import (
     Position,
     Read,
 )
+from doxa.imports.importing import Importer, ImportOptions
 from doxa.store import check, digest, replayed_digest
 from tests.fixtures_shared import opened
 from tests.imports.import_files import code_line, imported, lines, said
@@ -192,3 +193,14 @@ def test_what_is_no_history_is_refused(memory: Memory, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="skipped"):
         imported(memory, tmp_path / "x.jsonl", "claude-code")
     assert Position() == START
+
+
+def test_an_agent_does_not_vouch_for_a_file(memory: Memory, tmp_path: Path) -> None:
+    file = lines(tmp_path / "s1.jsonl", *HISTORY)
+    agent = memory.session(role="agent", project="p")
+    options = ImportOptions(project_of=lambda _: "p", trust="stated")
+    with pytest.raises(RoleError, match="Only an operator vouches"):
+        Importer(memory.store, agent.identity, options)
+    with pytest.raises(RoleError, match="Only an operator vouches"):
+        agent.ingest(file, trust="stated")
+    assert said(memory) == []

@@ -90,6 +90,7 @@ def test_a_file_that_others_may_read(tmp_path: Path) -> None:
                 "retention",
                 "consolidation",
                 "working memory",
+                "spending",
                 "model",
                 "reranker",
             ),

@@ -42,6 +42,7 @@ from doxa.imports.storing import (
 from doxa.ingestion.from_turns import was_undone
 from doxa.ingestion.ingest import CONVERSATIONS
 from doxa.ingestion.readers import FORMATS
+from doxa.ingestion.readers.formats import refuse_export
 from doxa.language.turns import Turn
 from doxa.store import TRUST_DEFAULT, UNTRUSTED, Identity, Store
 
@@ -169,6 +170,7 @@ class Importer:
         self._unchanged = 0
         self._new: set[int] = set()  # of a dry run: what it would add
         self._batch = _Batch()
+        self._resumed = False  # whether a part of a file was read before
 
     def run(self, place: Path, format: str | None = None) -> ImportedFiles:
         """Import a file, or everything below a folder that a reader recognises. Raises InputError
@@ -191,7 +193,7 @@ class Importer:
         found = found or bool(self._unchanged) or (self._following and place.is_dir())
         if not found and not self._log.skipped:
             raise unknown(place)
-        nothing = not (self._projects or self._unchanged or self._following)
+        nothing = not (self._projects or self._unchanged or self._following or self._resumed)
         if self._log.skipped and nothing:
             raise InputError(
                 f"{place} contains nothing that can be read: {self._log.skipped} parts were"
@@ -225,6 +227,7 @@ class Importer:
         state = source.path.stat()
         cursor = self._cursor(source.path)
         self._formats[reader.name] += 1
+        self._resumed |= cursor is not None
         start = START if reader.documents else start_of(cursor)
         reading = _SourceReading(source, state, start, stored=cursor.stored if cursor else "")
         doubted = self._is_doubted(reader)
@@ -409,7 +412,10 @@ def _check(options: ImportOptions, identity: Identity) -> None:
 
 
 def unknown(place: Path) -> InputError:
-    """Return the error for what no reader recognises, with the formats there are."""
+    """Return the error for what no reader recognises, with the formats there are. Raises that of
+    an export of doxa."""
+    if place.is_file():
+        refuse_export(place)
     titles = {one.name: one.title for one in READERS} | FORMATS
     return InputError(
         f"{place} is not in a supported format: {'; '.join(titles.values())}.",

@@ -187,7 +187,8 @@ def _detect_folder(path: Path, only: Collection[str]) -> str | None:
     return None
 
 
-def _detect_file(path: Path) -> str | None:
+def refuse_export(path: Path) -> bytes:
+    """Return the start of a file; raise InputError if it is an export of doxa."""
     start = head(path, DETECT_BYTES_READ).lstrip()
     if EXPORT_START.match(start):
         raise InputError(
@@ -195,6 +196,11 @@ def _detect_file(path: Path) -> str | None:
             next_step="Read it with `doxa import` or Memory.import_.",
             path=str(path),
         )
+    return start
+
+
+def _detect_file(path: Path) -> str | None:
+    start = refuse_export(path)
     if not start.startswith((b"{", b"[")):
         return None
     return (_format_of_lines(start) if start.startswith(b"{") else None) or _format_of_document(
