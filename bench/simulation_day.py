@@ -19,6 +19,7 @@ import doxa
 from bench.corpora import SECOND_NS
 from doxa import Config, Memory
 from doxa.base.clock import FakeClock
+from doxa.base.limits import JOB_LEASE_MS
 from doxa.language.turns import Turn
 
 _HOUR_NS = 3_600 * SECOND_NS
@@ -41,7 +42,7 @@ def main(arguments: list[str]) -> int:
         clock.set(max(clock.now_ns(), midnight + _NIGHT_H * _HOUR_NS))
         print(f"digest {digest(memory)}", flush=True)
         for project in sorted({session["project"] for session in planned["sessions"]}):
-            _night(memory, project)
+            _night(memory, project, clock)
         print(f"digest {digest(memory)}", flush=True)
     return 0
 
@@ -68,13 +69,18 @@ def _take_in(memory: Memory, session: dict[str, Any]) -> None:
     memory.ingest(turns, project=project)
 
 
-def _night(memory: Memory, project: str) -> None:
+def _night(memory: Memory, project: str, clock: FakeClock) -> None:
     while True:
         done = memory.consolidate(project=project, limit=_AT_ONCE)
         if len(done.sessions) < _AT_ONCE:
             break
     dream = getattr(memory, "dream", None)
-    if dream is not None:
+    if dream is None:
+        return
+    try:
+        dream(project=project)
+    except doxa.BusyError:  # the lease of a process that was killed: it ends
+        clock.set(clock.now_ns() + JOB_LEASE_MS * 1_000_000 + 1)
         dream(project=project)
 
 
