@@ -18,11 +18,10 @@ from doxa.hosts.formats import FORMATS
 from doxa.hosts.setup.changes import Change, JsonEntries, OwnFile
 from doxa.hosts.setup.json_text import APPEND
 from doxa.hosts.setup.json_text import Path as JsonPath
+from doxa.hosts.setup.marks import SERVER
 from doxa.hosts.tool import NAME as HOOK_TOOL
 
-SERVER = "doxa"
 _HOOK_S = 10
-_MARKS = (f'"{HOOK_TOOL}"', '"--host"', " --host ", '"mcp", "--project"')
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +138,7 @@ def _claude_code(launch: Launch, folders: Folders) -> HostPlan:
     own = ("claude", "mcp")
     return HostPlan(
         host,
-        (JsonEntries(folder / "settings.json", tuple(entries), _MARKS),),
+        (JsonEntries(folder / "settings.json", tuple(entries)),),
         commands=(
             HostCommand(
                 state / ".claude.json",
@@ -173,7 +172,7 @@ def _codex(launch: Launch, folders: Folders) -> HostPlan:
     own = ("codex", "mcp")
     return HostPlan(
         host,
-        (JsonEntries(folder / "hooks.json", entries, _MARKS),),
+        (JsonEntries(folder / "hooks.json", entries),),
         commands=(
             HostCommand(
                 folder / "config.toml",
@@ -202,10 +201,8 @@ def _cursor(launch: Launch, folders: Folders) -> HostPlan:
     return HostPlan(
         host,
         (
-            JsonEntries(folder / "hooks.json", ((("version",), 1), *hooks), _MARKS),
-            JsonEntries(
-                folder / "mcp.json", ((("mcpServers", SERVER), launch.entry(host)),), _MARKS
-            ),
+            JsonEntries(folder / "hooks.json", hooks, required=((("version",), 1),)),
+            JsonEntries(folder / "mcp.json", ((("mcpServers", SERVER), launch.entry(host)),)),
         ),
         hooks=tuple(Hook(e, launch.hook(e, host), _document(host, e)) for e in events),
         server=launch.server(host),
@@ -232,7 +229,7 @@ def _gemini(launch: Launch, folders: Folders) -> HostPlan:
         entries.append((("hooks", names[event], APPEND), {"hooks": [hook]}))
     return HostPlan(
         host,
-        (JsonEntries(folder / "settings.json", tuple(entries), _MARKS),),
+        (JsonEntries(folder / "settings.json", tuple(entries)),),
         hooks=tuple(Hook(e, launch.hook(e, host), _document(host, e)) for e in events),
         server=launch.server(host),
     )
@@ -247,7 +244,7 @@ def _opencode(launch: Launch, folders: Folders) -> HostPlan:
     return HostPlan(
         host,
         (
-            JsonEntries(folder / "opencode.json", ((("mcp", SERVER), server),), _MARKS),
+            JsonEntries(folder / "opencode.json", ((("mcp", SERVER), server),)),
             OwnFile(folder / "plugins" / "doxa.js", _OPENCODE % words, "doxa setup opencode"),
         ),
         hooks=tuple(Hook(e, launch.hook(e, host), _document(host, e)) for e in events),
@@ -316,8 +313,8 @@ def _copilot(launch: Launch, folders: Folders) -> HostPlan:
     return HostPlan(
         host,
         (
-            OwnFile(folder / "hooks" / "doxa.json", content, "--host copilot"),
-            JsonEntries(folder / "mcp-config.json", ((("mcpServers", SERVER), server),), _MARKS),
+            OwnFile(folder / "hooks" / "doxa.json", content, "hook open --host copilot"),
+            JsonEntries(folder / "mcp-config.json", ((("mcpServers", SERVER), server),)),
         ),
         hooks=tuple(Hook(e, launch.hook(e, host), _document(host, e)) for e in events),
         server=launch.server(host),
@@ -331,9 +328,7 @@ def _openclaw(launch: Launch, folders: Folders) -> HostPlan:
         host,
         (
             JsonEntries(
-                folder / "openclaw.json",
-                ((("mcp", "servers", SERVER), launch.entry(host)),),
-                _MARKS,
+                folder / "openclaw.json", ((("mcp", "servers", SERVER), launch.entry(host)),)
             ),
         ),
         server=launch.server(host),
