@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from doxa.base.errors import InputError
 from doxa.hosts.setup.changes import Block, JsonEntries
-from doxa.hosts.setup.checking import check
+from doxa.hosts.setup.checking import _codex_hash, _own_hooks, check
 from doxa.hosts.setup.engine import Setup
 from doxa.hosts.setup.json_text import APPEND, add, remove
 from doxa.hosts.setup.launch import launch_words
@@ -385,13 +385,66 @@ def test_hooks_of_codex_are_untrusted_until_the_person_trusts_them(home: Path) -
         return [one.what for one in check(setup, os.environ, home / "m.db") if not one.fine]
 
     assert "0 of 3 hooks are trusted" in findings()
-    names = ("session_start", "user_prompt_submit", "stop")
-    config.write_text(
-        "".join(f'[hooks.state."{hooks}:{n}:0:0"]\ntrusted_hash = "sha256:x"\n' for n in names)
-    )
+
+    def trust(hashes: dict[str, str]) -> None:
+        tables = (f'[hooks.state."{hooks}:{k}"]\ntrusted_hash = "{h}"\n' for k, h in hashes.items())
+        config.write_text("".join(tables))
+
+    bell = {"hooks": [{"type": "command", "command": "bell"}]}
+    groups = {"Stop": [bell], "SessionStart": [bell], "UserPromptSubmit": [bell, bell]}
+    hooks.write_text(json.dumps({"hooks": groups}))
+    text = full.changes[0].applied(hooks.read_text())
+    hooks.write_text(text)
+    others = ["stop:0:0", "session_start:0:0", "user_prompt_submit:0:0", "user_prompt_submit:1:0"]
+    trust(dict.fromkeys(others, "sha256:x"))
+    assert "0 of 3 hooks are trusted" in findings()
+    own = ["stop:1:0", "session_start:1:0", "user_prompt_submit:2:0"]
+    trust(dict.fromkeys(own, "sha256:x"))
+    assert "0 of 3 hooks are trusted, 3 in an earlier form" in findings()
+    hashes = dict(_own_hooks(json.loads(text)["hooks"]))
+    assert sorted(hashes) == sorted(own)
+    trust(hashes)
     assert not any("trusted" in one for one in findings())
     config.write_text("[features]\nhooks = false\n" + config.read_text())
     assert "features.hooks is off" in findings()
+
+
+def test_the_hash_of_a_hook_is_that_of_codex() -> None:
+    """The expected hashes are what `hooks/list` of the server of Codex 0.169.0 answers."""
+    tool = {
+        "type": "mcp_tool",
+        "server": "doxa",
+        "tool": "memory_hook",
+        "input": {"host": "codex", "event": "open"},
+        "timeout": 10,
+    }
+    assert _codex_hash("session_start", {}, tool) == (
+        "sha256:5dd8f0c6cf5e71b9c3b54eb76c0871e816ecae306f76a5b0e55e3afcd3293048"
+    )
+    command = {"type": "command", "command": "notify --host laptop", "timeout": 600}
+    assert _codex_hash("stop", {}, command) == (
+        "sha256:fe4c830856db389c6e2ae67bc764bed1fe61a91a29cc1abf69da98553ca74f68"
+    )
+
+
+@pytest.mark.parametrize("words", ["sleep 100", "sleep 100 & wait", "sleep 100 & echo {}; wait"])
+def test_the_check_ends_where_nothing_answers(
+    words: str, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("doxa.hosts.setup.checking._ANSWER_S", 0.5)
+    monkeypatch.setattr("doxa.hosts.setup.checking._HOOK_S", 0.5)
+    monkeypatch.setattr("doxa.hosts.setup.running._ENDING_S", 0.5)
+    script = tmp_path / "doxa"
+    script.write_text(f"#!/bin/sh\necho $$ >> {tmp_path}/started\n{words}\n")
+    script.chmod(0o755)
+    setup = setup_of("gemini", home, (str(script),))
+    setup.apply()
+    wrong = [one.what for one in check(setup, os.environ, home / "m.db") if not one.fine]
+    assert sum("does not run" in one for one in wrong) == 3
+    assert "the server does not start: it gave no answer within 0.5 s" in wrong
+    for process in map(int, (tmp_path / "started").read_text().split()):
+        with pytest.raises(ProcessLookupError):
+            os.kill(process, 0)
 
 
 def test_command_strings_hold_no_version_and_no_passing_path(
