@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Iterator
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
 
 from doxa.app import Memory, open_memory
 from doxa.hosts.brief import brief
-from doxa.hosts.events import HookEvent
+from doxa.hosts.events import CHECK_SESSION, HookEvent, digest_of
+from doxa.hosts.files import write_atomically
 from doxa.hosts.pipeline import Pipeline
-from doxa.hosts.spool import Spool
+from doxa.hosts.spool import SessionState, Spool
 from doxa.jobs.runs import begin
 
 
@@ -73,6 +76,25 @@ def test_what_was_left_open_and_what_changed_since(memory: Memory, tmp_path: Pat
     hooks.handle(HookEvent("answer", "codex", "s2", text="Migrated."), "shop")
     hooks.settle()
     assert "without an answer" not in brief(agent, since_ns=time.time_ns()).block()
+
+
+def test_a_check_of_the_host_is_no_conversation(memory: Memory, tmp_path: Path) -> None:
+    agent = memory.session(actor="agent", role="agent", project="shop")
+    spool = Spool(tmp_path / "m.db-hooks")
+    hooks = Pipeline(agent, spool)
+    hooks.handle(HookEvent("answer", "codex", "s1", text="Migrated."), "shop")
+    memory.remember("Invoices are kept for ten years", kind="rule")
+    states = sorted((tmp_path / "m.db-hooks" / "sessions").iterdir())
+    for kind in ("open", "prompt", "answer"):
+        hooks.handle(HookEvent(kind, "codex", CHECK_SESSION), "shop")
+    assert sorted((tmp_path / "m.db-hooks" / "sessions").iterdir()) == states
+    # what an earlier version has left
+    left = SessionState("shop", time.time_ns(), time.time_ns())
+    write_atomically(
+        states[0].with_name(f"{digest_of(CHECK_SESSION)}.json"), json.dumps(asdict(left)).encode()
+    )
+    block = hooks.handle(HookEvent("open", "codex", "s2", source="startup"), "shop").block
+    assert "1 belief is new or changed" in block
 
 
 def test_state_takes_half_of_the_budget_at_most(memory: Memory) -> None:

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from doxa.hosts.events import CHECK_SESSION
 from doxa.hosts.formats import FORMATS
 from doxa.hosts.setup.changes import Change, JsonEntries, OwnFile
 from doxa.hosts.setup.json_text import APPEND
@@ -113,7 +114,7 @@ def _tool_hook(event: str, host: str, fields: Mapping[str, str]) -> dict[str, An
 
 def _checked(event: str, host: str) -> Hook:
     """A hook by the tool, with what the host would fill in; without a text, nothing is stored."""
-    return Hook(event, (), {"host": host, "event": event, "session": "doxa-setup", "text": ""})
+    return Hook(event, (), {"host": host, "event": event, "session": CHECK_SESSION, "text": ""})
 
 
 def _claude_code(launch: Launch, folders: Folders) -> HostPlan:
@@ -369,9 +370,12 @@ def register(context):
 def _document(host: str, event: str) -> dict[str, Any]:
     """What a host would send to a hook of doxa, without a text: nothing of it is stored."""
     form = FORMATS[host]
-    document: dict[str, Any] = {form.session[0]: "doxa-setup", "hook_event_name": form.names[event]}
-    for name in form.text.get(event, ())[:1]:
-        document[name] = ""
+    document: dict[str, Any] = {
+        form.session[0]: CHECK_SESSION,
+        "hook_event_name": form.names[event],
+    }
+    for field in form.text.get(event, ())[:1]:
+        document[field] = ""
     return document | ({"source": "startup"} if event == "open" else {})
 
 
