@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
+import os
 import time
 from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
 from doxa.app import Memory, open_memory
+from doxa.cli import app
 from doxa.hosts.brief import brief
 from doxa.hosts.events import CHECK_SESSION, HookEvent, digest_of
 from doxa.hosts.files import write_atomically
@@ -113,3 +116,42 @@ def test_state_takes_half_of_the_budget_at_most(memory: Memory) -> None:
 
 def test_an_empty_project_says_nothing(memory: Memory) -> None:
     assert brief(memory.session(role="agent", project="empty")).block() == ""
+
+
+def test_the_command_prints_what_a_conversation_that_begins_would_get(
+    memory: Memory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DOXA_EMBEDDER", "none")
+    path = tmp_path / "m.db"
+    agent = memory.session(actor="agent", role="agent", project="shop")
+    spool = Spool(tmp_path / "m.db-hooks")
+    hooks = Pipeline(agent, spool)
+    hooks.handle(HookEvent("prompt", "codex", "s1", text="Please migrate the invoices."), "shop")
+    time.sleep(0.002)
+    memory.remember("Invoices are kept for ten years", kind="rule")
+
+    def printed() -> str:
+        words = ["brief", "--db", str(path), "--project", "shop", "--json"]
+        done = CliRunner().invoke(app, words)
+        assert done.exit_code == 0, done.output
+        return str(json.loads(done.stdout)["block"])
+
+    states = files_of(spool.folder / "sessions")
+    access = os.access
+    with monkeypatch.context() as held:  # as where the file may not be written
+        held.setattr(os, "access", lambda at, mode: mode != os.W_OK and access(at, mode))
+        block = printed()
+        assert "1 belief is new or changed" in block
+        assert "without an answer" not in block
+        assert spool.waiting()
+    block = printed()
+    assert not spool.waiting()
+    assert files_of(spool.folder / "sessions") == states
+    assert "1 belief is new or changed" in block
+    assert 'ended without an answer to "Please migrate the invoices."' in block
+    opened = HookEvent("open", "codex", "s2", source="startup")
+    assert block == hooks.handle(opened, "shop").block
+
+
+def files_of(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
