@@ -111,7 +111,7 @@ class Spool:
     # Conversations
 
     def last_conversation(self, project: str, *, without: str = "") -> int | None:
-        """Return when the last conversation in a project ended, but for one; None if there is
+        """Return when the last conversation in a project ended other than `without`; None if there is
         none."""
         return max((one.last for one in self.others(without, project)), default=None)
 
