@@ -111,8 +111,8 @@ class Spool:
     # Conversations
 
     def last_conversation(self, project: str, *, without: str = "") -> int | None:
-        """Return when the last conversation in a project ended other than `without`; None if there is
-        none."""
+        """Return when the last conversation in a project ended, `without` left aside; None if there
+        is none."""
         return max((one.last for one in self.others(without, project)), default=None)
 
     def session(self, identity: str) -> SessionState:
