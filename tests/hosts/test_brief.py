@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import json
+import os
 import time
 from collections.abc import Iterator
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
 from doxa.app import Memory, open_memory
+from doxa.cli import app
 from doxa.hosts.brief import brief
-from doxa.hosts.events import HookEvent
+from doxa.hosts.events import CHECK_SESSION, HookEvent, digest_of
+from doxa.hosts.files import write_atomically
 from doxa.hosts.pipeline import Pipeline
-from doxa.hosts.spool import Spool
+from doxa.hosts.spool import SessionState, Spool
 from doxa.jobs.runs import begin
 
 
@@ -75,6 +81,25 @@ def test_what_was_left_open_and_what_changed_since(memory: Memory, tmp_path: Pat
     assert "without an answer" not in brief(agent, since_ns=time.time_ns()).block()
 
 
+def test_a_check_of_the_host_is_no_conversation(memory: Memory, tmp_path: Path) -> None:
+    agent = memory.session(actor="agent", role="agent", project="shop")
+    spool = Spool(tmp_path / "m.db-hooks")
+    hooks = Pipeline(agent, spool)
+    hooks.handle(HookEvent("answer", "codex", "s1", text="Migrated."), "shop")
+    memory.remember("Invoices are kept for ten years", kind="rule")
+    states = sorted((tmp_path / "m.db-hooks" / "sessions").iterdir())
+    for kind in ("open", "prompt", "answer"):
+        hooks.handle(HookEvent(kind, "codex", CHECK_SESSION), "shop")
+    assert sorted((tmp_path / "m.db-hooks" / "sessions").iterdir()) == states
+    # what an earlier version has left
+    left = SessionState("shop", time.time_ns(), time.time_ns())
+    write_atomically(
+        states[0].with_name(f"{digest_of(CHECK_SESSION)}.json"), json.dumps(asdict(left)).encode()
+    )
+    block = hooks.handle(HookEvent("open", "codex", "s2", source="startup"), "shop").block
+    assert "1 belief is new or changed" in block
+
+
 def test_state_takes_half_of_the_budget_at_most(memory: Memory) -> None:
     for number in range(30):
         memory.remember(f"Task {number} is {'long ' * 20}", kind="task", name=f"t{number}")
@@ -91,3 +116,42 @@ def test_state_takes_half_of_the_budget_at_most(memory: Memory) -> None:
 
 def test_an_empty_project_says_nothing(memory: Memory) -> None:
     assert brief(memory.session(role="agent", project="empty")).block() == ""
+
+
+def test_the_command_prints_what_a_conversation_that_begins_would_get(
+    memory: Memory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DOXA_EMBEDDER", "none")
+    path = tmp_path / "m.db"
+    agent = memory.session(actor="agent", role="agent", project="shop")
+    spool = Spool(tmp_path / "m.db-hooks")
+    hooks = Pipeline(agent, spool)
+    hooks.handle(HookEvent("prompt", "codex", "s1", text="Please migrate the invoices."), "shop")
+    time.sleep(0.002)
+    memory.remember("Invoices are kept for ten years", kind="rule")
+
+    def printed() -> str:
+        words = ["brief", "--db", str(path), "--project", "shop", "--json"]
+        done = CliRunner().invoke(app, words)
+        assert done.exit_code == 0, done.output
+        return str(json.loads(done.stdout)["block"])
+
+    states = files_of(spool.folder / "sessions")
+    access = os.access
+    with monkeypatch.context() as held:  # as where the file may not be written
+        held.setattr(os, "access", lambda at, mode: mode != os.W_OK and access(at, mode))
+        block = printed()
+        assert "1 belief is new or changed" in block
+        assert "without an answer" not in block
+        assert spool.waiting()
+    block = printed()
+    assert not spool.waiting()
+    assert files_of(spool.folder / "sessions") == states
+    assert "1 belief is new or changed" in block
+    assert 'ended without an answer to "Please migrate the invoices."' in block
+    opened = HookEvent("open", "codex", "s2", source="startup")
+    assert block == hooks.handle(opened, "shop").block
+
+
+def files_of(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in folder.iterdir()}

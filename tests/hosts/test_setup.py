@@ -17,14 +17,15 @@ from hypothesis import strategies as st
 
 from doxa.base.errors import InputError
 from doxa.hosts.setup.changes import Block, JsonEntries
-from doxa.hosts.setup.checking import check
+from doxa.hosts.setup.checking import _codex_hash, _own_hooks, check
 from doxa.hosts.setup.engine import Setup
 from doxa.hosts.setup.json_text import APPEND, add, remove
 from doxa.hosts.setup.launch import launch_words
 from doxa.hosts.setup.plans import SETUP_HOSTS, Folders, HostPlan, Launch, plan_of
 
 WORDS = (sys.executable, "-m", "doxa.cli")
-MARKS = ("OURS",)
+OUR_HOOK = {"type": "mcp_tool", "server": "doxa", "tool": "memory_hook"}
+OUR_SERVER = {"command": "doxa", "args": ["mcp"]}
 Json = st.recursive(
     st.none()
     | st.booleans()
@@ -122,6 +123,98 @@ def test_entries_of_others_and_later_changes_stay(home: Path) -> None:
     assert '"\\u00e9"' in path.read_text()
 
 
+FOREIGN = [
+    {"command": "notify --host laptop"},
+    {"command": "audit --host cursor"},
+    {"command": "/home/doxa/bin/notify hook open --host me"},
+    {"command": "audit hook open --host cursor"},
+    {"type": "command", "command": "notify", "args": ["--host", "laptop"]},
+    {"type": "mcp_tool", "server": "other", "tool": "memory_hook"},
+    {"type": "mcp_tool", "server": "doxa", "tool": "memory_recall"},
+]
+
+
+@pytest.mark.parametrize("hook", FOREIGN)
+@pytest.mark.parametrize(
+    ("host", "name", "event"),
+    [
+        ("claude-code", ".claude/settings.json", "Stop"),
+        ("codex", ".codex/hooks.json", "Stop"),
+        ("gemini", ".gemini/settings.json", "AfterAgent"),
+        ("cursor", ".cursor/hooks.json", "afterAgentResponse"),
+    ],
+)
+def test_hooks_of_others_are_neither_replaced_nor_removed(
+    hook: dict[str, Any], host: str, name: str, event: str, home: Path
+) -> None:
+    path = home / name
+    path.parent.mkdir()
+    entry = hook if host == "cursor" else {"hooks": [hook]}
+    path.write_text(json.dumps({"version": 1, "hooks": {event: [entry]}}))
+    setup_of(host, home, ("/old/doxa",)).apply()
+    setup_of(host, home).apply()
+    held = json.loads(path.read_text())["hooks"]
+    assert [one for one in held[event] if one == entry] == [entry]
+    assert {name: len(own) for name, own in held.items() if name != event} == dict.fromkeys(
+        (name for name in held if name != event), 1
+    )
+    assert len(held[event]) == 2
+    assert "/old/doxa" not in path.read_text()
+    path.write_text(json.dumps({"later": 1} | json.loads(path.read_text())))
+    setup_of(host, home).remove()
+    assert json.loads(path.read_text()) == {"later": 1, "version": 1, "hooks": {event: [entry]}}
+
+
+def test_a_hook_of_another_in_one_group_with_doxas_stays(home: Path) -> None:
+    path = home / ".claude" / "settings.json"
+    setup_of("claude-code", home).apply()
+    held = json.loads(path.read_text())
+    bell = {"type": "command", "command": "bell"}
+    held["hooks"]["Stop"][0]["hooks"].append(bell)
+    path.write_text(json.dumps(held))
+    setup_of("claude-code", home).apply()
+    groups = json.loads(path.read_text())["hooks"]["Stop"]
+    assert [len(one["hooks"]) for one in groups] == [1, 1]
+    assert groups[0]["hooks"] == [bell]
+    setup_of("claude-code", home).remove()
+    assert json.loads(path.read_text()) == {"hooks": {"Stop": [{"hooks": [bell]}]}}
+
+
+def test_another_version_of_the_format_is_refused_and_stays(home: Path) -> None:
+    path = home / ".cursor" / "hooks.json"
+    path.parent.mkdir()
+    text = '{"version": 2, "hooks": {"stop": [{"command": "audit --host me"}]}}'
+    path.write_text(text)
+    with pytest.raises(InputError, match="has version 2"):
+        setup_of("cursor", home).apply()
+    setup_of("cursor", home).remove()
+    assert path.read_text() == text
+    assert not (home / ".cursor" / "mcp.json").exists()
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("/old/bin/doxa",),
+        ("/old/python", "-m", "doxa.cli"),
+        ("/usr/bin/uvx", "--from", "doxa-memory[mcp]", "doxa"),
+        ("/opt/wrapper",),
+    ],
+)
+@pytest.mark.parametrize("host", ["claude-code", "codex", "cursor", "gemini", "opencode"])
+def test_entries_of_an_earlier_version_are_replaced_and_removed(
+    words: tuple[str, ...], host: str, home: Path
+) -> None:
+    setup_of(host, home, words).apply()
+    old = [one for one in plan(host, home).changes if isinstance(one, JsonEntries)]
+    for change in old:
+        written = change.path.read_text()
+        assert json.loads(change.removed(written)) in ({}, {"version": 1})
+        made = change.applied(written)
+        assert change.present(made)
+        assert made.count(words[0]) == 0
+
+
 def test_one_backup_of_what_was_before_however_often_it_runs(home: Path) -> None:
     path = home / ".gemini" / "settings.json"
     path.parent.mkdir()
@@ -200,14 +293,13 @@ def test_adding_and_removing_gives_the_same_text(value: Any, indent: Any, crlf: 
     text = text.replace("\n", "\r\n") if crlf else text
     entries = JsonEntries(
         Path("x.json"),
-        ((("OURS", "deep", "list", APPEND), {"OURS": 1}), (("OURS", "member"), ["OURS"])),
-        MARKS,
+        ((("OURS", "deep", "list", APPEND), OUR_HOOK), (("OURS", "member"), OUR_SERVER)),
     )
     if "OURS" in value:
         return
     made = entries.applied(text)
     assert json.loads(made) == value | {
-        "OURS": {"deep": {"list": [{"OURS": 1}]}, "member": ["OURS"]}
+        "OURS": {"deep": {"list": [OUR_HOOK]}, "member": OUR_SERVER}
     }
     assert list(json.loads(made))[: len(value)] == list(value)
     assert entries.applied(made) == made
@@ -293,13 +385,66 @@ def test_hooks_of_codex_are_untrusted_until_the_person_trusts_them(home: Path) -
         return [one.what for one in check(setup, os.environ, home / "m.db") if not one.fine]
 
     assert "0 of 3 hooks are trusted" in findings()
-    names = ("session_start", "user_prompt_submit", "stop")
-    config.write_text(
-        "".join(f'[hooks.state."{hooks}:{n}:0:0"]\ntrusted_hash = "sha256:x"\n' for n in names)
-    )
+
+    def trust(hashes: dict[str, str]) -> None:
+        tables = (f'[hooks.state."{hooks}:{k}"]\ntrusted_hash = "{h}"\n' for k, h in hashes.items())
+        config.write_text("".join(tables))
+
+    bell = {"hooks": [{"type": "command", "command": "bell"}]}
+    groups = {"Stop": [bell], "SessionStart": [bell], "UserPromptSubmit": [bell, bell]}
+    hooks.write_text(json.dumps({"hooks": groups}))
+    text = full.changes[0].applied(hooks.read_text())
+    hooks.write_text(text)
+    others = ["stop:0:0", "session_start:0:0", "user_prompt_submit:0:0", "user_prompt_submit:1:0"]
+    trust(dict.fromkeys(others, "sha256:x"))
+    assert "0 of 3 hooks are trusted" in findings()
+    own = ["stop:1:0", "session_start:1:0", "user_prompt_submit:2:0"]
+    trust(dict.fromkeys(own, "sha256:x"))
+    assert "0 of 3 hooks are trusted, 3 in an earlier form" in findings()
+    hashes = dict(_own_hooks(json.loads(text)["hooks"]))
+    assert sorted(hashes) == sorted(own)
+    trust(hashes)
     assert not any("trusted" in one for one in findings())
     config.write_text("[features]\nhooks = false\n" + config.read_text())
     assert "features.hooks is off" in findings()
+
+
+def test_the_hash_of_a_hook_is_that_of_codex() -> None:
+    """The expected hashes are what `hooks/list` of the server of Codex 0.169.0 answers."""
+    tool = {
+        "type": "mcp_tool",
+        "server": "doxa",
+        "tool": "memory_hook",
+        "input": {"host": "codex", "event": "open"},
+        "timeout": 10,
+    }
+    assert _codex_hash("session_start", {}, tool) == (
+        "sha256:5dd8f0c6cf5e71b9c3b54eb76c0871e816ecae306f76a5b0e55e3afcd3293048"
+    )
+    command = {"type": "command", "command": "notify --host laptop", "timeout": 600}
+    assert _codex_hash("stop", {}, command) == (
+        "sha256:fe4c830856db389c6e2ae67bc764bed1fe61a91a29cc1abf69da98553ca74f68"
+    )
+
+
+@pytest.mark.parametrize("words", ["sleep 100", "sleep 100 & wait", "sleep 100 & echo {}; wait"])
+def test_the_check_ends_where_nothing_answers(
+    words: str, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("doxa.hosts.setup.checking._ANSWER_S", 0.5)
+    monkeypatch.setattr("doxa.hosts.setup.checking._HOOK_S", 0.5)
+    monkeypatch.setattr("doxa.hosts.setup.running._ENDING_S", 0.5)
+    script = tmp_path / "doxa"
+    script.write_text(f"#!/bin/sh\necho $$ >> {tmp_path}/started\n{words}\n")
+    script.chmod(0o755)
+    setup = setup_of("gemini", home, (str(script),))
+    setup.apply()
+    wrong = [one.what for one in check(setup, os.environ, home / "m.db") if not one.fine]
+    assert sum("does not run" in one for one in wrong) == 3
+    assert "the server does not start: it gave no answer within 0.5 s" in wrong
+    for process in map(int, (tmp_path / "started").read_text().split()):
+        with pytest.raises(ProcessLookupError):
+            os.kill(process, 0)
 
 
 def test_command_strings_hold_no_version_and_no_passing_path(

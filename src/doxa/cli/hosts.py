@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import asdict
 from importlib.util import find_spec
@@ -34,13 +35,28 @@ def brief(
     db: Db = None,
     as_json: Json = False,
 ) -> None:
+    from doxa.base.places import hooks_folder
     from doxa.hosts.brief import brief as made_of
+    from doxa.hosts.capture import capture
+    from doxa.hosts.spool import Spool
 
-    with opened(db, as_json) as memory:
+    with opened(db, as_json, read_only=_is_protected(db)) as memory:
         session = memory.session(role="agent", project=project_named(project))
-        made = made_of(session, chars_max=characters)
+        spool = Spool(hooks_folder(Path(memory.store.path)))
+        if not memory.store.read_only:
+            capture(session, spool)  # as a hook does before it makes the brief
+        since_ns = spool.last_conversation(session.project)
+        made = made_of(session, since_ns=since_ns, chars_max=characters)
         found = asdict(made) | {"block": made.block()}
         show(found, as_json, lambda one: _text(one, why=why))
+
+
+def _is_protected(db: Path | None) -> bool:
+    """Whether the memory file is there and may not be written by this user."""
+    from doxa.settings import memory_path
+
+    path = db or memory_path()
+    return path.exists() and not (os.access(path, os.W_OK) and os.access(path.parent, os.W_OK))
 
 
 def _text(found: Mapping[str, Any], *, why: bool) -> str:

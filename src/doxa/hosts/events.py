@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from hashlib import blake2b
 
 EVENTS = ("open", "prompt", "tool", "compaction", "answer", "close")
+CHECK_SESSION = "doxa-setup"  # what `doxa setup HOST --check` runs hooks in: no conversation
 EMPTIED = frozenset(("clear", "compact"))  # why the context has lost what was injected before
 
 

@@ -65,9 +65,9 @@ class Pipeline:
 
     def _opened(self, own: Session, event: HookEvent, state: SessionState) -> Injection:
         """The brief; in a conversation that goes on, the lines that it began with."""
-        last = [one.last for one in self.spool.others(event.session, own.project)]
+        since_ns = self.spool.last_conversation(own.project, without=event.session)
         first = not state.brief or event.source in EMPTIED
-        made = brief(own, since_ns=max(last, default=None), only=() if first else state.brief)
+        made = brief(own, since_ns=since_ns, only=() if first else state.brief)
         if first:
             state.brief = [line.digest for line in made.lines]
             state.given = [digest_of(line.kref) for line in made.lines if line.kref]

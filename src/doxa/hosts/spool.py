@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Any
 
 from doxa.base.limits import HOOK_SESSIONS_S_MAX
-from doxa.hosts.events import HookEvent, digest_of
+from doxa.hosts.events import CHECK_SESSION, HookEvent, digest_of
 from doxa.hosts.files import PRIVATE, locked, sync_folder, write_atomically
 from doxa.redaction.messages import message_text, storable
 
@@ -110,8 +110,15 @@ class Spool:
 
     # Conversations
 
+    def last_conversation(self, project: str, *, without: str = "") -> int | None:
+        """Return when the last conversation in a project ended, `without` left aside; None if there
+        is none."""
+        return max((one.last for one in self.others(without, project)), default=None)
+
     def session(self, identity: str) -> SessionState:
         """Return the state of a conversation; a new one if none is known."""
+        if identity == CHECK_SESSION:
+            return SessionState()
         try:
             found = json.loads(self._session_file(identity).read_text())
             return SessionState(**found)
@@ -119,18 +126,21 @@ class Spool:
             return SessionState()
 
     def keep(self, identity: str, state: SessionState) -> None:
-        """Write the state of a conversation."""
+        """Write the state of a conversation; a check of a host is none."""
+        if identity == CHECK_SESSION:
+            return
         write_atomically(self._session_file(identity), json.dumps(asdict(state)).encode())
 
     def others(self, identity: str, project: str) -> list[SessionState]:
         """Return the states of other conversations in a project; drops those that are old."""
-        own, found = self._session_file(identity), []
+        passed_over = {self._session_file(identity), self._session_file(CHECK_SESSION)}
+        found = []
         oldest_s = time.time() - HOOK_SESSIONS_S_MAX
         for path in (self.folder / "sessions").glob("*.json"):
             try:
                 if path.stat().st_mtime < oldest_s:
                     path.unlink(missing_ok=True)
-                elif path != own:
+                elif path not in passed_over:
                     state = SessionState(**json.loads(path.read_text()))
                     found += [state] if state.project == project else []
             except (OSError, ValueError, TypeError):

@@ -5,13 +5,13 @@ next text, and back.
     OwnFile      a file that is doxa's alone
     Block        lines between two markers, in a file of another format
 
-An entry is doxa's own if it equals what doxa would write, or contains the word by which doxa marks
-it. So adding twice changes nothing, and removal finds what an earlier version wrote.
+An entry is doxa's own if it is a hook or a server that starts doxa (`marks.py`). So adding twice
+changes nothing, and removal finds what an earlier version wrote, and nothing else.
 """
 
 from __future__ import annotations
 
-import json
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,26 +19,40 @@ from typing import Any
 from doxa.base.errors import InputError
 from doxa.hosts.setup.json_text import APPEND, add, parsed, remove
 from doxa.hosts.setup.json_text import Path as JsonPath
+from doxa.hosts.setup.marks import is_own_hook, is_own_server
 
 
 @dataclass(frozen=True, slots=True)
 class JsonEntries:
-    """Entries of a JSON file: a path whose last step is APPEND adds to a list. `marks` are texts
-    one of which every entry of doxa contains as JSON."""
+    """Entries of a JSON file: a path whose last step is APPEND adds to a list of hooks or of groups
+    of hooks; another names a server. `required` are members of the file's format: each is added
+    where it is missing, stays, and is refused with another value."""
 
     path: Path
     entries: tuple[tuple[JsonPath, Any], ...]
-    marks: tuple[str, ...]
+    required: tuple[tuple[JsonPath, Any], ...] = ()
 
     def applied(self, text: str) -> str:
         """Return the text with the entries in it, each once."""
         what = str(self.path)
+        for path, value in self.required:
+            held = _at(parsed(text, what), path)
+            if held is None:
+                text = add(text, path, value, what=what)
+            elif held != value:
+                name = ".".join(map(str, path))
+                raise InputError(
+                    f"{what} has {name} {held!r}, and doxa knows the format of {value!r}.",
+                    next_step="Enter the server alone, as `doxa mcp --config` prints it.",
+                    path=what,
+                )
         for path, value in self.entries:
             held = _at(parsed(text, what), path[:-1] if path[-1] == APPEND else path)
             if held == value or (isinstance(held, list) and value in held):
                 continue
             if path[-1] == APPEND and isinstance(held, list):
-                old = [n for n, one in enumerate(held) if self._is_own(one)]
+                text = self._without_shared(text, path[:-1])
+                old = [n for n, one in enumerate(held) if _is_own(one)]
                 if old:  # an earlier version's: replaced where it stands
                     text = add(text, (*path[:-1], old[0]), value, what=what)
                     continue
@@ -52,19 +66,24 @@ class JsonEntries:
             return text
         for path, _ in self.entries:
             if path[-1] != APPEND:
-                text = self._without(text, path) if self._holds_own(text, path) else text
+                if is_own_server(_at(parsed(text, what), path)):
+                    text = self._without(text, path)
                 continue
+            text = self._without_shared(text, path[:-1])
             while True:
                 held = _at(parsed(text, what), path[:-1])
-                own = [n for n, one in enumerate(held or ()) if self._is_own(one)]
+                own = [n for n, one in enumerate(held or ()) if _is_own(one)]
                 if not isinstance(held, list) or not own:
                     break
                 text = self._without(text, (*path[:-1], own[-1]))
         return text
 
-    def _holds_own(self, text: str, path: JsonPath) -> bool:
-        held = _at(parsed(text, str(self.path)), path)
-        return held is not None and self._is_own(held)
+    def _without_shared(self, text: str, path: JsonPath) -> str:
+        """The text without hooks of doxa in groups that hold hooks of others too."""
+        found = list(_shared(_at(parsed(text, str(self.path)), path)))
+        for group, hook in reversed(found):
+            text = remove(text, (*path, group, "hooks", hook), what=str(self.path))
+        return text
 
     def _without(self, text: str, path: JsonPath) -> str:
         text = remove(text, path, what=str(self.path))
@@ -75,18 +94,30 @@ class JsonEntries:
             text = remove(text, path, what=str(self.path))
         return text
 
-    def _is_own(self, value: Any) -> bool:
-        said = json.dumps(value, ensure_ascii=False)
-        return any(mark in said for mark in self.marks)
-
     def present(self, text: str) -> bool:
         """Return whether every entry is there as it should be."""
         document = parsed(text, str(self.path))
-        for path, value in self.entries:
+        for path, value in (*self.required, *self.entries):
             held = _at(document, path[:-1] if path[-1] == APPEND else path)
             if not (held == value or (isinstance(held, list) and value in held)):
                 return False
         return True
+
+
+def _is_own(entry: Any) -> bool:
+    """Whether a hook is doxa's, or every hook of a group."""
+    hooks = entry.get("hooks") if isinstance(entry, dict) else None
+    if isinstance(hooks, list):
+        return bool(hooks) and all(map(is_own_hook, hooks))
+    return is_own_hook(entry)
+
+
+def _shared(groups: Any) -> Iterator[tuple[int, int]]:
+    """The positions of doxa's hooks in groups that hold hooks of others too."""
+    for group, entry in enumerate(groups if isinstance(groups, list) else ()):
+        hooks = entry.get("hooks") if isinstance(entry, dict) else None
+        if isinstance(hooks, list) and not _is_own(entry):
+            yield from ((group, n) for n, one in enumerate(hooks) if is_own_hook(one))
 
 
 @dataclass(frozen=True, slots=True)

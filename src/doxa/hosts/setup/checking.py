@@ -4,22 +4,26 @@ untrusted, missing or failing."""
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import time
 import tomllib
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
 from dataclasses import dataclass
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 from doxa.base.errors import DoxaError
 from doxa.base.places import hooks_folder
 from doxa.hosts.setup.engine import Setup
+from doxa.hosts.setup.marks import is_own_hook
 from doxa.hosts.setup.plans import Hook, HostPlan
+from doxa.hosts.setup.running import run, server
 from doxa.hosts.tool import NAME as HOOK_TOOL
 
 _HOOK_S = 30
+_ANSWER_S = 20
 _ERRORS_SHOWN = 3
 
 
@@ -33,7 +37,7 @@ class CheckResult:
 
 
 def check(setup: Setup, environ: Mapping[str, str], db: Path) -> list[CheckResult]:
-    """Check one host; nothing is written but the state of a conversation of its own."""
+    """Check one host. The conversation that the hooks are run in leaves no state."""
     plan = setup.plan
     found = [*_entered(setup), *_switches(plan)]
     found += [_run_command(hook, environ) for hook in plan.hooks if hook.command]
@@ -77,38 +81,61 @@ def _switches(plan: HostPlan) -> Iterator[CheckResult]:
         config = _toml(plan.commands[0].file)
         if config.get("features", {}).get("hooks") is False:
             yield CheckResult(False, "features.hooks is off", "Set it to true in config.toml.")
-        state = config.get("hooks", {}).get("state", {})
-        hooks = str(plan.changes[0].path)
-        trusted = [key for key, one in state.items() if hooks in key and _is_trusted(one)]
-        fine = len(trusted) >= len(plan.hooks)
-        what = f"{len(trusted)} of {len(plan.hooks)} hooks are trusted"
-        yield CheckResult(
-            fine, what, "" if fine else "Start codex, enter /hooks, and trust those of doxa."
-        )
+        yield _trust(plan.changes[0].path, config, len(plan.hooks))
 
 
-def _is_trusted(entry: Any) -> bool:
-    return (
-        isinstance(entry, dict) and bool(entry.get("trusted_hash")) and entry.get("enabled", True)
-    )
+def _trust(path: Path, config: Mapping[str, Any], wanted: int) -> CheckResult:
+    """How many of doxa's hooks Codex trusts: those whose key has the hash of the hook as it is.
+    Another hash is of an earlier definition, and Codex does not run the hook."""
+    hooks, state = _json(path).get("hooks"), config.get("hooks", {}).get("state", {})
+    places = {path, path.resolve()}
+    trusted = changed = 0
+    for name, hash_now in _own_hooks(hooks if isinstance(hooks, dict) else {}):
+        said = [_trusted_hash(state.get(f"{place}:{name}")) for place in places]
+        trusted += hash_now in said
+        changed += hash_now not in said and any(said)
+    what = f"{trusted} of {wanted} hooks are trusted"
+    what += f", {changed} in an earlier form" if changed else ""
+    fine = trusted >= wanted
+    step = "" if fine else "Start codex, enter /hooks, and trust those of doxa."
+    return CheckResult(fine, what, step)
+
+
+def _own_hooks(hooks: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Doxa's hooks: where each stands, as Codex's keys say it, and its hash."""
+    for event, groups in hooks.items():
+        name = re.sub(r"(?<!^)(?=[A-Z])", "_", event).lower()
+        for at, group in enumerate(groups if isinstance(groups, list) else ()):
+            inner = group.get("hooks") if isinstance(group, dict) else None
+            for number, hook in enumerate(inner if isinstance(inner, list) else ()):
+                if is_own_hook(hook):
+                    yield f"{name}:{at}:{number}", _codex_hash(name, group, hook)
+
+
+def _codex_hash(event: str, group: Mapping[str, Any], hook: Mapping[str, Any]) -> str:
+    """The hash by which Codex 0.169.0 trusts a hook: of its event, its matcher and itself."""
+    matcher = {"matcher": group["matcher"]} if group.get("matcher") is not None else {}
+    default = {"async": False} if hook.get("type") == "command" else {}
+    definition = {"event_name": event, **matcher, "hooks": [default | dict(hook)]}
+    data = json.dumps(definition, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    return f"sha256:{sha256(data.encode()).hexdigest()}"
+
+
+def _trusted_hash(entry: Any) -> str:
+    if not isinstance(entry, dict) or entry.get("enabled", True) is False:
+        return ""
+    return str(entry.get("trusted_hash", ""))
 
 
 def _run_command(hook: Hook, environ: Mapping[str, str]) -> CheckResult:
     began = time.perf_counter()
     try:
-        done = subprocess.run(  # noqa: S603  # the words that were entered for the host
-            hook.command,
-            input=json.dumps(hook.document),
-            capture_output=True,
-            text=True,
-            env=dict(environ),
-            timeout=_HOOK_S,
-        )
+        code, printed, errors = run(hook.command, json.dumps(hook.document), environ, _HOOK_S)
     except (OSError, subprocess.TimeoutExpired) as error:
         return CheckResult(False, f"the hook {hook.event} does not run: {error}", "Set up again.")
     took = f"{(time.perf_counter() - began) * 1000:.0f} ms"
-    if done.returncode or done.stderr.strip() or not _is_object(done.stdout):
-        said = (done.stderr or done.stdout).strip()[:200]
+    if code or errors.strip() or not _is_object(printed):
+        said = (errors or printed).strip()[:200]
         return CheckResult(False, f"the hook {hook.event} fails: {said!r}", "Set up again.")
     return CheckResult(True, f"the hook {hook.event} runs ({took})")
 
@@ -118,7 +145,7 @@ def _run_server(
 ) -> Iterator[CheckResult]:
     """Start the server as the host does, and call what its hooks call."""
     try:
-        with _server(plan.server, environ) as call:
+        with server(plan.server, environ, _ANSWER_S) as call:
             began = time.perf_counter()
             call("initialize", _CLIENT)
             took = f"{(time.perf_counter() - began) * 1000:.0f} ms"
@@ -133,7 +160,7 @@ def _run_server(
                 yield CheckResult(
                     fine, f"{what} ({took})", "" if fine else f"It said {text[:200]!r}."
                 )
-    except (OSError, ValueError, KeyError, IndexError) as error:
+    except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
         words = " ".join(plan.server)
         yield CheckResult(False, f"the server does not start: {error}", f"Run it yourself: {words}")
 
@@ -143,43 +170,6 @@ _CLIENT = {
     "capabilities": {},
     "clientInfo": {"name": "doxa-setup", "version": "1"},
 }
-
-
-@contextmanager
-def _server(words: tuple[str, ...], environ: Mapping[str, str]) -> Iterator[Any]:
-    with subprocess.Popen(  # noqa: S603  # the words that were entered for the host
-        words,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        text=True,
-        env=dict(environ),
-    ) as process:
-        writing, reading = process.stdin, process.stdout
-        assert writing is not None and reading is not None
-        number = 0
-
-        def call(method: str, params: Mapping[str, Any]) -> Any:
-            nonlocal number
-            number += 1
-            message = {"jsonrpc": "2.0", "id": number, "method": method, "params": params}
-            writing.write(json.dumps(message) + "\n")
-            writing.flush()
-            while True:
-                line = reading.readline()
-                if not line:
-                    raise ValueError("it ended without an answer")
-                found = json.loads(line)
-                if found.get("id") == number:
-                    break
-            if method == "initialize":
-                writing.write('{"jsonrpc": "2.0", "method": "notifications/initialized"}\n')
-            return found["result"]
-
-        try:
-            yield call
-        finally:
-            writing.close()
 
 
 def _is_object(text: str) -> bool:

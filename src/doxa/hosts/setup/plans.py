@@ -14,15 +14,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from doxa.hosts.events import CHECK_SESSION
 from doxa.hosts.formats import FORMATS
 from doxa.hosts.setup.changes import Change, JsonEntries, OwnFile
 from doxa.hosts.setup.json_text import APPEND
 from doxa.hosts.setup.json_text import Path as JsonPath
+from doxa.hosts.setup.marks import SERVER
 from doxa.hosts.tool import NAME as HOOK_TOOL
 
-SERVER = "doxa"
 _HOOK_S = 10
-_MARKS = (f'"{HOOK_TOOL}"', '"--host"', " --host ", '"mcp", "--project"')
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +114,7 @@ def _tool_hook(event: str, host: str, fields: Mapping[str, str]) -> dict[str, An
 
 def _checked(event: str, host: str) -> Hook:
     """A hook by the tool, with what the host would fill in; without a text, nothing is stored."""
-    return Hook(event, (), {"host": host, "event": event, "session": "doxa-setup", "text": ""})
+    return Hook(event, (), {"host": host, "event": event, "session": CHECK_SESSION, "text": ""})
 
 
 def _claude_code(launch: Launch, folders: Folders) -> HostPlan:
@@ -139,7 +139,7 @@ def _claude_code(launch: Launch, folders: Folders) -> HostPlan:
     own = ("claude", "mcp")
     return HostPlan(
         host,
-        (JsonEntries(folder / "settings.json", tuple(entries), _MARKS),),
+        (JsonEntries(folder / "settings.json", tuple(entries)),),
         commands=(
             HostCommand(
                 state / ".claude.json",
@@ -173,7 +173,7 @@ def _codex(launch: Launch, folders: Folders) -> HostPlan:
     own = ("codex", "mcp")
     return HostPlan(
         host,
-        (JsonEntries(folder / "hooks.json", entries, _MARKS),),
+        (JsonEntries(folder / "hooks.json", entries),),
         commands=(
             HostCommand(
                 folder / "config.toml",
@@ -202,10 +202,8 @@ def _cursor(launch: Launch, folders: Folders) -> HostPlan:
     return HostPlan(
         host,
         (
-            JsonEntries(folder / "hooks.json", ((("version",), 1), *hooks), _MARKS),
-            JsonEntries(
-                folder / "mcp.json", ((("mcpServers", SERVER), launch.entry(host)),), _MARKS
-            ),
+            JsonEntries(folder / "hooks.json", hooks, required=((("version",), 1),)),
+            JsonEntries(folder / "mcp.json", ((("mcpServers", SERVER), launch.entry(host)),)),
         ),
         hooks=tuple(Hook(e, launch.hook(e, host), _document(host, e)) for e in events),
         server=launch.server(host),
@@ -232,7 +230,7 @@ def _gemini(launch: Launch, folders: Folders) -> HostPlan:
         entries.append((("hooks", names[event], APPEND), {"hooks": [hook]}))
     return HostPlan(
         host,
-        (JsonEntries(folder / "settings.json", tuple(entries), _MARKS),),
+        (JsonEntries(folder / "settings.json", tuple(entries)),),
         hooks=tuple(Hook(e, launch.hook(e, host), _document(host, e)) for e in events),
         server=launch.server(host),
     )
@@ -247,7 +245,7 @@ def _opencode(launch: Launch, folders: Folders) -> HostPlan:
     return HostPlan(
         host,
         (
-            JsonEntries(folder / "opencode.json", ((("mcp", SERVER), server),), _MARKS),
+            JsonEntries(folder / "opencode.json", ((("mcp", SERVER), server),)),
             OwnFile(folder / "plugins" / "doxa.js", _OPENCODE % words, "doxa setup opencode"),
         ),
         hooks=tuple(Hook(e, launch.hook(e, host), _document(host, e)) for e in events),
@@ -316,8 +314,8 @@ def _copilot(launch: Launch, folders: Folders) -> HostPlan:
     return HostPlan(
         host,
         (
-            OwnFile(folder / "hooks" / "doxa.json", content, "--host copilot"),
-            JsonEntries(folder / "mcp-config.json", ((("mcpServers", SERVER), server),), _MARKS),
+            OwnFile(folder / "hooks" / "doxa.json", content, "hook open --host copilot"),
+            JsonEntries(folder / "mcp-config.json", ((("mcpServers", SERVER), server),)),
         ),
         hooks=tuple(Hook(e, launch.hook(e, host), _document(host, e)) for e in events),
         server=launch.server(host),
@@ -331,9 +329,7 @@ def _openclaw(launch: Launch, folders: Folders) -> HostPlan:
         host,
         (
             JsonEntries(
-                folder / "openclaw.json",
-                ((("mcp", "servers", SERVER), launch.entry(host)),),
-                _MARKS,
+                folder / "openclaw.json", ((("mcp", "servers", SERVER), launch.entry(host)),)
             ),
         ),
         server=launch.server(host),
@@ -374,9 +370,12 @@ def register(context):
 def _document(host: str, event: str) -> dict[str, Any]:
     """What a host would send to a hook of doxa, without a text: nothing of it is stored."""
     form = FORMATS[host]
-    document: dict[str, Any] = {form.session[0]: "doxa-setup", "hook_event_name": form.names[event]}
-    for name in form.text.get(event, ())[:1]:
-        document[name] = ""
+    document: dict[str, Any] = {
+        form.session[0]: CHECK_SESSION,
+        "hook_event_name": form.names[event],
+    }
+    for field in form.text.get(event, ())[:1]:
+        document[field] = ""
     return document | ({"source": "startup"} if event == "open" else {})
 
 
