@@ -335,7 +335,7 @@ class _Dream:
 
     def _try_again(self, run: JobRun, held: Lease) -> None:
         """Apply what is still open and old enough by now, the oldest first, within this run's
-        limits. What waits on is left as it is, and is no part of this report."""
+        limits. What waits on is left as it is, and not reported again."""
         kinds = [kind for kind in KINDS if self.options.all_kinds or kind not in DOUBTFUL]
         with self.store.read() as reader:
             krefs = waiting(reader, self.project, kinds)
