@@ -184,11 +184,14 @@ def test_guards_keep_what_is_protected_depended_on_and_young(memory: Memory) -> 
     assert "approved" in why[f"{P}b0.fact?r=1"]
     assert "published" in why[f"{P}b1.fact?r=1"]
     assert "depends on it" in why[f"{P}b2.fact?r=1"]
-    assert "younger than 7 days" in why[f"{P}b3.fact?r=1"]
+    (young,) = report.proposed
+    assert young.finding.ends == f"{P}b3.fact?r=1"
+    assert "younger than 7 days" in young.why
     assert report.lost == ()
+    (waits,) = memory.proposals()
+    assert (waits.kref, "younger than 7 days" in waits.said) == (young.proposal, True)
     _later(memory)
-    (young,) = [one.proposal for one in report.blocked if one.finding.ends == f"{P}b3.fact?r=1"]
-    (done,) = memory.apply([young])
+    (done,) = memory.apply([young.proposal])
     assert done.state == "applied"
 
 
@@ -493,8 +496,10 @@ def test_limits_of_a_run_hold_while_applying(memory: Memory) -> None:
     _later(memory)
     report = memory.dream(apply=True, number=3, share=0.9)
     assert len(report.lost) == 3
-    assert all("limit" in line.why for line in report.blocked)
-    assert len(report.blocked) == 2
+    assert all("limit" in line.why for line in report.proposed)
+    assert (len(report.proposed), report.blocked) == (2, ())
+    assert len(memory.proposals()) == 2  # they wait for another run
+    assert len(memory.dream(apply=True, number=3, share=0.9).lost) == 2
     assert Caps(3, 0.9).number == 3
 
 

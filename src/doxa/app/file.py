@@ -419,7 +419,7 @@ class MemoryFile:
         While the vectors of another model are made, also how many there are; where background jobs
         have run, how long ago that was.
         """
-        from doxa.jobs import heartbeats
+        from doxa.jobs.heartbeat import described, heartbeats
         from doxa.maintenance.embedding import reembedding
 
         path = Path(self.store.path)
@@ -429,7 +429,7 @@ class MemoryFile:
             }
             last = snapshot.last_receipt()
             coming = reembedding(snapshot)
-            jobs = [one.said() for one in heartbeats(snapshot, now=snapshot.now)]
+            jobs = described(heartbeats(snapshot, now=snapshot.now))
             rows = snapshot.rows(
                 "SELECT count(*), coalesce(sum(vectors > 0), 0), coalesce(sum(live), 0) FROM doc"
                 " WHERE node > 0"

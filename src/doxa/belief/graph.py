@@ -294,7 +294,18 @@ DECLARATIONS: dict[str, Any] = {
         | dict.fromkeys(("started_ns", "number_max", "items", "touched", "changed"), "integer")
         | {"share_max": "number", "ended_ns": "integer?", "model": "text?", "change": "integer?"},
         "by_hand": dict.fromkeys(
-            ("state", "ended_ns", "touched", "changed", "change", "counts", "budget"), "system"
+            (
+                "state",
+                "ended_ns",
+                "touched",
+                "changed",
+                "touched_before",
+                "changed_before",
+                "change",
+                "counts",
+                "budget",
+            ),
+            "system",
         ),
     },
     "guard:label:Proposal": {
@@ -304,7 +315,9 @@ DECLARATIONS: dict[str, Any] = {
             ("kref", "project", "space", "kind", "run", "what", "state", "reason", "action"), "text"
         )
         | {"made_ns": "integer", "decided_ns": "integer?", "said": "text?"},
-        "by_hand": dict.fromkeys(("state", "reason", "said", "decided_ns", "decided_by"), "system"),
+        "by_hand": dict.fromkeys(
+            ("state", "reason", "said", "decided_ns", "decided_by", "decided_in"), "system"
+        ),
     },
     "guard:edge:HAS_PROPOSAL": {
         "ends": [["Run"], ["Proposal"]],

@@ -17,8 +17,8 @@ from doxa.belief.conflicts import write_conflict
 from doxa.belief.graph import CURRENT, item_of, parse_target, resolve
 from doxa.belief.removal.retiring import may_replace, retire_for, set_deprecated
 from doxa.belief.writes import set_current
-from doxa.dream.guards import why_kept
-from doxa.jobs.applying import ACTIONS, Action
+from doxa.dream.guards import is_only_young, why_kept
+from doxa.jobs.applying import ACTIONS, Action, TooEarly
 from doxa.store import Node, Transaction
 
 
@@ -46,7 +46,8 @@ def _endable(tx: Transaction, kref: str, age_days: float) -> Node:
     node = _current(tx, kref)
     why = why_kept(tx, node, age_days=age_days)
     if why:
-        raise ConstraintError(
+        early = is_only_young(why)
+        raise (TooEarly if early else ConstraintError)(
             f"{kref} is kept: {why}.", next_step="Decide it by hand, or wait.", kref=kref
         )
     return node

@@ -8,7 +8,7 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from doxa.base.errors import LimitError
+from doxa.base.errors import DoxaError, LimitError, ModelError
 from doxa.base.limits import DREAM_MODEL_TOKENS_MAX
 from doxa.dream.findings import DreamBatch, DreamFinding
 from doxa.models.chat import estimate_tokens
@@ -61,9 +61,21 @@ class ModelAssessor:
             return self._left_out(most)
         self.calls += 1
         self.tokens += most
-        answer = self._model.complete(messages, tokens_max=DREAM_MODEL_TOKENS_MAX, temperature=0.0)
-        self.tokens += answer.usage.tokens_in + answer.usage.tokens_out - most
-        return list(self._read(answer.text, batch.beliefs))
+        try:
+            answer = self._model.complete(
+                messages, tokens_max=DREAM_MODEL_TOKENS_MAX, temperature=0.0
+            )
+            text, used = answer.text, answer.usage.tokens_in + answer.usage.tokens_out
+        except DoxaError:
+            raise
+        except Exception as error:  # a model may be any object: the rules go on without it
+            raise ModelError(
+                f"The model {self.name} failed: {type(error).__name__}: {error}"[:300],
+                next_step="Correct it; what it was asked about is not looked at again.",
+                model=self.name,
+            ) from error
+        self.tokens += used - most
+        return list(self._read(text, batch.beliefs))
 
     def _may_ask(self) -> bool:
         return self._calls_max is None or self.calls < self._calls_max

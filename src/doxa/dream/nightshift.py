@@ -79,8 +79,8 @@ def _done(store: Store, project: str, name: str, work: Work) -> Shift:
             return work.notes_itself()
         except RoleError as error:
             return Shift(name, "skipped", reason=error.message)
-        except DoxaError as error:
-            return Shift(name, "failed", reason=error.message)
+        except Exception as error:  # a part of somebody else's may raise anything
+            return Shift(name, "failed", reason=_said(error))
     assert work.do is not None
     try:
         run = begin(store, name, project=project, caps=Caps(work.number, SHARE_MAX))
@@ -88,8 +88,12 @@ def _done(store: Store, project: str, name: str, work: Work) -> Shift:
         return Shift(name, "failed", {}, error.message)
     try:
         counts = dict(work.do(run))
-    except DoxaError as error:
-        run.finish({}, state="failed", error=error.message)
-        return Shift(name, "failed", {}, error.message, run.kref)
+    except Exception as error:
+        run.finish({}, state="failed", error=_said(error))
+        return Shift(name, "failed", {}, _said(error), run.kref)
     run.finish(counts)
     return Shift(name, "done", counts, "", run.kref)
+
+
+def _said(error: Exception) -> str:
+    return error.message if isinstance(error, DoxaError) else f"{type(error).__name__}: {error}"

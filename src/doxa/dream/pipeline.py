@@ -12,6 +12,9 @@
 
 Stages 3 to 8 are repeated for each page of the log. After a crash between any two, the next dream
 resumes the run at the cursor: proposals are known by what they are, so that none is made twice.
+
+A dream that applies begins with the open proposals of earlier ones, and of the run that it resumes:
+what was too young then may be old enough now, and what was beyond the limits has new ones.
 """
 
 from __future__ import annotations
@@ -19,19 +22,21 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import cast
 
-from doxa.base.errors import BusyError, DoxaError, InputError
+from doxa.base.errors import BusyError, ConflictError, DoxaError, InputError, NotFoundError
 from doxa.base.limits import DREAM_AGE_DAYS_MIN, DREAM_ITEMS_MAX
 from doxa.dream.actions import actions
 from doxa.dream.collect import Page, batches, collect, expired
-from doxa.dream.findings import DOUBTFUL, TAKING, Assessor, DreamFinding
+from doxa.dream.findings import DOUBTFUL, KINDS, TAKING, Assessor, DreamFinding, FindingKind
 from doxa.dream.guards import is_only_young, why_kept
 from doxa.dream.model import ModelAssessor
 from doxa.dream.report import DreamLine, DreamReport, Tally
 from doxa.jobs import Budget, Caps, JobRun, RunInfo, apply, begin, lease, list_runs, open_run
 from doxa.jobs.applying import ActionApart
 from doxa.jobs.lease import Lease
-from doxa.jobs.proposals import proposal_kref
+from doxa.jobs.proposals import proposal_kref, read_proposal, waiting
+from doxa.jobs.runs import read_run, require_run
 from doxa.store import Identity, Reader, Store
 from doxa.store.stream.cursors import prefix_of
 
@@ -118,6 +123,7 @@ class _Dream:
         self.begun = time.monotonic()
         self.after = self.seq = 0
         self.stopped = ""
+        self.again = 0  # what was ended of what earlier dreams had found
         self.since = 0  # when the last run that ended well began
 
     @property
@@ -154,6 +160,8 @@ class _Dream:
             with self.store.read() as reader:
                 self.after = self.seq = position(reader, self.project)
                 self.since = self._last_done(reader)
+            if self.options.apply:
+                self._try_again(run, held)
             while True:
                 held.renew()
                 with self.store.read() as reader:
@@ -167,9 +175,15 @@ class _Dream:
                     break
             self.at_stage("report")
             return self._finish(run, resumed)
-        except DoxaError as error:
-            if not isinstance(error, BusyError):
-                run.finish({}, state="failed", error=error.message)
+        except BusyError:
+            raise
+        except Exception as error:
+            said = (
+                error.message
+                if isinstance(error, DoxaError)
+                else f"{type(error).__name__}: {error}"
+            )
+            run.finish({}, state="failed", error=said)
             raise
 
     def _lead(self) -> tuple[JobRun, bool]:
@@ -236,7 +250,7 @@ class _Dream:
 
     def _kept(self, reader: Reader, finding: DreamFinding) -> str:
         """Return why what a finding would end must be kept; empty if it need not. What is only too
-        young is proposed: applying it asks again."""
+        young is proposed, and stays open until it is old enough."""
         if not finding.ends:
             return ""
         node = reader.node_by_kref(finding.ends)
@@ -248,9 +262,10 @@ class _Dream:
         return self._broken()
 
     def _broken(self) -> str:
-        """The circuit breaker: too large a share of what was assessed would be ended."""
+        """The circuit breaker: too large a share of what was assessed would be ended. What was
+        found earlier and is tried again is not of what was assessed now."""
         lines = (*self.tally.proposed, *self.tally.applied)
-        ends = sum(line.finding.kind in TAKING for line in lines)
+        ends = sum(line.finding.kind in TAKING for line in lines) - self.again
         share = self.options.caps.share
         if ends + 1 <= max(1, int(share * max(1, self.tally.assessed))):
             return ""
@@ -280,23 +295,88 @@ class _Dream:
             except DoxaError as error:  # one that cannot be noted stops no other
                 self.tally.failed.append(DreamLine(finding, "", error.message))
                 continue
-            self._note(DreamLine(finding, kref, why))
+            self._note(run, DreamLine(finding, kref, why))
 
-    def _note(self, line: DreamLine) -> None:
+    def _note(self, run: JobRun, line: DreamLine) -> None:
         finding = line.finding
         if line.why:
             self.tally.blocked.append(line)
-        elif not self.options.apply or finding.action.get("do") not in {*_APPLIED, *self.apart}:
+        elif not self.options.apply or not self._can_apply(finding.action):
             self.tally.proposed.append(line)
         else:
-            known = actions(age_days=self.options.age_days)
+            state, said = self._applied(run, line.proposal)
+            self._rows(state).append(DreamLine(finding, line.proposal, said))
+
+    def _can_apply(self, action: Mapping[str, object]) -> bool:
+        return action.get("do") in {*_APPLIED, *self.apart}
+
+    def _applied(self, run: JobRun, proposal: str) -> tuple[str, str]:
+        """Apply a proposal in this run; return what became of it, and why not."""
+        known = actions(age_days=self.options.age_days)
+        try:
             (done,) = apply(
-                self.store, self.identity, [line.proposal], actions=known, apart=self.apart
+                self.store,
+                self.identity,
+                [proposal],
+                actions=known,
+                apart=self.apart,
+                run=run.kref,
             )
-            rows = {"applied": self.tally.applied, "blocked": self.tally.blocked}
-            rows.get(done.state, self.tally.failed).append(
-                DreamLine(finding, line.proposal, done.said)
-            )
+        except (ConflictError, NotFoundError) as error:  # somebody decided or erased it meanwhile
+            return "failed", error.message
+        return done.state, done.said
+
+    def _rows(self, state: str) -> list[DreamLine]:
+        tally = self.tally
+        known = {"applied": tally.applied, "blocked": tally.blocked, "open": tally.proposed}
+        return known.get(state, tally.failed)
+
+    # What earlier runs left open
+
+    def _try_again(self, run: JobRun, held: Lease) -> None:
+        """Apply what is still open and old enough by now, the oldest first, within this run's
+        limits. What waits on is left as it is, and not reported again."""
+        kinds = [kind for kind in KINDS if self.options.all_kinds or kind not in DOUBTFUL]
+        with self.store.read() as reader:
+            krefs = waiting(reader, self.project, kinds)
+        for kref in krefs:
+            held.renew()
+            if self._is_late() or self._is_full(run):
+                break
+            with self.store.read() as reader:
+                finding = self._ripe(reader, kref)
+            if finding is None:
+                continue
+            state, said = self._applied(run, kref)
+            if state != "open":
+                self._rows(state).append(DreamLine(finding, kref, said))
+            self.again += state == "applied" and finding.kind in TAKING
+
+    def _ripe(self, reader: Reader, kref: str) -> DreamFinding | None:
+        """Return what an open proposal is about; None if it is not a dream's, cannot be applied, or
+        is still too young."""
+        node = reader.node_by_kref(kref)
+        if node is None:
+            return None
+        held = read_proposal(reader, node)
+        if require_run(reader, held.run).props["job"] != JOB or not self._can_apply(held.action):
+            return None
+        taking = held.kind in TAKING
+        ends = str(held.action.get("retire") or held.action["kref"]) if taking else ""
+        ended = reader.node_by_kref(ends) if ends else None
+        if ended is not None and is_only_young(
+            why_kept(reader, ended, age_days=self.options.age_days)
+        ):
+            return None
+        kind = cast("FindingKind", held.kind)
+        return DreamFinding(kind, held.reason, held.about, held.action, ends)
+
+    def _is_full(self, run: JobRun) -> bool:
+        """Whether this run has reached its limits."""
+        with self.store.read() as reader:
+            info = read_run(require_run(reader, run.kref))
+        most = max(1, int(info.share_max * info.items))
+        return info.touched >= info.number_max or info.changed >= most
 
     # Stages 8 and 9
 
@@ -318,13 +398,15 @@ class _Dream:
     def _is_over(self, page: Page) -> bool:
         if page.is_last:
             return True
-        budget = self.options.budget
-        late = budget.seconds is not None and time.monotonic() - self.begun >= budget.seconds
-        if late:
-            self.stopped = f"its {budget.seconds:g} seconds are over."
+        if self._is_late():
+            self.stopped = f"its {self.options.budget.seconds:g} seconds are over."
         elif self.tally.assessed >= self.options.items_max:
             self.stopped = f"it assessed {self.tally.assessed} beliefs, its limit."
         return bool(self.stopped)
+
+    def _is_late(self) -> bool:
+        seconds = self.options.budget.seconds
+        return seconds is not None and time.monotonic() - self.begun >= seconds
 
     def _report(
         self, run: str, started: int, state: str, *, dry: bool, resumed: bool = False

@@ -9,7 +9,9 @@ table that the caller gives, called inside a transaction of the proposal's run:
 What is done by jobs with runs of their own, such as consolidation, is in a second table, `apart`:
 it is called outside a transaction and says what it did. That is undone by its own runs.
 
-A proposal is blocked if a law of background work refuses it, failed if anything else does.
+A proposal is blocked if a law of background work refuses it, failed if anything else does. It stays
+open if only time or a later call is needed: an action raises `TooEarly` for what is too young, the
+store LimitError for what is beyond the limits.
 """
 
 from __future__ import annotations
@@ -23,17 +25,29 @@ from doxa.base.ids import NodeId
 from doxa.belief.graph import parse_target, require
 from doxa.belief.removal.retiring import set_deprecated
 from doxa.belief.writes import check_link_type, link_end
-from doxa.jobs.proposals import ProposalState, decide, read_proposal, require_proposal
-from doxa.jobs.runs import open_run
-from doxa.store import Identity, Store, Transaction
+from doxa.jobs.proposals import (
+    JobProposal,
+    ProposalState,
+    decide,
+    read_proposal,
+    require_proposal,
+    wait,
+)
+from doxa.jobs.runs import JobRun, open_run
+from doxa.store import Identity, Node, Reader, Store, Transaction
 
 Action = Callable[[Transaction, Mapping[str, Any]], None]
 ActionApart = Callable[[Mapping[str, Any]], str]  # returns what it did, in words
 
 
+class TooEarly(ConstraintError):
+    """What a proposal would change is only too young: time lifts it, and the proposal waits."""
+
+
 @dataclass(frozen=True, slots=True)
 class Applied:
-    """What became of a proposal: its state, the change that it made, and why not."""
+    """What became of a proposal: its state, the change that it made, and why not. It is open if it
+    waits for a later call."""
 
     proposal: str
     state: ProposalState
@@ -48,25 +62,55 @@ def apply(
     *,
     actions: Mapping[str, Action] | None = None,
     apart: Mapping[str, ActionApart] | None = None,
+    run: str = "",
 ) -> list[Applied]:
-    """Apply proposals by their addresses, in the name and with the rights of `identity`, under the
-    limits of their runs."""
+    """Apply proposals by their addresses, in the name and with the rights of `identity`.
+
+    It is done in the runs that made them, or in `run`, which goes on. The limits of a run that has
+    ended count for each call from zero; what is beyond them stays open, for a later call. Raises
+    ConflictError before anything is applied if one of them was rejected.
+    """
     known = ACTIONS | dict(actions or {})
-    return [_apply_one(store, identity, kref, known, apart or {}) for kref in proposals]
+    given = list(proposals)
+    with store.read() as reader:
+        found = [read_proposal(reader, _not_rejected(reader, kref)) for kref in given]
+    runs = {one: open_run(store, one, identity=identity) for one in _runs_of(found, run)}
+    for one in runs.values():
+        one.count_from_here()
+    return [
+        _apply_one(store, runs.get(run or proposal.run), kref, known, apart or {})
+        for kref, proposal in zip(given, found, strict=True)
+    ]
+
+
+def _runs_of(proposals: Iterable[JobProposal], run: str) -> list[str]:
+    pending = (run or one.run for one in proposals if one.state != "applied")
+    return list(dict.fromkeys(pending))
+
+
+def _not_rejected(reader: Reader, kref: str) -> Node:
+    node = require_proposal(reader, kref)
+    if node.props["state"] != "rejected":
+        return node
+    said = node.props.get("said") or "no reason was given"
+    raise ConflictError(
+        f"{kref} was rejected by {node.props.get('decided_by')!s}: {said!s}.",
+        next_step="If it is right after all, make the change yourself.",
+        kref=kref,
+    )
 
 
 def _apply_one(
     store: Store,
-    identity: Identity,
+    run: JobRun | None,
     kref: str,
     actions: Mapping[str, Action],
     apart: Mapping[str, ActionApart],
 ) -> Applied:
     with store.read() as reader:
-        proposal = read_proposal(reader, require_proposal(reader, kref))
-    if proposal.state == "applied":
+        proposal = read_proposal(reader, _not_rejected(reader, kref))
+    if run is None or proposal.state == "applied":
         return Applied(kref, "applied", said="it was applied before")
-    run = open_run(store, proposal.run, identity=identity)
     do = str(proposal.action.get("do", ""))
     said = ""
     try:
@@ -78,16 +122,22 @@ def _apply_one(
                 "It has no action: a person acts on it.", next_step="Reject it when it is done."
             )
         with run.write(f"apply.{proposal.kind}") as tx:
+            node = _not_rejected(tx, kref)
             if act is not None and do not in apart:
                 act(tx, proposal.action)
-            decide(tx, require_proposal(tx, kref), "applied", said)
+            decide(tx, node, "applied", said, run=run.kref)
         receipt = tx.receipt_made
         return Applied(kref, "applied", receipt.tx if receipt else None, said)
+    except (TooEarly, LimitError) as error:
+        if (proposal.state, proposal.said) != ("open", error.message):
+            with run.write(f"apply.{proposal.kind}", counted=False) as tx:
+                wait(tx, _not_rejected(tx, kref), error.message)
+        return Applied(kref, "open", said=error.message)
     except DoxaError as error:
-        lawful = isinstance(error, (RoleError, ConstraintError, LimitError))
+        lawful = isinstance(error, (RoleError, ConstraintError))
         state: ProposalState = "blocked" if lawful else "failed"
         with run.write(f"apply.{proposal.kind}") as tx:
-            decide(tx, require_proposal(tx, kref), state, error.message)
+            decide(tx, _not_rejected(tx, kref), state, error.message, run=run.kref)
         return Applied(kref, state, said=error.message)
 
 

@@ -3,6 +3,7 @@ unnoticed."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from doxa.base.limits import JOB_LEASE_MS
@@ -45,17 +46,24 @@ class Heartbeat:
 
     def said(self) -> str:
         """Describe it in words, such as "dream has not run for 9 days"."""
+        return self._said(self.job)
+
+    def said_of_project(self) -> str:
+        """Describe it with the name of its project, for a file that has several."""
+        return self._said(f"{self.job} in {self.run.project}")
+
+    def _said(self, job: str) -> str:
         since = self.days_since
         if since is None:
-            return f"{self.job} has never ended well; its last run is {self.run.state}"
+            return f"{job} has never ended well; its last run is {self.run.state}"
         days = int(since + 0.001)
         span = f"{days} day{'s' if days > 1 else ''}"
         ago = f"{span} ago" if days else "today"
         if self.run.state == "failed":
-            return f"{self.job} failed; it last ended well {ago}"
+            return f"{job} failed; it last ended well {ago}"
         if self.is_stalled:
-            return f"{self.job} stopped in the middle; it last ended well {ago}"
-        return f"{self.job} has not run for {span}" if days else f"{self.job} ran {ago}"
+            return f"{job} stopped in the middle; it last ended well {ago}"
+        return f"{job} has not run for {span}" if days else f"{job} ran {ago}"
 
 
 def last(reader: Reader, job: str, *, project: str | None = None, now: int) -> Heartbeat | None:
@@ -68,10 +76,19 @@ def last(reader: Reader, job: str, *, project: str | None = None, now: int) -> H
 
 
 def heartbeats(reader: Reader, *, project: str | None = None, now: int) -> list[Heartbeat]:
-    """Return the heartbeats of all jobs that ever ran, by name."""
+    """Return the heartbeats of all jobs that ever ran, by name and project. A job is judged in each
+    project by itself: one that runs in another hides nothing."""
     sql = (
-        "SELECT DISTINCT n.props ->> '$.job' FROM node_label l JOIN node n ON n.id = l.node WHERE"
-        " l.label = 'Run' AND n.kref IS NOT NULL ORDER BY 1"
+        "SELECT DISTINCT n.props ->> '$.job', n.project FROM node_label l JOIN node n ON n.id ="
+        " l.node WHERE l.label = 'Run' AND n.kref IS NOT NULL AND (?1 IS NULL OR n.project = ?1)"
+        " ORDER BY 1, 2"
     )
-    found = [last(reader, job, project=project, now=now) for (job,) in reader.rows(sql)]
+    rows = reader.rows(sql, (project,))
+    found = [last(reader, job, project=where, now=now) for job, where in rows]
     return [one for one in found if one is not None]
+
+
+def described(beats: Sequence[Heartbeat]) -> list[str]:
+    """Describe heartbeats in words, with their projects if there are several."""
+    several = len({one.run.project for one in beats}) > 1
+    return [one.said_of_project() if several else one.said() for one in beats]

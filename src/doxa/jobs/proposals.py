@@ -4,13 +4,16 @@
                                        -[:CONCERNS]->(what it is about)
 
 state: open | applied | blocked | failed | rejected. `what` is the kind of proposal, `action` the
-JSON of what applying it does, `said` why it was blocked, failed or rejected. Nothing of what a
-belief says is repeated in a proposal but by its address, and what it would write.
+JSON of what applying it does, `said` why it was blocked, failed or rejected, or why it waits. What
+only time or a later call lifts leaves it open: an age, a limit. `decided_in` is the run in whose
+name it was decided: a later run may apply what an earlier one proposed. Nothing of what a belief
+says is repeated in a proposal but by its address, and what it would write.
 """
 
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, cast
@@ -172,11 +175,42 @@ def require_proposal(reader: Reader, kref: str) -> Node:
     return node
 
 
-def decide(tx: Transaction, node: Node, state: ProposalState, said: str = "") -> None:
-    """Note what became of a proposal."""
+def decide(
+    tx: Transaction, node: Node, state: ProposalState, said: str = "", *, run: str = ""
+) -> None:
+    """Note what became of a proposal, and in the name of which run."""
     props: dict[str, Any] = dict(node.props) | {
         "state": state,
         "decided_ns": tx.now,
         "decided_by": tx.identity.actor,
     }
-    tx.set_node(node.id, props | ({"said": said[:NOTE_CHARS_MAX]} if said else {}))
+    props.pop("said", None)  # why it waited
+    given = {"said": said[:NOTE_CHARS_MAX], "decided_in": run}
+    tx.set_node(node.id, props | {name: text for name, text in given.items() if text})
+
+
+def wait(tx: Transaction, node: Node, said: str) -> None:
+    """Note why a proposal cannot be applied yet. It stays open."""
+    tx.set_node(node.id, dict(node.props) | {"state": "open", "said": said[:NOTE_CHARS_MAX]})
+
+
+def waiting(reader: Reader, project: str, kinds: Sequence[str]) -> list[str]:
+    """Return the addresses of the open proposals of these kinds that have an action, the oldest
+    first."""
+    sql = (
+        "SELECT n.kref FROM node_label l JOIN node n ON n.id = l.node WHERE l.label = 'Proposal'"
+        " AND n.kref IS NOT NULL AND n.project = ?1 AND n.props ->> '$.state' = 'open' AND n.props"
+        " ->> '$.action' <> '{}' AND n.props ->> '$.what' IN (SELECT value FROM json_each(?2))"
+        " ORDER BY l.node"
+    )
+    return [str(kref) for (kref,) in reader.rows(sql, (project, json.dumps([*kinds])))]
+
+
+def applied_in(reader: Reader, run: str) -> list[Node]:
+    """Return the proposals that were applied in the name of a run, whichever run made them."""
+    sql = (
+        "SELECT n.id FROM node_label l JOIN node n ON n.id = l.node WHERE l.label = 'Proposal' AND"
+        " n.kref IS NOT NULL AND n.props ->> '$.state' = 'applied' AND coalesce(n.props ->>"
+        " '$.decided_in', n.props ->> '$.run') = ?1 ORDER BY l.node"
+    )
+    return reader.nodes([row[0] for row in reader.rows(sql, (run,))])

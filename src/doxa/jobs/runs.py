@@ -2,12 +2,13 @@
 did.
 
     (:Run {kref, job, state, started_ns, ended_ns, model, number_max, share_max, items, touched,
-           changed, change, counts, budget})
+           changed, touched_before, changed_before, change, counts, budget})
 
 state: running | done | failed | stopped | undone. `number_max` and `share_max` limit it, `items` is
 how many items the project had when it began, `touched` and `changed` count (belief/background/
-laws.py). Every transaction that changes something notes its number as `change`, so that the past of
-the node lists the changes of the run. `counts` and `budget` are JSON.
+laws.py); after its end each call that applies its proposals counts from `touched_before` and
+`changed_before`. Every transaction that changes something notes its number as `change`, so that the
+past of the node lists the changes of the run. `counts` and `budget` are JSON.
 """
 
 from __future__ import annotations
@@ -176,6 +177,21 @@ class JobRun:
                 state="blocked" if blocked else "open",
                 said=blocked,
             )
+
+    def count_from_here(self) -> None:
+        """Count the limits of a run that has ended from zero, for a call that applies what it
+        proposed. A run that goes on has one count."""
+        with self.store.read() as reader:
+            run = reader.node(self.node)
+        assert run is not None
+        stands = {f"{name}_before": run.props[name] for name in ("touched", "changed")}
+        before = {name: run.props.get(name, 0) for name in stands}
+        if run.props["state"] == "running" or stands == before:
+            return
+        with self.write("apply.begin", counted=False) as tx:
+            run = tx.node(self.node)
+            assert run is not None
+            tx.set_node(self.node, dict(run.props) | stands)
 
     def finish(
         self,

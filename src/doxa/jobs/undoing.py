@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from doxa.base.errors import ConflictError
 from doxa.belief.operation import Operation
 from doxa.belief.undo import undo
-from doxa.jobs.proposals import HAS_PROPOSAL, decide
+from doxa.jobs.proposals import HAS_PROPOSAL, applied_in, decide
 from doxa.jobs.runs import require_run
 from doxa.store import Identity, Node, Reader, Store
 
@@ -45,10 +45,10 @@ def undo_run(store: Store, identity: Identity, kref: str) -> Undone:
         for change in changes:
             undo(tx, change)
         work.end()
-        for edge in tx.edges_out(run.id, HAS_PROPOSAL):
-            proposal = tx.node(edge.dst)
-            if proposal is not None and proposal.props["state"] in ("open", "applied"):
-                decide(tx, proposal, "rejected", "the run was undone")
+        ends = [edge.dst for edge in tx.edges_out(run.id, HAS_PROPOSAL)]
+        left = [one for one in tx.nodes(ends) if one.props["state"] == "open"]
+        for proposal in (*left, *applied_in(tx, kref)):
+            decide(tx, proposal, "rejected", "the run was undone")
         tx.set_node(run.id, dict(run.props) | {"state": "undone", "ended_ns": tx.now})
     receipt = tx.receipt_made
     return Undone(kref, tuple(changes), receipt.tx if receipt else None)

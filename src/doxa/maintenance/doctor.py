@@ -13,7 +13,7 @@ from pathlib import Path
 from doxa.base.clock import NS
 from doxa.base.errors import ClosedError, CorruptError, DoxaError, ModelError, StoreError
 from doxa.base.limits import FREE_BYTES_MIN, JOB_SILENT_DAYS_MAX
-from doxa.jobs import heartbeats
+from doxa.jobs.heartbeat import described, heartbeats
 from doxa.maintenance.embedding import Reembedding, failed_embeddings, pending, reembedding
 from doxa.models.contract import Embedder
 from doxa.store import (
@@ -236,11 +236,12 @@ def _jobs(store: Store) -> HealthCheck:
         beats = heartbeats(snapshot, now=snapshot.now)
     if not beats:
         return HealthCheck("jobs", True, "no background job has run")
-    late = [one for one in beats if one.is_late(JOB_SILENT_DAYS_MAX)]
+    said = list(zip(beats, described(beats), strict=True))
+    late = [words for one, words in said if one.is_late(JOB_SILENT_DAYS_MAX)]
     return HealthCheck(
         "jobs",
         not late,
-        "; ".join(one.said() for one in late or beats),
+        "; ".join(late or (words for _, words in said)),
         "Run it now, and look at what starts it: `doxa runs` lists its runs." if late else "",
     )
 

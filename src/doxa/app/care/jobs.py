@@ -225,8 +225,9 @@ class JobVerbs(BeliefVerbs):
     def apply(self, proposals: Iterable[str], *, age_days: float = 7) -> list[Applied]:
         """Apply proposals of background jobs, each by itself.
 
-        It takes your rights and the limits of the run that made them; what is protected, on hold or
-        younger than `age_days` is blocked.
+        It takes your rights and the limits of the run that made them, which count from zero for
+        each call. What is protected or on hold is blocked; what is beyond the limits or younger
+        than `age_days` stays open. A rejected one is refused, before anything is applied.
         """
         from doxa.dream.actions import actions
         from doxa.jobs import apply

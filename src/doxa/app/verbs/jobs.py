@@ -106,8 +106,9 @@ JOBS = (
         "apply",
         "change",
         "Apply proposals of background jobs, each by itself.",
-        "It takes your rights and the limits of the run that made them; what is protected, on hold"
-        " or younger than `age_days` is blocked.",
+        "It takes your rights and the limits of the run that made them, which count from zero for"
+        " each call. What is protected or on hold is blocked; what is beyond the limits or younger"
+        " than `age_days` stays open. A rejected one is refused, before anything is applied.",
         parameters(
             proposals=argument("The addresses of proposals.", "texts"),
             age_days=replace(AGE, kind="number"),

@@ -303,17 +303,20 @@ class _Work:
         props["touched"] += touched
         props["changed"] += changed
         props["change"] = self.tx.tx
-        if props["touched"] > props["number_max"]:
+        # a call that applies its proposals counts from where the run stood before it
+        all_touched = props["touched"] - props.get("touched_before", 0)
+        all_changed = props["changed"] - props.get("changed_before", 0)
+        if all_touched > props["number_max"]:
             raise LimitError(
-                f"The run {self.run.kref} would touch {props['touched']} elements; its limit is"
+                f"The run {self.run.kref} would touch {all_touched} elements; its limit is"
                 f" {props['number_max']}.",
                 next_step="Go on in a later run, or begin one with a higher limit.",
                 run=self.run.kref,
                 limit_elements=props["number_max"],
             )
-        if props["changed"] > max(1, int(props["share_max"] * props["items"])):
+        if all_changed > max(1, int(props["share_max"] * props["items"])):
             raise LimitError(
-                f"The run {self.run.kref} would change {props['changed']} of {props['items']}"
+                f"The run {self.run.kref} would change {all_changed} of {props['items']}"
                 f" items; its limit is a share of {props['share_max']:g}.",
                 next_step="Look at what it proposes, and go on in a later run.",
                 run=self.run.kref,

@@ -130,8 +130,9 @@ def proposals_about(tx: Transaction, taken: Collection[int]) -> list[Node]:
 def clear_reports(tx: Transaction, taken: Iterable[Node]) -> None:
     """Erase what the runs that made what is taken, or proposed anything about it, reported."""
     named = {
-        node.props.get("run") if "Proposal" in node.labels else node.props.get(RUN_KREF)
+        node.props.get(name)
         for node in taken
+        for name in (("run", "decided_in") if "Proposal" in node.labels else (RUN_KREF,))
     }
     krefs = sorted(one for one in named if isinstance(one, str))
     for run in tx.nodes_by_kref(krefs) if krefs else ():
