@@ -22,8 +22,8 @@ from doxa.hosts.events import HookEvent, Injection
 from doxa.hosts.formats import FORMATS, answer_of, event_of
 from doxa.hosts.pipeline import Pipeline
 from doxa.hosts.projects import ProjectTable, project_of
+from doxa.hosts.saying import says
 from doxa.hosts.spool import Spool
-from doxa.hosts.standing import says
 from doxa.hosts.tool import HookTool
 from doxa.hosts.trivial import is_trivial
 from doxa.redaction.stripping import TAGS, stripped
