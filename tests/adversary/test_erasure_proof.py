@@ -12,6 +12,10 @@ import apsw
 import pytest
 
 from doxa.app import Memory, open_memory
+from doxa.base.places import hooks_folder
+from doxa.hosts.events import HookEvent
+from doxa.hosts.pipeline import Pipeline
+from doxa.hosts.spool import Spool
 from doxa.maintenance.erasing import erase_text
 from doxa.maintenance.erasure_proof import ErasureProof, verify_erased
 from doxa.store import Identity
@@ -90,6 +94,25 @@ def test_a_reader_of_an_older_state_is_seen_in_the_log(memory: Memory) -> None:
     held = [trace for trace in proof.traces if trace.state == "holds"]
     assert held and all("reader" in trace.detail for trace in held), held
     reader.close()
+    assert verify_erased(memory.store, CANARY).erased
+
+
+@pytest.mark.parametrize("name", ["spool.jsonl", "taken-17.jsonl"])
+def test_what_hooks_captured_is_named_until_it_is_stored_and_erased(
+    memory: Memory, name: str
+) -> None:
+    spool = Spool(hooks_folder(Path(memory.store.path)))
+    spool.append(HookEvent("prompt", "codex", "s1", text=f"Ask {CANARY} about it."), "p")
+    spool.append(HookEvent("answer", "codex", "s1", text="Asked."), "p")
+    (spool.folder / "spool.jsonl").replace(spool.folder / name)
+    erase(memory)
+    proof = verify_erased(memory.store, CANARY)
+    assert not proof.erased and states(proof)[str(spool.folder / name)] == "holds"
+    (held,) = (trace for trace in proof.traces if trace.state == "holds")
+    assert "not stored yet" in held.detail and "doxa mcp" in held.detail
+    Pipeline(memory.session(project="p"), spool).settle()
+    assert states(verify_erased(memory.store, CANARY))["nodes"] == "holds"
+    erase(memory)
     assert verify_erased(memory.store, CANARY).erased
 
 

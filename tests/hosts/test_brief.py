@@ -100,6 +100,30 @@ def test_a_check_of_the_host_is_no_conversation(memory: Memory, tmp_path: Path) 
     assert "1 belief is new or changed" in block
 
 
+@pytest.mark.parametrize("known", [0, 2])
+def test_a_conversation_that_goes_on_gets_the_same_bytes(
+    memory: Memory, tmp_path: Path, known: int
+) -> None:
+    agent = memory.session(actor="agent", role="agent", project="shop")
+    hooks = Pipeline(agent, Spool(tmp_path / "m.db-hooks"))
+    hooks.handle(HookEvent("open", "codex", "s0", source="startup"), "shop")
+    time.sleep(0.002)
+    agent.remember("Something an agent read on a page")
+    for number in range(known):
+        memory.remember(f"Invoices of kind {number} are kept", kind="rule", name=f"r{number}")
+    first = hooks.handle(HookEvent("open", "codex", "s1", source="startup"), "shop").block
+    assert "Memory holds 1 " in first
+    assert ("2 beliefs are new" in first) is bool(known)
+    hooks.handle(HookEvent("open", "codex", "s2", source="startup"), "shop")
+    for number in range(3):
+        memory.remember(f"Carts of kind {number} expire", kind="rule", name=f"c{number}")
+    again = HookEvent("open", "codex", "s1", source="resume")
+    assert hooks.handle(again, "shop").block == first
+    assert hooks.handle(again, "shop").block == first
+    cleared = hooks.handle(HookEvent("open", "codex", "s1", source="clear"), "shop").block
+    assert "Carts of kind 2" in cleared
+
+
 def test_state_takes_half_of_the_budget_at_most(memory: Memory) -> None:
     for number in range(30):
         memory.remember(f"Task {number} is {'long ' * 20}", kind="task", name=f"t{number}")

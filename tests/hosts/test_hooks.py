@@ -21,8 +21,10 @@ from doxa.base.limits import HOOK_BRIEF_CHARS_MAX, HOOK_PROMPT_CHARS_MAX
 from doxa.hosts.events import HookEvent, Injection
 from doxa.hosts.formats import FORMATS, answer_of, event_of
 from doxa.hosts.pipeline import Pipeline
+from doxa.hosts.projects import ProjectTable, project_of
+from doxa.hosts.saying import says
 from doxa.hosts.spool import Spool
-from doxa.hosts.standing import says
+from doxa.hosts.tool import HookTool
 from doxa.hosts.trivial import is_trivial
 from doxa.redaction.stripping import TAGS, stripped
 
@@ -322,6 +324,38 @@ def test_the_command_ends_with_0_and_prints_json_or_nothing(
     assert done.returncode == 0
     assert done.stderr == ""
     assert done.stdout.strip() in ("{}", "")
+
+
+@pytest.mark.parametrize("event", ["open", "prompt", "answer"])
+def test_a_program_that_doxa_runs_as_a_model_leaves_no_trace(
+    tmp_path: Path, event: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DOXA_COMPLETING", "1")
+    (tmp_path / "empty").mkdir()
+    document = {"session_id": "s1", "cwd": str(tmp_path / "empty"), "prompt": "Merge these."}
+    document |= {"prompt_response": "Merged all of them.", "source": "startup"}
+    words = (event, "--host", "gemini", "--project", "auto")
+    done = doxa_hook(tmp_path, *words, stdin=json.dumps(document))
+    assert (done.returncode, done.stdout, done.stderr) == (0, "{}\n", "")
+    assert [path.name for path in tmp_path.iterdir()] == ["empty"]
+
+
+def test_the_tool_and_the_table_of_projects_ignore_such_a_program(
+    memory: Memory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    event = {"host": "codex", "event": "prompt", "session": "s", "folder": str(tmp_path)}
+    for own_work in (True, False):
+        monkeypatch.setenv("DOXA_COMPLETING", "1" if own_work else "")
+        tool = HookTool(memory.session(), project="auto", db=tmp_path / "m.db")
+        tool.start()
+        assert tool.call(event | {"text": "Merge these sections."}) == "{}"
+        found = project_of(tmp_path, ProjectTable(tmp_path / "config" / "doxa" / "projects.toml"))
+        tool.close()
+        assert Spool(tmp_path / "m.db-hooks").session("s").opened == 0 or not own_work
+        assert found.known is not own_work
+        assert (tmp_path / "m.db-hooks").exists() is not own_work
+        assert (tmp_path / "config").exists() is not own_work
 
 
 def test_the_command_captures_without_opening_the_memory_and_injects_with_it(

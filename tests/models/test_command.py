@@ -14,8 +14,9 @@ from typing import Any
 import pytest
 
 from doxa.app.models import ModelOptions, Models
+from doxa.base.completing import COMPLETING
 from doxa.base.errors import InputError, LimitError, ModelError
-from doxa.models.command import COMPLETING, CommandCompleter, parse_command, read_answer
+from doxa.models.command import CommandCompleter, parse_command, read_answer
 from doxa.models.contract import Message
 from doxa.models.meter import Meter
 

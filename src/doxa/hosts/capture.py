@@ -18,8 +18,9 @@ from dataclasses import dataclass
 from doxa.app import Session
 from doxa.base.errors import DoxaError
 from doxa.belief import parse_kref
+from doxa.hosts.saying import says
 from doxa.hosts.spool import Spool, Spooled
-from doxa.hosts.standing import BELIEF_KINDS, said_by_user, says
+from doxa.hosts.standing import BELIEF_KINDS, said_by_user
 from doxa.ingestion.ingest import CONVERSATIONS, Ingest
 from doxa.language.turns import Turn, TurnRole, untimed_id
 from doxa.recall import Hit

@@ -6,7 +6,8 @@ It prints the host's JSON and ends with 0 whatever happens, since a host may tak
 a verdict on its agent; what went wrong is in the file `errors.log` of the hooks' folder. A server
 of the same memory file that runs already does the work (relay.py). Without one, events that only
 capture are appended to the spool with the standard library and redaction alone; the memory is
-opened for what is injected.
+opened for what is injected. In a program that doxa runs as a model (DOXA_COMPLETING) it does
+nothing.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from doxa.base.completing import is_completing
 from doxa.base.limits import HOOK_INPUT_CHARS_MAX
 from doxa.base.places import config_folder, hooks_folder, memory_file
 from doxa.hosts.events import HookEvent, Injection
@@ -42,20 +44,32 @@ def main(words: Sequence[str]) -> int:
     try:
         db = named or memory_path()
         raw = sys.stdin.read(HOOK_INPUT_CHARS_MAX)
-        document = json.loads(raw) if raw.strip() else {}
-        request = {name: options[name] for name in ("host", "event", "project")}
-        request |= {"folder": str(Path.cwd()), "document": document}
-        answer = ask(hooks_folder(db), request)
-        printed = _by_itself(options, document, named) if answer is None else answer
+        if is_own_work():
+            printed = _nothing(options["host"])
+        else:
+            document = json.loads(raw) if raw.strip() else {}
+            request = {name: options[name] for name in ("host", "event", "project")}
+            request |= {"folder": str(Path.cwd()), "document": document}
+            answer = ask(hooks_folder(db), request)
+            printed = _by_itself(options, document, named) if answer is None else answer
     except Exception as error:
         note_error(db, f"{options['event']}: {type(error).__name__}: {error}")
-        printed = "{}" if options["host"] in FORMATS else ""
+        printed = _nothing(options["host"])
     try:
         sys.stdout.write(printed + "\n")
         sys.stdout.flush()
     except OSError:  # the host is gone; the event is in the spool
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
     return 0
+
+
+def is_own_work() -> bool:
+    """Return whether this process belongs to a program that doxa runs as a model."""
+    return is_completing(os.environ)
+
+
+def _nothing(host: str) -> str:
+    return "{}" if host in FORMATS else ""
 
 
 def _by_itself(options: Mapping[str, Any], document: Any, db: Path | None) -> str:

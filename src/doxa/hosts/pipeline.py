@@ -17,7 +17,7 @@ from doxa.app import Session
 from doxa.base.clock import format_time
 from doxa.base.limits import HOOK_PROMPT_CHARS_MAX, HOOK_QUESTION_CHARS_MAX
 from doxa.base.quoting import bare
-from doxa.hosts.brief import brief
+from doxa.hosts.brief import EarlierBrief, brief
 from doxa.hosts.capture import Captured, capture, in_project
 from doxa.hosts.events import EMPTIED, HookEvent, Injection, digest_of
 from doxa.hosts.quoting import shown as said
@@ -65,12 +65,16 @@ class Pipeline:
 
     def _opened(self, own: Session, event: HookEvent, state: SessionState) -> Injection:
         """The brief; in a conversation that goes on, the lines that it began with."""
-        since_ns = self.spool.last_conversation(own.project, without=event.session)
-        first = not state.brief or event.source in EMPTIED
-        made = brief(own, since_ns=since_ns, only=() if first else state.brief)
-        if first:
+        if event.source in EMPTIED or not (state.brief or state.beliefs):
+            state.since = self.spool.last_conversation(own.project, without=event.session)
+            state.briefed = time.time_ns()
+            made = brief(own, since_ns=state.since)
             state.brief = [line.digest for line in made.lines]
             state.given = [digest_of(line.kref) for line in made.lines if line.kref]
+            state.beliefs = made.beliefs
+        else:
+            earlier = EarlierBrief(state.brief, state.beliefs, state.briefed or state.last)
+            made = brief(own, since_ns=state.since, earlier=earlier)
         block = made.block()
         if not block:
             return Injection()

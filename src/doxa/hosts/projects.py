@@ -21,6 +21,7 @@ A second repository of the name `shop` becomes `acme-shop`. Git itself is not ru
 from __future__ import annotations
 
 import json
+import os
 import re
 import unicodedata
 from collections.abc import Mapping
@@ -28,6 +29,7 @@ from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path, PurePath
 
+from doxa.base.completing import is_completing
 from doxa.base.errors import InputError
 from doxa.hosts.files import locked, write_atomically
 
@@ -166,7 +168,8 @@ def _key_of(line: str) -> str | None:
 def project_of(
     folder: str | PurePath, table: ProjectTable, *, record: bool = True, exists: bool = True
 ) -> Found:
-    """Return the project of a folder. With `record`, a key that the table lacks gets a row.
+    """Return the project of a folder. With `record`, a key that the table lacks gets a row, except
+    in a program that doxa runs as a model: its folder is gone when it ends.
 
     With `exists` False the folder is only a name from another time or machine, as in an imported
     history: the disk is read as far as it still has it.
@@ -190,7 +193,7 @@ def project_of(
     if key in rows:
         return Found(rows[key], key, rule, True)
     names = _names(key)
-    if record:
+    if record and not is_completing(os.environ):
         return Found(table.add(key, names), key, rule, False)
     taken = set(rows.values())
     return Found(next((name for name in names if name not in taken), names[-1]), key, rule, False)

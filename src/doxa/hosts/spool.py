@@ -1,5 +1,5 @@
 """What hooks have seen and the memory does not hold yet: lines that are appended and durable before
-the hook ends. The next process that opens the memory stores them.
+the hook ends. An event `open`, a server that runs (tool.py) and Hermes' provider store them.
 
     <memory file>-hooks/
         lock                 held for each change of the folder
@@ -48,13 +48,17 @@ class Spooled:
 @dataclass(slots=True)
 class SessionState:
     """What is known of a conversation: digests of the lines of its brief in order, of the beliefs
-    that prompts brought in, and the times of its first and last event."""
+    that prompts brought in, and the times of its first and last event. Of the brief also when it
+    was made, from when on it counts changes, and how much more memory held."""
 
     project: str = ""
     opened: int = 0
     last: int = 0
     brief: list[str] = field(default_factory=list)
     given: list[str] = field(default_factory=list)
+    briefed: int = 0
+    since: int | None = None
+    beliefs: int = 0
 
 
 class Spool:

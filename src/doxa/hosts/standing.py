@@ -14,10 +14,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from itertools import pairwise
 
-from doxa.base.words import terms
-from doxa.ingestion.own_words import own_words
+from doxa.hosts.saying import says
 from doxa.recall import Hit
 from doxa.store import Node, Reader
 
@@ -25,31 +23,7 @@ BELIEF_KINDS = tuple(
     "decision preference fact correction commitment task goal rule constraint question event"
     " note".split()
 )
-_SAID = 0.75  # of the words of a belief, how many the message has
-_WORDS_MIN = 2
-_SENTENCE = re.compile(r"(?<=[.!?。！？])\s+|\n+|(?<=[。！？])")
-_NOT = re.compile(
-    r"\b(?:not|no|never|none|cannot|without|nicht|kein\w*|nie|ohne|ne|pas|jamais|sans|nunca"
-    r"|sin|ningún\w*)\b|n['’]t\b|[不没別别]",
-    re.IGNORECASE,
-)
 _RECEIPT_FROM = "SELECT tx, time, role, op FROM receipt WHERE tx >= ? ORDER BY tx LIMIT 1"
-
-
-def says(message: str, belief: str) -> bool:
-    """Return whether the writer's own words in a message say what a belief says: one sentence, or
-    two in a row, with nearly all of its words, all its numbers, and as many negations."""
-    asked = set(terms(belief))
-    if len(asked) < _WORDS_MIN:
-        return False
-    numbers = {word for word in asked if any(char.isdigit() for char in word)}
-    sentences = [one for one in _SENTENCE.split(own_words(message)) if one and one.strip()]
-    pairs = [f"{one} {two}" for one, two in pairwise(sentences)]
-    for part in (*sentences, *pairs):
-        held = set(terms(part))
-        if numbers <= held and len(asked & held) >= _SAID * len(asked):
-            return bool(_NOT.search(part)) == bool(_NOT.search(belief))
-    return False
 
 
 def vouched(reader: Reader, hits: Iterable[Hit]) -> list[Hit]:

@@ -19,7 +19,7 @@ from doxa.app import Session
 from doxa.app.session import without_access_notes
 from doxa.base.places import hooks_folder
 from doxa.hosts.capture import in_project
-from doxa.hosts.command import AUTO, folder_project, note_error
+from doxa.hosts.command import AUTO, folder_project, is_own_work, note_error
 from doxa.hosts.events import HookEvent
 from doxa.hosts.formats import FORMATS, answer_of, event_of
 from doxa.hosts.pipeline import Pipeline
@@ -38,6 +38,7 @@ class HookTool:
     def __init__(self, session: Session, *, project: str, db: Path) -> None:
         self._db = db
         self._project = project
+        self._is_own_work = is_own_work()
         self._pipeline = Pipeline(session, Spool(hooks_folder(db)))
         self._listener = HookListener(hooks_folder(db), self._relayed)
         self._cold: set[str] = set()  # projects in which a conversation began
@@ -48,7 +49,10 @@ class HookTool:
         )
 
     def start(self) -> None:
-        """Start storing in the background, at once what a killed host left in the spool."""
+        """Start storing in the background, at once what a killed host left in the spool. In a
+        program that doxa runs as a model, nothing starts."""
+        if self._is_own_work:
+            return
         self._due.set()
         self._thread.start()
         self._listener.start()
@@ -65,6 +69,8 @@ class HookTool:
         """Carry out one event; returns the host's JSON. Never raises."""
         host = str(arguments.get("host", ""))
         name = str(arguments.get("event", ""))
+        if self._is_own_work:
+            return "{}"
         try:
             event = event_of(host, name, arguments)
             if event is None:

@@ -17,6 +17,7 @@ from typing import Any, Literal
 import apsw
 
 from doxa.base.errors import InputError
+from doxa.base.places import hooks_folder, imports_folder
 from doxa.base.values import canonical, check_text
 from doxa.base.words import term_counts
 from doxa.store import Reader, Store
@@ -169,9 +170,12 @@ def _control(db: apsw.Connection) -> list[bytes]:
 
 
 def _paths(path: str) -> list[str]:
-    """Return the file and all that lies next to it under its name."""
+    """Return the file and all that lies next to it under its name, with what is in the folders of
+    hooks and imports."""
     place = Path(path).absolute()
     beside = sorted(str(one) for one in place.parent.glob(f"{escape(place.name)}*"))
+    for folder in (hooks_folder(place), imports_folder(place)):
+        beside += sorted(str(one) for one in folder.rglob("*"))
     return list(dict.fromkeys([str(place), *(name for name in beside if Path(name).is_file())]))
 
 
@@ -185,12 +189,23 @@ def _own_files(own: list[str], raw: dict[str, RawFinding], *, waiting: str) -> l
         if found.error:
             traces.append(Trace(path, "unknown", found.error))
         elif found.holds:
-            traces.append(Trace(path, "holds", waiting or "its bytes hold the text"))
+            told = _spooled(Path(path), Path(own[0])) or waiting or "its bytes hold the text"
+            traces.append(Trace(path, "holds", told))
         elif not controlled:
             traces.append(Trace(path, "unknown", "its bytes do not hold what they must hold"))
         else:
             traces.append(Trace(path, "gone"))
     return traces
+
+
+def _spooled(path: Path, memory: Path) -> str:
+    """Say what to do where hooks have captured a text that is not stored yet; else ""."""
+    if path.suffix != ".jsonl" or path.parent != hooks_folder(memory):
+        return ""
+    return (
+        "hooks have captured it and it is not stored yet: start a conversation in a host, or"
+        " `doxa mcp`, which stores it; then erase the text again"
+    )
 
 
 def _copy(path: str, kind: str, found: RawFinding, needle: Needle) -> Trace:

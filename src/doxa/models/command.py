@@ -31,6 +31,7 @@ from typing import IO, Literal, NamedTuple
 
 import msgspec
 
+from doxa.base.completing import COMPLETING
 from doxa.base.errors import InputError, ModelError
 from doxa.base.limits import (
     COMPLETE_TOKENS_DEFAULT,
@@ -43,7 +44,6 @@ from doxa.models.meter import Meter
 from doxa.models.texts import well_formed
 from doxa.redaction.redact import redact
 
-COMPLETING = "DOXA_COMPLETING"
 PASSED = "DOXA_MODEL_COMMAND_ENV"
 _KEPT = frozenset(
     "PATH HOME USER LOGNAME SHELL LANG LANGUAGE TZ TMPDIR SSL_CERT_FILE SSL_CERT_DIR".split()

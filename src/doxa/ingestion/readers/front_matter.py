@@ -23,7 +23,9 @@ _END = re.compile(r"^(?:---|\.\.\.)[ \t]*(?:\r?\n|\Z)", re.MULTILINE)
 _QUOTED_KEY = re.compile(r'("(?:[^"\\]|\\.)*"|\'(?:[^\']|\'\')*\')[ \t]*:(?=[ \t]|\Z)')
 _NOT_KEY = frozenset("[]{}#&*!|>%@`,\"'")
 _FLOW_LINES_MAX = 50
-_NUMBER = re.compile(r"[-+]?(?:\d{1,18}|\d{0,18}\.\d{1,18}(?:[eE][-+]?\d{1,3})?)")
+_NUMBER = re.compile(
+    r"[-+]?(?:\d{1,18}|(?:\d{0,18}\.\d{1,18}|\d{1,18}(?=[eE]))(?:[eE][-+]?\d{1,3})?)"
+)
 _WORDS = {"true": True, "false": False, "null": None, "~": None, "": None}
 _UNPRINTABLE = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
 _json = msgspec.json.Decoder()
@@ -217,7 +219,7 @@ def _scalar(text: str) -> Any:
     if text.lower() in _WORDS:
         return _WORDS[text.lower()]
     if _NUMBER.fullmatch(text):
-        return float(text) if "." in text else int(text)
+        return float(text) if set(".eE") & set(text) else int(text)
     return text
 
 
