@@ -9,6 +9,7 @@ import os
 import stat
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -18,13 +19,14 @@ import doxa
 from doxa import Config, Memory
 from doxa.base.clock import FakeClock
 from doxa.base.errors import ConflictError, InputError, ModelError, NotFoundError
+from doxa.base.limits import JOB_LEASE_MS
 from doxa.belief import Revision
 from doxa.consolidation.consolidate import Consolidation
 from doxa.consolidation.producers.rules import RulesProducer
 from doxa.consolidation.structure import read_structure
 from doxa.consolidation.units import SUMMARIZES, transcript_of, units_of
 from doxa.consolidation.validate import validate
-from doxa.jobs import list_runs, undo_run
+from doxa.jobs import lease, list_runs, undo_run
 from doxa.language.turns import Turn
 from doxa.models import ScriptedCompleter
 from doxa.store import Identity
@@ -660,6 +662,52 @@ def test_a_kill_at_any_boundary_loses_nothing_and_repeats_nothing(
         assert len(found) == 9
         assert all(len(opened.history(kref).revisions) == 1 for kref in found)
         assert all(check.ok for check in opened.doctor())
+
+
+def killed_after_storing(path: Path) -> tuple[Memory, FakeClock, str]:
+    """Return a memory whose consolidation was killed after it stored a session, its clock a moment
+    after that, and the run."""
+    where, moment = "doxa.consolidation.consolidate:store_structure", "after"
+    dead = subprocess.run(
+        [sys.executable, "-c", _KILLED, str(path), where, moment], check=False, env=os.environ
+    )
+    assert dead.returncode == -9
+    clock = FakeClock(time.time_ns())
+    opened = Memory(Config(path=path, clock=clock, embedder=None, project="shop", role="operator"))
+    with opened.store.read() as reader:
+        (run,) = list_runs(reader, project="shop", job="consolidate")
+    assert run.state == "running"
+    return opened, clock, run.kref
+
+
+def test_a_run_that_was_killed_can_be_undone(memory: Memory, thread: str, tmp_path: Path) -> None:
+    memory.close()
+    opened, clock, run = killed_after_storing(tmp_path / "m.doxa")
+    with opened:
+        assert items(opened)
+        with pytest.raises(ConflictError, match="running"):  # it may be alive
+            undo_run(opened.store, Identity("op", "operator"), run)
+        clock.advance(seconds=JOB_LEASE_MS / 1_000 + 1)
+        with (
+            lease(opened.store, "consolidate", kept=False),
+            pytest.raises(ConflictError, match="running"),  # somebody works
+        ):
+            undo_run(opened.store, Identity("op", "operator"), run)
+        undo_run(opened.store, Identity("op", "operator"), run)
+        assert all(retired(opened, kref) for kref in items(opened))
+
+
+def test_the_next_consolidation_ends_a_run_that_was_killed(
+    memory: Memory, thread: str, tmp_path: Path
+) -> None:
+    memory.close()
+    opened, clock, run = killed_after_storing(tmp_path / "m.doxa")
+    with opened:
+        clock.advance(seconds=JOB_LEASE_MS / 1_000 + 1)
+        assert opened.consolidate("ops").status == "unchanged"
+        with opened.store.read() as reader:
+            states = {one.kref: one.state for one in list_runs(reader, job="consolidate")}
+        assert states.pop(run) == "failed"
 
 
 # -- Properties

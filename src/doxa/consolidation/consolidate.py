@@ -33,7 +33,7 @@ from doxa.consolidation.writer import (
     is_stored,
     store_structure,
 )
-from doxa.jobs import Caps, begin
+from doxa.jobs import Caps, begin, end_dead
 from doxa.jobs.runs import SHARE_MAX, JobRun
 from doxa.store import Reader, Store
 
@@ -168,6 +168,10 @@ class Consolidation:
     def run(self, units: Iterable[Unit], *, dry_run: bool = False) -> list[SessionResult]:
         """Consolidate units one after the other. One that fails stays in the queue, and the others
         go on. The days, weeks and months of each thread are brought up to date once, at the end."""
+        units = list(units)
+        if not dry_run:
+            for project in {unit.project: None for unit in units}:
+                end_dead(self._store, JOB, project=project)
         results = []
         stored: dict[str, list[Unit]] = {}
         for unit in units:

@@ -106,8 +106,10 @@ class ConsolidationVerbs(EntityVerbs):
         from doxa.consolidation.consolidate import JOB, Consolidation
         from doxa.dream.nightshift import Shift
         from doxa.entities import mention
-        from doxa.jobs import begin
+        from doxa.jobs import begin, end_dead
+        from doxa.jobs.lease import NIGHTSHIFT
 
+        end_dead(self._store, JOB, project=project, mine=(NIGHTSHIFT,))
         most = NIGHTSHIFT_SESSIONS_ITEMS_MAX
         job = Consolidation(self._store, self._producer("rules", None, ""), mention=mention)
         with begin(self._store, JOB, project=project) as run:
