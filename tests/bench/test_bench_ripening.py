@@ -11,6 +11,7 @@ import pytest
 import doxa
 from bench import ripening, ripening_costs, ripening_state, simulation
 from bench.corpora import Question
+from bench.poison import load
 from bench.ripening import CONFIGURATIONS, Asked, Places, consolidate, values
 from bench.ripening_sets import Group, Wanted, groups, of_sessions, recorded
 from doxa.language.turns import Turn
@@ -221,3 +222,18 @@ def test_a_simulated_day_survives_kills_and_plants_nothing(tmp_path: Path) -> No
     with doxa.open(folder / "memory.db", embedder=None, background=False) as memory:
         simulation.undo_nights(memory, outcome)
     assert outcome.undone > 0 and outcome.undo_differs == 0
+
+
+def test_every_hostile_claim_is_planted_in_a_month(tmp_path: Path) -> None:
+    claims = {case.planted for block in load(simulation.SETS["held out"]) for case in block.cases}
+    planned = simulation.plan(
+        [dialogues(tmp_path)], days=30, seed=3, poison=simulation.SETS["held out"]
+    )
+    planted = [
+        turn["text"].rpartition("from now on: ")[2]
+        for one in planned
+        for session in one.sessions
+        for turn in session["turns"]
+        if turn.get("planted")
+    ]
+    assert set(planted) == claims and len(claims) == 16
