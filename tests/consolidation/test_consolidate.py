@@ -710,6 +710,38 @@ def test_the_next_consolidation_ends_a_run_that_was_killed(
         assert states.pop(run) == "failed"
 
 
+@pytest.mark.parametrize("first", ["rules", "host"])
+def test_of_two_who_consolidate_a_session_at_once_one_writes(
+    memory: Memory, thread: str, first: str
+) -> None:
+    asked = memory.consolidate(thread, producer="host").needs
+    assert asked is not None
+    entry = {"claim": "The disk of db-2 was full.", "sources": [asked.turns[0]["id"]]}
+
+    class Late(RulesProducer):
+        """Others are faster: they store the session while it is produced."""
+
+        def produce(self, transcript):  # type: ignore[no-untyped-def]
+            made = super().produce(transcript)
+            if first == "rules":
+                assert memory.consolidate(thread).status == "done"
+            else:
+                given = {"facts": [entry]}
+                memory.consolidate(thread, structure=given, digest=asked.digest)
+            nonlocal before
+            before = state(memory), items(memory)
+            return made
+
+    before: Any = None
+    with memory.store.read() as reader:
+        units = list(units_of(reader, thread))
+    (late,) = Consolidation(memory.store, Late(), keeping=True).run(units)
+    assert late.status == "unchanged" and late.change is None
+    assert before == (state(memory), items(memory))
+    assert all(len(memory.history(kref).revisions) == 1 for kref in items(memory))
+    assert memory.consolidations() == []
+
+
 # -- Properties
 
 
