@@ -10,6 +10,7 @@ import stat
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ from doxa.base.clock import FakeClock
 from doxa.base.errors import ConflictError, InputError, ModelError, NotFoundError
 from doxa.base.limits import JOB_LEASE_MS
 from doxa.belief import Revision
+from doxa.consolidation import queue
 from doxa.consolidation.consolidate import Consolidation
 from doxa.consolidation.producers.rules import RulesProducer
 from doxa.consolidation.structure import read_structure
@@ -739,6 +741,58 @@ def test_of_two_who_consolidate_a_session_at_once_one_writes(
     assert late.status == "unchanged" and late.change is None
     assert before == (state(memory), items(memory))
     assert all(len(memory.history(kref).revisions) == 1 for kref in items(memory))
+    assert memory.consolidations() == []
+
+
+# -- Erasure
+
+
+@pytest.mark.parametrize("what", ["thread", "turns"])
+def test_an_erased_session_is_not_left_in_the_queue(tmp_path: Path, what: str) -> None:
+    def failing(_: object) -> str:
+        raise ModelError("Zanzibar is not JSON.", next_step="Try again.")
+
+    path = tmp_path / "q.doxa"
+    config = Config(
+        path=path,
+        clock=FakeClock(),
+        embedder=None,
+        role="operator",
+        model=ScriptedCompleter(failing),
+    )
+    with Memory(config) as memory:
+        turns = [
+            Turn("ops", name, "Ana", "user", f"The {name} is in the red hall.", None, f"{name}1")
+            for name in ("zanzibar", "harbour")
+        ]
+        thread = memory.ingest(turns, extract=False).threads[0]
+        assert memory.consolidate(thread, producer="model").status == "queued"
+        assert [one.session for one in memory.consolidations()] == ["zanzibar", "harbour"]
+        kref = thread
+        if what == "turns":
+            with memory.store.read() as reader:
+                (kref,) = (
+                    str(node.props["kref"])
+                    for node in reader.labelled("Exchange")
+                    if node.props["session"] == "zanzibar"
+                )
+        shown = memory.forget(kref, erase=True, preview=True)
+        memory.forget(kref, erase=True, confirm=shown.token)
+        left = [one.session for one in memory.consolidations()]
+        assert left == ([] if what == "thread" else ["harbour"])
+    if what == "thread":
+        for file in tmp_path.glob("q.doxa*"):
+            assert b"zanzibar" not in file.read_bytes().lower()
+
+
+def test_a_task_of_a_thread_that_is_gone_is_dropped(memory: Memory, thread: str) -> None:
+    with memory.store.read() as reader:
+        (unit,) = units_of(reader, thread)
+    queue.enqueue(memory.store, replace(unit, thread="kref://shop/conversations/x.thread"), "rules")
+    assert len(memory.consolidations()) == 1
+    assert memory.consolidate(dry_run=True).status == "dry-run"
+    assert len(memory.consolidations()) == 1  # a dry run writes nothing
+    assert memory.consolidate().status == "done"
     assert memory.consolidations() == []
 
 
