@@ -101,10 +101,11 @@ def done(store: Store, unit: Unit) -> None:
 def drop_gone(store: Store, project: str) -> int:
     """Remove the tasks of sessions that are gone, and return how many there were."""
     with store.read() as reader:
-        if not (gone := _gone(reader, project)):
+        if not _gone(reader, project):
             return 0
     with store.write(_ACTOR, op="consolidation.done") as tx:
-        for node in (gone := _gone(tx, project)):
+        gone = _gone(tx, project)
+        for node in gone:
             tx.delete_node(node.id)
     return len(gone)
 
