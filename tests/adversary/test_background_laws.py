@@ -396,3 +396,35 @@ def test_an_assistant_who_repeats_it_makes_nothing_surer(memory: Memory) -> None
         conclude(memory, run, text, turns["user"], turns["echo"], name="derived", confidence=0.9)
     with run.write():
         conclude(memory, run, text, turns["user"], turns["yes"], name="derived", confidence=0.9)
+
+
+@pytest.mark.parametrize(
+    ("believed", "said"),
+    [
+        ("Ana did not sign the contract.", "Ana did sign the contract."),
+        ("The shop is open to guests.", "The shop isn't open to guests."),
+        ("The server is slow, but not, Ben says, old.", "The server is slow, but, Ben says, old."),
+        ("The server of the shop is up.", "The server of the shop is down."),
+    ],
+)
+def test_the_opposite_of_what_is_believed_is_not_implied(
+    memory: Memory, believed: str, said: str
+) -> None:
+    turn = _turns(memory)["user"]
+    memory.remember(believed, name="opposite")
+    run = begin(memory.store, "test", project="default")
+    with pytest.raises(DoxaError, match="says the same"), run.write():
+        conclude(memory, run, believed, turn, name="concluded")
+    with run.write():
+        conclude(memory, run, said, turn, name="concluded")
+
+
+def test_the_opposite_of_what_was_given_up_may_be_concluded(memory: Memory) -> None:
+    turn = _turns(memory)["user"]
+    kref = memory.remember("Ana did not sign the contract.", name="opposite").kref
+    memory.deprecate(kref)
+    run = begin(memory.store, "test", project="default")
+    with pytest.raises(DoxaError, match="given up"), run.write():
+        conclude(memory, run, "Ana did not sign the contract.", turn, name="concluded")
+    with run.write():
+        conclude(memory, run, "Ana did sign the contract.", turn, name="concluded")

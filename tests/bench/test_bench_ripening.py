@@ -9,10 +9,15 @@ from typing import Any
 import pytest
 
 import doxa
-from bench import ripening, ripening_costs, ripening_state, simulation
+from bench import ripening, ripening_costs, ripening_state, simulation, simulation_day
 from bench.corpora import Question
+from bench.poison import load
 from bench.ripening import CONFIGURATIONS, Asked, Places, consolidate, values
 from bench.ripening_sets import Group, Wanted, groups, of_sessions, recorded
+from doxa import Config, Memory
+from doxa.base.clock import FakeClock
+from doxa.base.limits import JOB_LEASE_MS
+from doxa.jobs import list_runs
 from doxa.language.turns import Turn
 from doxa.models import HashEmbedder
 from tests.bench.test_bench_end_to_end import written, written_chat, written_cues
@@ -221,3 +226,29 @@ def test_a_simulated_day_survives_kills_and_plants_nothing(tmp_path: Path) -> No
     with doxa.open(folder / "memory.db", embedder=None, background=False) as memory:
         simulation.undo_nights(memory, outcome)
     assert outcome.undone > 0 and outcome.undo_differs == 0
+
+
+def test_every_hostile_claim_is_planted_in_a_month(tmp_path: Path) -> None:
+    claims = {case.planted for block in load(simulation.SETS["held out"]) for case in block.cases}
+    planned = simulation.plan(
+        [dialogues(tmp_path)], days=30, seed=3, poison=simulation.SETS["held out"]
+    )
+    planted = [
+        turn["text"].rpartition("from now on: ")[2]
+        for one in planned
+        for session in one.sessions
+        for turn in session["turns"]
+        if turn.get("planted")
+    ]
+    assert set(planted) == claims and len(claims) == 16
+
+
+def test_a_night_outlasts_the_leases_of_processes_that_were_killed(tmp_path: Path) -> None:
+    clock = FakeClock()
+    held_ns = 2 * JOB_LEASE_MS * 1_000_000  # by one that was later on its clock
+    with Memory(Config(path=tmp_path / "m.db", clock=clock, embedder=None)) as memory:
+        memory.remember("The harbour is open.")
+        assert memory.store.take_lease("dream", held=0, ttl_ns=held_ns)
+        simulation_day._night(memory, "default", clock)
+        with memory.store.read() as reader:
+            assert [run.state for run in list_runs(reader, job="dream")] == ["done"]

@@ -9,6 +9,8 @@ import os
 import stat
 import subprocess
 import sys
+import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,13 +20,15 @@ import doxa
 from doxa import Config, Memory
 from doxa.base.clock import FakeClock
 from doxa.base.errors import ConflictError, InputError, ModelError, NotFoundError
+from doxa.base.limits import JOB_LEASE_MS
 from doxa.belief import Revision
+from doxa.consolidation import queue
 from doxa.consolidation.consolidate import Consolidation
 from doxa.consolidation.producers.rules import RulesProducer
 from doxa.consolidation.structure import read_structure
 from doxa.consolidation.units import SUMMARIZES, transcript_of, units_of
 from doxa.consolidation.validate import validate
-from doxa.jobs import list_runs, undo_run
+from doxa.jobs import lease, list_runs, undo_run
 from doxa.language.turns import Turn
 from doxa.models import ScriptedCompleter
 from doxa.store import Identity
@@ -660,6 +664,136 @@ def test_a_kill_at_any_boundary_loses_nothing_and_repeats_nothing(
         assert len(found) == 9
         assert all(len(opened.history(kref).revisions) == 1 for kref in found)
         assert all(check.ok for check in opened.doctor())
+
+
+def killed_after_storing(path: Path) -> tuple[Memory, FakeClock, str]:
+    """Return a memory whose consolidation was killed after it stored a session, its clock a moment
+    after that, and the run."""
+    where, moment = "doxa.consolidation.consolidate:store_structure", "after"
+    dead = subprocess.run(
+        [sys.executable, "-c", _KILLED, str(path), where, moment], check=False, env=os.environ
+    )
+    assert dead.returncode == -9
+    clock = FakeClock(time.time_ns())
+    opened = Memory(Config(path=path, clock=clock, embedder=None, project="shop", role="operator"))
+    with opened.store.read() as reader:
+        (run,) = list_runs(reader, project="shop", job="consolidate")
+    assert run.state == "running"
+    return opened, clock, run.kref
+
+
+def test_a_run_that_was_killed_can_be_undone(memory: Memory, thread: str, tmp_path: Path) -> None:
+    memory.close()
+    opened, clock, run = killed_after_storing(tmp_path / "m.doxa")
+    with opened:
+        assert items(opened)
+        with pytest.raises(ConflictError, match="running"):  # it may be alive
+            undo_run(opened.store, Identity("op", "operator"), run)
+        clock.advance(seconds=JOB_LEASE_MS / 1_000 + 1)
+        with (
+            lease(opened.store, "consolidate", kept=False),
+            pytest.raises(ConflictError, match="running"),  # somebody works
+        ):
+            undo_run(opened.store, Identity("op", "operator"), run)
+        undo_run(opened.store, Identity("op", "operator"), run)
+        assert all(retired(opened, kref) for kref in items(opened))
+
+
+def test_the_next_consolidation_ends_a_run_that_was_killed(
+    memory: Memory, thread: str, tmp_path: Path
+) -> None:
+    memory.close()
+    opened, clock, run = killed_after_storing(tmp_path / "m.doxa")
+    with opened:
+        clock.advance(seconds=JOB_LEASE_MS / 1_000 + 1)
+        assert opened.consolidate("ops").status == "unchanged"
+        with opened.store.read() as reader:
+            states = {one.kref: one.state for one in list_runs(reader, job="consolidate")}
+        assert states.pop(run) == "failed"
+
+
+@pytest.mark.parametrize("first", ["rules", "host"])
+def test_of_two_who_consolidate_a_session_at_once_one_writes(
+    memory: Memory, thread: str, first: str
+) -> None:
+    asked = memory.consolidate(thread, producer="host").needs
+    assert asked is not None
+    entry = {"claim": "The disk of db-2 was full.", "sources": [asked.turns[0]["id"]]}
+
+    class Late(RulesProducer):
+        """Others are faster: they store the session while it is produced."""
+
+        def produce(self, transcript):  # type: ignore[no-untyped-def]
+            made = super().produce(transcript)
+            if first == "rules":
+                assert memory.consolidate(thread).status == "done"
+            else:
+                given = {"facts": [entry]}
+                memory.consolidate(thread, structure=given, digest=asked.digest)
+            nonlocal before
+            before = state(memory), items(memory)
+            return made
+
+    before: Any = None
+    with memory.store.read() as reader:
+        units = list(units_of(reader, thread))
+    (late,) = Consolidation(memory.store, Late(), keeping=True).run(units)
+    assert late.status == "unchanged" and late.change is None
+    assert before == (state(memory), items(memory))
+    assert all(len(memory.history(kref).revisions) == 1 for kref in items(memory))
+    assert memory.consolidations() == []
+
+
+# -- Erasure
+
+
+@pytest.mark.parametrize("what", ["thread", "turns"])
+def test_an_erased_session_is_not_left_in_the_queue(tmp_path: Path, what: str) -> None:
+    def failing(_: object) -> str:
+        raise ModelError("Zanzibar is not JSON.", next_step="Try again.")
+
+    path = tmp_path / "q.doxa"
+    config = Config(
+        path=path,
+        clock=FakeClock(),
+        embedder=None,
+        role="operator",
+        model=ScriptedCompleter(failing),
+    )
+    with Memory(config) as memory:
+        turns = [
+            Turn("ops", name, "Ana", "user", f"The {name} is in the red hall.", None, f"{name}1")
+            for name in ("zanzibar", "harbour")
+        ]
+        thread = memory.ingest(turns, extract=False).threads[0]
+        assert memory.consolidate(thread, producer="model").status == "queued"
+        assert [one.session for one in memory.consolidations()] == ["zanzibar", "harbour"]
+        kref = thread
+        if what == "turns":
+            with memory.store.read() as reader:
+                (kref,) = (
+                    str(node.props["kref"])
+                    for node in reader.labelled("Exchange")
+                    if node.props["session"] == "zanzibar"
+                )
+        shown = memory.forget(kref, erase=True, preview=True)
+        memory.forget(kref, erase=True, confirm=shown.token)
+        left = [one.session for one in memory.consolidations()]
+        assert left == ([] if what == "thread" else ["harbour"])
+    if what == "thread":
+        for file in tmp_path.glob("q.doxa*"):
+            assert b"zanzibar" not in file.read_bytes().lower()
+
+
+def test_a_task_of_a_thread_that_is_gone_is_dropped(memory: Memory, thread: str) -> None:
+    with memory.store.read() as reader:
+        (unit,) = units_of(reader, thread)
+    queue.enqueue(memory.store, replace(unit, thread="kref://shop/conversations/x.thread"), "rules")
+    assert len(memory.consolidations()) == 1
+    assert memory.consolidate(dry_run=True).status == "dry-run"
+    assert len(memory.consolidations()) == 1  # a dry run writes nothing
+    assert memory.consolidate().status == "done"
+    assert memory.consolidations() == []
 
 
 # -- Properties

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from doxa.base.errors import DoxaError, LimitError, ModelError
+from doxa.base.ids import NodeId
 from doxa.base.limits import RUN_TOUCHED_ITEMS_MAX
 from doxa.consolidation import queue
 from doxa.consolidation.drafts import Origin, item_drafts
@@ -32,8 +33,9 @@ from doxa.consolidation.writer import (
     is_retired,
     is_stored,
     store_structure,
+    summary_of,
 )
-from doxa.jobs import Caps, begin
+from doxa.jobs import Caps, begin, end_dead
 from doxa.jobs.runs import SHARE_MAX, JobRun
 from doxa.store import Reader, Store
 
@@ -168,6 +170,10 @@ class Consolidation:
     def run(self, units: Iterable[Unit], *, dry_run: bool = False) -> list[SessionResult]:
         """Consolidate units one after the other. One that fails stays in the queue, and the others
         go on. The days, weeks and months of each thread are brought up to date once, at the end."""
+        units = list(units)
+        if not dry_run:
+            for project in {unit.project: None for unit in units}:
+                end_dead(self._store, JOB, project=project)
         results = []
         stored: dict[str, list[Unit]] = {}
         for unit in units:
@@ -196,7 +202,7 @@ class Consolidation:
                 model=self._producer.model,
             )
             retired = is_retired(reader, unit)
-            former = former_of(reader, unit)
+            former, seen = former_of(reader, unit), summary_of(reader, unit)
             if self._keeping and former is not None:
                 same = is_done(reader, unit, transcript.digest)
             elif former is not None and self._other(former):
@@ -214,7 +220,7 @@ class Consolidation:
             tokens = sum(one.tokens_in + one.tokens_out for one in produced.usage)
             if dry_run:
                 return self._rehearsed(origin, validated, tokens)
-            return self._store_one(origin, validated, tokens, former)
+            return self._store_one(origin, validated, tokens, former, seen)
         except DoxaError as error:
             if dry_run:
                 raise
@@ -264,14 +270,23 @@ class Consolidation:
         )
 
     def _store_one(
-        self, origin: Origin, validated: Validated, tokens: int, former: Former | None
+        self,
+        origin: Origin,
+        validated: Validated,
+        tokens: int,
+        former: Former | None,
+        seen: NodeId | None,
     ) -> SessionResult:
         unit, transcript = origin.unit, origin.transcript
         structure = validated.structure
         with self._begin(unit, elements_of(structure)) as run:
-            stored = store_structure(run, structure, origin, mention=self._mention)
+            stored = store_structure(
+                run, structure, origin, mention=self._mention, seen=seen, keeping=self._keeping
+            )
             dropped = _added(validated.dropped, stored.dropped)
             run.finish({"stored": dict(stored.counts), "dropped": dropped})
+        if stored.unchanged:
+            return self._result(unit, transcript, "unchanged", tokens=tokens, run=run.kref)
         return self._result(
             unit,
             transcript,

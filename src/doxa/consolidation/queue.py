@@ -15,10 +15,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from doxa.base.limits import CONSOLIDATED_RETRY_S_MAX, CONSOLIDATED_RETRY_S_MIN
-from doxa.consolidation.units import Unit
+from doxa.belief.removal.erasure import CONSOLIDATION_TASK
+from doxa.consolidation.units import Unit, units_of
 from doxa.store import Identity, Node, Reader, Store
 
-LABEL = "ConsolidationTask"
 _ERROR_CHARS_MAX = 500
 _ACTOR = Identity("job:consolidation", "system")
 _SECOND_NS = 10**9
@@ -57,7 +57,7 @@ def enqueue(store: Store, unit: Unit, producer: str) -> None:
                 "queued_ns": tx.now,
                 "next_ns": tx.now,
             }
-            tx.create_node((LABEL,), props)
+            tx.create_node((CONSOLIDATION_TASK,), props)
         elif found.props["producer"] != producer:
             tx.set_node(found.id, found.props | {"producer": producer})
 
@@ -98,11 +98,36 @@ def done(store: Store, unit: Unit) -> None:
             tx.delete_node(found.id)
 
 
+def drop_gone(store: Store, project: str) -> int:
+    """Remove the tasks of sessions that are gone, and return how many there were."""
+    with store.read() as reader:
+        if not _gone(reader, project):
+            return 0
+    with store.write(_ACTOR, op="consolidation.done") as tx:
+        gone = _gone(tx, project)
+        for node in gone:
+            tx.delete_node(node.id)
+    return len(gone)
+
+
+def _gone(reader: Reader, project: str) -> list[Node]:
+    units: dict[str, set[tuple[str, int]]] = {}
+    found = []
+    for node in reader.labelled(CONSOLIDATION_TASK):
+        if node.props.get("project") == project:
+            thread = str(node.props["thread"])
+            if thread not in units:
+                units[thread] = {(one.session, one.part) for one in units_of(reader, thread)}
+            if (node.props["session"], node.props["part"]) not in units[thread]:
+                found.append(node)
+    return found
+
+
 def pending(reader: Reader, *, project: str | None = None) -> list[Pending]:
     """Return the tasks in the order of their next attempt."""
     found = [
         _pending(node)
-        for node in reader.labelled(LABEL)
+        for node in reader.labelled(CONSOLIDATION_TASK)
         if project is None or node.props.get("project") == project
     ]
     return sorted(found, key=lambda one: (one.due, one.queued))
@@ -114,7 +139,7 @@ def _node(reader: Reader, unit: Unit) -> Node | None:
 
 def _nodes(reader: Reader, unit: Unit) -> Iterator[Node]:
     key = (unit.thread, unit.session, unit.part)
-    for node in reader.labelled(LABEL):
+    for node in reader.labelled(CONSOLIDATION_TASK):
         if tuple(node.props.get(name) for name in ("thread", "session", "part")) == key:
             yield node
 

@@ -63,7 +63,8 @@ class MentionEntity(Protocol):
 @dataclass(frozen=True, slots=True)
 class Stored:
     """What was stored of a unit: the address of its summary, entries by section, how many were
-    known already, retired, or refused, and the change."""
+    known already, retired, or refused, and the change. `unchanged`: somebody else stored it
+    meanwhile, and nothing was written."""
 
     kref: str
     counts: Mapping[str, int] = field(default_factory=dict)
@@ -71,6 +72,7 @@ class Stored:
     retired: int = 0
     dropped: Mapping[str, int] = field(default_factory=dict)
     change: int | None = None
+    unchanged: bool = False
 
 
 def is_stored(
@@ -84,6 +86,27 @@ def is_stored(
         return False
     wanted = (("producer", producer), ("model", None if model is None else model or "rules"))
     return all(one in (None, held.props.get(name)) for name, one in wanted)
+
+
+def summary_of(reader: Reader, unit: Unit) -> NodeId | None:
+    """Return the current revision of the summary of a unit; None if there is none."""
+    item = reader.node_by_kref(str(unit.kref))
+    held = current_of(reader, item.id) if item is not None else None
+    return held.id if held is not None else None
+
+
+def _is_stored_since(
+    tx: Transaction, origin: Origin, seen: NodeId | None, *, keeping: bool
+) -> bool:
+    if summary_of(tx, origin.unit) == seen:
+        return False
+    return is_stored(
+        tx,
+        origin.unit,
+        origin.transcript.digest,
+        producer=None if keeping else origin.producer,
+        model=None if keeping else origin.model,
+    )
 
 
 def is_retired(reader: Reader, unit: Unit) -> bool:
@@ -100,15 +123,25 @@ def elements_of(structure: Structure) -> int:
 
 
 def store_structure(
-    run: JobRun, structure: Structure, origin: Origin, *, mention: MentionEntity | None = None
+    run: JobRun,
+    structure: Structure,
+    origin: Origin,
+    *,
+    mention: MentionEntity | None = None,
+    seen: NodeId | None = None,
+    keeping: bool = False,
 ) -> Stored:
     """Store the structure of a unit in one transaction of a run. Raises ConstraintError if its
-    turns are not those that were read any more, and what the laws refuse."""
+    turns are not those that were read any more, and what the laws refuse. `seen` is the revision
+    of the summary that was there before: if another one is of the same turns and of this producer
+    and model (`keeping`: of any), nothing is written."""
     refused: Counter[str] = Counter()
     left_out: set[str] = set()
     while True:
         try:
             with run.write(OP) as tx:
+                if _is_stored_since(tx, origin, seen, keeping=keeping):
+                    return Stored(str(origin.unit.kref), unchanged=True)
                 made = _Writing(tx, run, origin, mention, left_out).store(structure)
             receipt = tx.receipt_made
             change = receipt.tx if receipt is not None else None

@@ -15,10 +15,9 @@ from typing import Any
 from doxa.base.errors import BusyError, DoxaError, RoleError
 from doxa.base.limits import NIGHTSHIFT_LEASE_MS
 from doxa.jobs import JobRun, begin, lease
+from doxa.jobs.lease import NIGHTSHIFT
 from doxa.jobs.runs import SHARE_MAX, Caps
 from doxa.store import Store
-
-NIGHTSHIFT = "nightshift"
 
 
 @dataclass(frozen=True, slots=True)

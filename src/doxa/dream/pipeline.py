@@ -34,6 +34,7 @@ from doxa.dream.model import ModelAssessor
 from doxa.dream.report import DreamLine, DreamReport, Tally
 from doxa.jobs import Budget, Caps, JobRun, RunInfo, apply, begin, lease, list_runs, open_run
 from doxa.jobs.applying import ActionApart
+from doxa.jobs.dead import end_as_dead, running
 from doxa.jobs.lease import Lease
 from doxa.jobs.proposals import proposal_kref, read_proposal, waiting
 from doxa.jobs.runs import read_run, require_run
@@ -189,15 +190,11 @@ class _Dream:
     def _lead(self) -> tuple[JobRun, bool]:
         """Resume the run that died, or begin one. Who holds the lease knows that no other runs."""
         with self.store.read() as reader:
-            died = [
-                run
-                for run in list_runs(reader, project=self.project, job=JOB, limit=10)
-                if run.state == "running"
-            ]
+            died = running(reader, JOB, project=self.project)
         if died:
-            for other in died[1:]:
-                open_run(self.store, other.kref).finish({}, state="failed", error="it died")
-            return open_run(self.store, died[0].kref), True
+            for other in died[:-1]:
+                end_as_dead(self.store, other)
+            return open_run(self.store, str(died[-1].props["kref"])), True
         run = begin(
             self.store,
             JOB,

@@ -1,6 +1,7 @@
 """Background jobs: runs, their limits and leases, proposals, applying and undoing them."""
 
 from doxa.jobs.applying import Applied, apply, reject
+from doxa.jobs.dead import end_dead
 from doxa.jobs.heartbeat import Heartbeat, heartbeats, last
 from doxa.jobs.lease import Lease, lease
 from doxa.jobs.proposals import JobProposal, list_proposals
@@ -19,6 +20,7 @@ __all__ = [
     "Undone",
     "apply",
     "begin",
+    "end_dead",
     "heartbeats",
     "last",
     "lease",

@@ -16,6 +16,8 @@ from doxa.base.errors import BusyError, DoxaError
 from doxa.base.limits import JOB_LEASE_MS
 from doxa.store import Reader, Store
 
+NIGHTSHIFT = "nightshift"  # its lease, under which it does other jobs
+
 
 class Lease:
     """A lease that is held."""

@@ -1,4 +1,5 @@
-"""A run is undone as one: all of its changes in one transaction, the last one first."""
+"""A run is undone as one: all of its changes in one transaction, the last one first. One whose
+process died has ended."""
 
 from __future__ import annotations
 
@@ -7,6 +8,7 @@ from dataclasses import dataclass
 from doxa.base.errors import ConflictError
 from doxa.belief.operation import Operation
 from doxa.belief.undo import undo
+from doxa.jobs.dead import end_in
 from doxa.jobs.proposals import HAS_PROPOSAL, applied_in, decide
 from doxa.jobs.runs import require_run
 from doxa.store import Identity, Node, Reader, Store
@@ -31,7 +33,7 @@ def undo_run(store: Store, identity: Identity, kref: str) -> Undone:
     """Reverse every change of a run. Raises ConflictError if what it wrote was changed since, and
     then nothing is written; NotFoundError if the run does not exist."""
     with store.write(identity, op="undo") as tx:
-        run = require_run(tx, kref)
+        run = end_in(tx, require_run(tx, kref), now=store.clock.now_ns())
         if run.props["state"] in ("undone", "running"):
             raise ConflictError(
                 f"{kref} is {run.props['state']}.",

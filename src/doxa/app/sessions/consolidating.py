@@ -106,8 +106,10 @@ class ConsolidationVerbs(EntityVerbs):
         from doxa.consolidation.consolidate import JOB, Consolidation
         from doxa.dream.nightshift import Shift
         from doxa.entities import mention
-        from doxa.jobs import begin
+        from doxa.jobs import begin, end_dead
+        from doxa.jobs.lease import NIGHTSHIFT
 
+        end_dead(self._store, JOB, project=project, mine=(NIGHTSHIFT,))
         most = NIGHTSHIFT_SESSIONS_ITEMS_MAX
         job = Consolidation(self._store, self._producer("rules", None, ""), mention=mention)
         with begin(self._store, JOB, project=project) as run:
@@ -240,8 +242,11 @@ class ConsolidationVerbs(EntityVerbs):
     ) -> list[Unit]:
         """Return what is pending in the queue and what was never consolidated. Where nothing waits,
         how far the log was read is saved, so that the next call reads what is new."""
+        from doxa.consolidation import queue
         from doxa.consolidation.waiting import waiting_units
 
+        if not dry_run:
+            queue.drop_gone(self._store, project)
         with self._store.read() as reader:
             due = self._due(reader, project, job)
             found = waiting_units(reader, project, role=self.identity.role, limit=limit)

@@ -1,7 +1,7 @@
 """Whether what a revision says is believed already: then nothing is gained by believing it again.
 
 It is implied if current beliefs, with the laws of the project, entail every sentence that it
-states, for all of its time; or if a current belief of the project is in the same words.
+states, for all of its time; or if a current belief of the project is in the same words (gist.py).
 
 What was believed in the same words and given up, because it was retired, replaced or undone, comes
 back only with a source that came in later.
@@ -10,7 +10,7 @@ back only with a source that came in later.
 from __future__ import annotations
 
 from doxa.base.ids import NodeId
-from doxa.base.words import terms
+from doxa.belief.background.gist import gist
 from doxa.belief.graph import CURRENT, HAS_REVISION, item_of
 from doxa.belief.relevant_beliefs import RelevantBeliefs, node_window, sentences_of
 from doxa.logic.revision import entails
@@ -35,7 +35,8 @@ def given_up(tx: Transaction, node: Node, grounds: list[Node]) -> str:
     """Return which belief in the same words was given up since the newest of these grounds came in;
     empty if there is none."""
     newest = max((ground.born for ground in grounds), default=0)
-    words = sorted(terms(str(node.props["summary"])))
+    said = gist(str(node.props["summary"]))
+    words = said[0]
     if not words:
         return ""
     for other in tx.live_with_terms(
@@ -46,7 +47,7 @@ def given_up(tx: Transaction, node: Node, grounds: list[Node]) -> str:
         limit=_SAME_WORDS_READ,
         live=False,
     ):
-        if "Revision" not in other.labels or _words_of(other) != words:
+        if "Revision" not in other.labels or gist(str(other.props.get("summary", ""))) != said:
             continue
         if _is_revised_summary(tx, node, other):
             continue
@@ -89,7 +90,8 @@ def _is_entailed(tx: Transaction, node: Node, own: frozenset[NodeId]) -> bool:
 def _in_the_same_words(
     tx: Transaction, node: Node, own: frozenset[NodeId], beside: list[Node]
 ) -> Node | None:
-    words = sorted(terms(str(node.props["summary"])))
+    said = gist(str(node.props["summary"]))
+    words = said[0]
     if not words:
         return None
     found = tx.live_with_terms(
@@ -99,15 +101,11 @@ def _in_the_same_words(
         if (
             other.id not in own
             and "Revision" in other.labels
-            and _words_of(other) == words
+            and gist(str(other.props.get("summary", ""))) == said
             and _is_current(tx, other.id)
         ):
             return other
     return None
-
-
-def _words_of(node: Node) -> list[str]:
-    return sorted(terms(str(node.props.get("summary", ""))))
 
 
 def _is_current(reader: Reader, revision: NodeId) -> bool:

@@ -3,8 +3,7 @@ operator states what is `inferred`, unless it comes from a turn in which a perso
 which it was not concluded.
 
 `lowered` gives a draft the trust that it may have; `keep_inferred` refuses at the commit what went
-around it, such as a query. Sameness is that of the words, in whatever order, with or without a
-denial; or of the facts.
+around it, such as a query. Sameness is that of the words (gist.py) or of the facts.
 """
 
 from __future__ import annotations
@@ -16,6 +15,7 @@ from doxa.base.errors import RoleError
 from doxa.base.ids import NodeId, is_below_operator
 from doxa.base.values import canonical
 from doxa.base.words import terms
+from doxa.belief.background.gist import gist
 from doxa.belief.background.sources import Sources, trust_rank_of
 from doxa.belief.graph import CURRENT, SUPERSEDES, facts_of
 from doxa.belief.kref import parse_kref
@@ -29,7 +29,6 @@ _ALIKE_READ = 50
 # These restore what was so before, or take over another file.
 _RESTORING = frozenset(("undo", "import", "restore", "rollback"))
 _HAS_RUNS = "SELECT EXISTS (SELECT 1 FROM node_label WHERE label = 'Run')"
-_DENYING = frozenset(("not", "no", "cannot"))
 
 
 def lowered(
@@ -121,7 +120,7 @@ def _alike(tx: Transaction, project: str, summary: str, facts: tuple[Fact, ...])
         for node in tx.live_with_terms(
             words, project=project, space=None, kind=None, limit=_ALIKE_READ, live=live
         ):
-            if _gist(str(node.props.get("summary", ""))) == _gist(summary):
+            if gist(str(node.props.get("summary", ""))) == gist(summary):
                 yield node
     if facts:
         stated = {_stored(fact) for fact in facts}
@@ -133,14 +132,6 @@ def _alike(tx: Transaction, project: str, summary: str, facts: tuple[Fact, ...])
 
 def _stored(fact: Fact) -> bytes:
     return canonical(list(fact.stored()))
-
-
-def _gist(text: str) -> tuple[list[str], int]:
-    """The terms of a text, and how often it denies."""
-    denials = sum(
-        word in _DENYING or word.endswith(("n't", "n’t")) for word in text.casefold().split()
-    )
-    return sorted(terms(text)), denials
 
 
 def _is_said(tx: Transaction, concluded: Node, grounds: Iterable[Node]) -> bool:

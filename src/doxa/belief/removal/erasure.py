@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 
+from doxa.base.clock import format_time
 from doxa.base.errors import ConflictError
 from doxa.base.ids import EdgeId, NodeId
 from doxa.belief.graph import (
@@ -26,6 +27,7 @@ from doxa.store import RUN_KREF, Edge, Node, Reader, Transaction, int64_array
 from doxa.store.retention.rewriting import erase_parts
 
 THREAD_KIND = "thread"
+CONSOLIDATION_TASK = "ConsolidationTask"  # a session that awaits consolidation
 _PLACES = frozenset(("Project", "Space", "Thread"))
 
 
@@ -116,6 +118,7 @@ def nodes_at(tx: Transaction, krefs: Iterable[Kref]) -> list[Node]:
     nodes |= {node.id: node for node in orphaned_conflicts(tx, nodes)}
     nodes |= {node.id: node for node in unnamed_entities(tx, nodes)}
     nodes |= {node.id: node for node in proposals_about(tx, nodes)}
+    nodes |= {node.id: node for node in tasks_of(tx, nodes)}
     return list(nodes.values())
 
 
@@ -125,6 +128,29 @@ def proposals_about(tx: Transaction, taken: Collection[int]) -> list[Node]:
     ends = int64_array(sorted(taken))
     found = {row[0] for sql in _PROPOSING for row in tx.rows(sql, (ends,))} - set(taken)
     return [node for node in tx.nodes(sorted(found)) if "Proposal" in node.labels]
+
+
+def tasks_of(tx: Transaction, taken: Collection[int]) -> list[Node]:
+    """Return the sessions in the queue of consolidation whose turns are taken: a task names the
+    thread and the session, and its error may quote a turn. What is left of such a session is
+    consolidated without it: an erasure has all threads looked at."""
+    rows = tx.rows(_SESSIONS, (int64_array(sorted(taken)),))
+    held = {(thread, name or format_time(time)[:10]) for thread, name, time in rows}
+    threads = {
+        str(node.props.get("kref")) for node in tx.nodes(sorted(taken)) if "Thread" in node.labels
+    }
+    return [
+        node
+        for node in (tx.labelled(CONSOLIDATION_TASK) if held or threads else ())
+        if node.props["thread"] in threads or (node.props["thread"], node.props["session"]) in held
+    ]
+
+
+_SESSIONS = (
+    "SELECT DISTINCT t.kref, n.props ->> '$.session', n.props ->> '$.time' FROM edge e JOIN node n"
+    " ON n.id = e.dst JOIN node t ON t.id = e.src WHERE e.dst IN carray(?) AND e.type ="
+    " 'HAS_EXCHANGE'"
+)
 
 
 def clear_reports(tx: Transaction, taken: Iterable[Node]) -> None:

@@ -23,7 +23,8 @@ _END = re.compile(r"^(?:---|\.\.\.)[ \t]*(?:\r?\n|\Z)", re.MULTILINE)
 _QUOTED_KEY = re.compile(r'("(?:[^"\\]|\\.)*"|\'(?:[^\']|\'\')*\')[ \t]*:(?=[ \t]|\Z)')
 _NOT_KEY = frozenset("[]{}#&*!|>%@`,\"'")
 _FLOW_LINES_MAX = 50
-_NUMBER = re.compile(
+_FRACTION = r"(?:\d{0,18}\.\d{1,18}|\d{1,18}(?=[eE]))"
+_NUMBER = re.compile(rf"[-+]?(?:\d{{1,18}}|{_FRACTION}(?:[eE][-+]?\d{{1,3}})?)")
     r"[-+]?(?:\d{1,18}|(?:\d{0,18}\.\d{1,18}|\d{1,18}(?=[eE]))(?:[eE][-+]?\d{1,3})?)"
 )
 _WORDS = {"true": True, "false": False, "null": None, "~": None, "": None}
