@@ -25,8 +25,6 @@ _NOT_KEY = frozenset("[]{}#&*!|>%@`,\"'")
 _FLOW_LINES_MAX = 50
 _FRACTION = r"(?:\d{0,18}\.\d{1,18}|\d{1,18}(?=[eE]))"
 _NUMBER = re.compile(rf"[-+]?(?:\d{{1,18}}|{_FRACTION}(?:[eE][-+]?\d{{1,3}})?)")
-    r"[-+]?(?:\d{1,18}|(?:\d{0,18}\.\d{1,18}|\d{1,18}(?=[eE]))(?:[eE][-+]?\d{1,3})?)"
-)
 _WORDS = {"true": True, "false": False, "null": None, "~": None, "": None}
 _UNPRINTABLE = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
 _json = msgspec.json.Decoder()
