@@ -56,7 +56,10 @@ def _is_protected(db: Path | None) -> bool:
     from doxa.settings import memory_path
 
     path = db or memory_path()
-    return path.exists() and not (os.access(path, os.W_OK) and os.access(path.parent, os.W_OK))
+    try:
+        return path.exists() and not (os.access(path, os.W_OK) and os.access(path.parent, os.W_OK))
+    except (OSError, ValueError):  # opening says what is wrong with it
+        return False
 
 
 def _text(found: Mapping[str, Any], *, why: bool) -> str:

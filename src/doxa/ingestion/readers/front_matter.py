@@ -23,8 +23,8 @@ _END = re.compile(r"^(?:---|\.\.\.)[ \t]*(?:\r?\n|\Z)", re.MULTILINE)
 _QUOTED_KEY = re.compile(r'("(?:[^"\\]|\\.)*"|\'(?:[^\']|\'\')*\')[ \t]*:(?=[ \t]|\Z)')
 _NOT_KEY = frozenset("[]{}#&*!|>%@`,\"'")
 _FLOW_LINES_MAX = 50
-_FRACTION = r"(?:\d{0,18}\.\d{1,18}|\d{1,18}(?=[eE]))"
-_NUMBER = re.compile(rf"[-+]?(?:\d{{1,18}}|{_FRACTION}(?:[eE][-+]?\d{{1,3}})?)")
+_FRACTION = r"(?:\d{0,19}\.\d{1,25}|\d{1,19}(?=[eE]))"
+_NUMBER = re.compile(rf"[-+]?(?:\d{{1,19}}|{_FRACTION}(?:[eE][-+]?\d{{1,3}})?)")
 _WORDS = {"true": True, "false": False, "null": None, "~": None, "": None}
 _UNPRINTABLE = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
 _json = msgspec.json.Decoder()
@@ -218,7 +218,9 @@ def _scalar(text: str) -> Any:
     if text.lower() in _WORDS:
         return _WORDS[text.lower()]
     if _NUMBER.fullmatch(text):
-        return float(text) if set(".eE") & set(text) else int(text)
+        if set(".eE") & set(text):
+            return float(text)
+        return int(text) if -(2**63) <= int(text) < 2**63 else text
     return text
 
 
