@@ -291,6 +291,8 @@ class ElementWriter(Reader):
         self._ends.pop(identity, None)
         if before is None:
             self._more_nodes += 1
+            if after is not None and not self._guards.judged.isdisjoint(after[0]):
+                self._dirty[identity] = None
         if after is None:
             self._more_nodes -= 1
             self._live.discard(identity)
