@@ -300,6 +300,8 @@ class Store:
             finally:
                 self._local.entries = None
                 turn.end()
+                if tx is not None:
+                    tx.let_go()
 
     def _commit(self, tx: Transaction, db: apsw.Connection) -> None:
         tx.require_not_expired()
