@@ -333,6 +333,7 @@ class GraphSession:
                 stopped=deadline.is_over,
                 scored_at=scored_at,
                 by_hand=True,
+                shares=True,
             ) as tx:
                 waiting = False
                 yield tx

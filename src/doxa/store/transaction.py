@@ -36,7 +36,7 @@ from doxa.store.index import Indexes, build, drop
 from doxa.store.indexing.search_rows import parse_rule
 from doxa.store.indexing.vector_tables import VectorWriter
 from doxa.store.intake.secrets import check_name, without_secrets
-from doxa.store.locking.writer_queue import WriterTurn
+from doxa.store.locking.group import WriterTurn
 from doxa.store.log_writer import Tail, receipt_hash
 from doxa.store.proof.addresses import lying_in_nothing
 from doxa.store.reader import int64_array
@@ -470,11 +470,8 @@ class Transaction(ElementWriter):
         it that nothing runs in the transaction meanwhile, and that nothing is run in it later."""
         self.expired = True
         self.entries.discard()
-        with suppress(apsw.Error):
-            if self._db.in_transaction:
-                self._db.execute("ROLLBACK")
         if self.turn is not None:
-            self.turn.end()
+            self.turn.rollback()
 
     def require_not_expired(self) -> None:
         """Raise StoreError if another thread undid it."""

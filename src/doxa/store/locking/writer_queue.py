@@ -29,6 +29,10 @@ from contextlib import suppress
 from pathlib import Path
 from weakref import WeakValueDictionary
 
+import apsw
+
+from doxa.store.locking.group import Group, WriterTurn, join
+
 try:
     import fcntl
 except ImportError:  # a system without them: writers of several processes have no order there
@@ -71,6 +75,25 @@ class Waiting:
         return True
 
 
+class _Waiter:
+    """One who waits for the turn in this process."""
+
+    __slots__ = ("_given", "group", "kind")
+
+    def __init__(self, kind: object) -> None:
+        self.kind = kind
+        self.group: Group | None = None  # whose transaction it goes on with
+        self._given = threading.Lock()
+        self._given.acquire()
+
+    def wait(self, seconds: float) -> bool:
+        return self._given.acquire(timeout=seconds)
+
+    def give(self, group: Group | None) -> None:
+        self.group = group
+        self._given.release()
+
+
 class WriterQueue:
     """The writers of this process to one file. `queue_of` returns the one that all connections
     share."""
@@ -79,39 +102,63 @@ class WriterQueue:
         self._lock = threading.Lock()
         self._taken = False
         self._free_until = 0.0
-        self._waiting: deque[threading.Event] = deque()
+        self._waiting: deque[_Waiter] = deque()
         self._turnstile = Turnstile(path + SUFFIX)
 
-    def _enter(self, waiting: Waiting) -> bool:
+    def _enter(self, waiting: Waiting, kind: object) -> tuple[bool, Group | None]:
         """Wait until it is this writer's turn in this process. False if there was no time."""
         with self._lock:
             if not self._taken:
                 self._taken = True
-                return True
-            turn = threading.Event()
-            self._waiting.append(turn)
+                return True, None
+            mine = _Waiter(kind)
+            self._waiting.append(mine)
         while left := waiting.left_s():
-            if turn.wait(min(left, _ASK_AGAIN_S)):
-                return True
+            if mine.wait(min(left, _ASK_AGAIN_S)):
+                return True, mine.group
         with self._lock:
-            if turn in self._waiting:
-                self._waiting.remove(turn)
-                return False
-        return True  # given in the same moment
+            if mine in self._waiting:
+                self._waiting.remove(mine)
+                return False, None
+        return True, mine.group  # given in the same moment
 
-    def _leave(self) -> None:
+    def leave(self) -> None:
         """Let the next writer of this process go on."""
         with self._lock:
             if self._waiting:
-                self._waiting.popleft().set()
+                self._waiting.popleft().give(None)
             else:
                 self._taken = False
 
-    def begin(self, attempt: Callable[[], bool], waiting: Waiting) -> WriterTurn | None:
+    def has_next(self, group: Group) -> bool:
+        """Whether the next writer may go on with the transaction of a group."""
+        return bool(self._waiting) and group.is_open
+
+    def pass_on(self, group: Group) -> bool:
+        """Let the next writer of this process go on with the transaction of a group. False if there
+        is none that may."""
+        with self._lock:
+            if not self._waiting or self._waiting[0].kind is not group.kind or not group.is_open:
+                return False
+            self._waiting.popleft().give(group)
+            return True
+
+    def begin(
+        self,
+        attempt: Callable[[], bool],
+        waiting: Waiting,
+        db: apsw.Connection | None = None,
+        *,
+        kind: object = None,
+    ) -> WriterTurn | None:
         """Wait for the turn of this writer and take the write lock with `attempt`, which says
-        whether it got it. None if there was no time."""
-        if not self._enter(waiting):
+        whether it got it. None if there was no time. Writers of one `kind` may share a transaction
+        of the engine, on the connection of its first; None shares it with nobody."""
+        entered, group = self._enter(waiting, kind)
+        if not entered:
             return None
+        if group is not None:
+            return join(self, group)
         held = begun = False
         try:
             begun = time.monotonic() < self._free_until and attempt()
@@ -128,8 +175,8 @@ class WriterQueue:
             if held:
                 self._turnstile.give_back()
             if not begun:
-                self._leave()
-        return WriterTurn(self._leave) if begun else None
+                self.leave()
+        return WriterTurn(self, Group(db, kind)) if begun else None
 
     @property
     def length(self) -> int:
@@ -142,17 +189,6 @@ class WriterQueue:
         with self._lock:
             if not self._taken:
                 self._turnstile.remove()
-
-
-class WriterTurn:
-    """The turn of one writer, until `end`. Any thread may end it, more than once."""
-
-    def __init__(self, leave: Callable[[], None]) -> None:
-        self._leave: list[Callable[[], None]] = [leave]
-
-    def end(self) -> None:
-        with suppress(IndexError):
-            self._leave.pop()()
 
 
 class Turnstile:
