@@ -44,6 +44,8 @@ ENTITIES_LISTED_ITEMS_MAX = 1_000
 # Store
 BUSY_TIMEOUT_MS = 60_000
 WRITER_IDLE_MS = 20_000
+SHARED_WRITER_IDLE_MS = 250  # of a transaction whose commit others wait for
+BRIEF_WRITE_MS = 20  # what holds the turn no longer may share a commit
 SCRUB_WAIT_MS = 2_000
 TRANSACTION_ENTRIES_MAX = 1_000_000
 NOTE_CHARS_MAX = 2_000

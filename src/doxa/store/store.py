@@ -303,7 +303,7 @@ class Store:
                 self._local.entries = None
                 self._engine.end()
                 if tx is not None:
-                    tx.let_go()
+                    tx.let_go(self._engine.opened or db)
 
     def _commit(self, tx: Transaction, db: apsw.Connection) -> None:
         tx.require_not_expired()

@@ -3,28 +3,36 @@
     BEGIN IMMEDIATE ─ first ─ SAVEPOINT ─ second ─ RELEASE ─ SAVEPOINT ─ third ─ RELEASE ─ COMMIT
                                                                                     one sync ┘
 
-A writer that has finished, and finds another of its kind waiting in the queue of this process, hands
-on the transaction of the engine instead of committing it: the next writes in a savepoint of the same
-connection. The last commits for all, and only then does any of them go on. So nothing is seen before
-it is durable, by nobody and in no process, and one sync covers what many have written.
-
-One that fails undoes its savepoint and nothing else. If the engine gives up the whole transaction (a
-full disk), or the commit fails, all of them fail.
+A writer that has finished, and finds another of its kind waiting in the queue of this process,
+hands on the transaction of the engine instead of committing it: the next one writes in a savepoint
+of the same connection. The last commits for all, and only then does any of them go on. So nothing
+is seen before it is durable, by nobody and in no process, and one sync covers what many have
+written. One that fails undoes its savepoint and nothing else. If the engine gives up the whole
+transaction (a full disk), or the commit fails, all of them fail.
 """
 
 from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Callable
 from contextlib import suppress
-from copy import copy
 from typing import Protocol
 
 import apsw
 
+from doxa.base.errors import BusyError
+
 MEMBERS_MAX = 64
-_AGE_MAX_S = 0.02
+WAIT_MAX_S = 0.02  # after the first has finished
 _SAVEPOINT = "doxa_member"
+
+
+def _undone() -> BusyError:
+    return BusyError(
+        "The commit that this transaction shared with others was undone; nothing was written.",
+        next_step="Run it again.",
+    )
 
 
 class Line(Protocol):
@@ -41,8 +49,8 @@ class Group:
     def __init__(self, db: apsw.Connection, kind: object) -> None:
         self.db, self.kind = db, kind
         self.finished = 0  # members whose changes wait for the commit
-        self._error: BaseException | None = None
-        self._began = time.monotonic()
+        self._error: Callable[[], Exception] | None = None
+        self._first = 0.0  # when the first of them finished
         self._waiting: list[threading.Lock] = []
 
     @property
@@ -51,8 +59,14 @@ class Group:
         return (
             self.kind is not None
             and self.finished < MEMBERS_MAX
-            and time.monotonic() - self._began < _AGE_MAX_S
+            and (not self.finished or time.monotonic() - self._first < WAIT_MAX_S)
         )
+
+    def finish(self) -> None:
+        """Count one whose changes are complete."""
+        if not self.finished:
+            self._first = time.monotonic()
+        self.finished += 1
 
     def ticket(self) -> threading.Lock:
         """Return what one who has finished waits for. Taken before the next one goes on."""
@@ -72,7 +86,7 @@ class Group:
             except BaseException as error:
                 interrupted = error
         if self._error is not None:
-            raise copy(self._error)
+            raise self._error()
         if interrupted is not None:
             raise interrupted
 
@@ -88,9 +102,13 @@ class Group:
             raise
         self._release()
 
-    def fail(self, error: BaseException) -> None:
-        """Let the members go on with an error: what they had written is gone."""
-        self._error = error
+    def fail(self, error: BaseException | None) -> None:
+        """Let the members go on with an error: what they had written is gone. They get that of the
+        disk, where it is one."""
+        if isinstance(error, (apsw.FullError, apsw.IOError, apsw.ReadOnlyError, apsw.CorruptError)):
+            self._error = lambda: type(error)(*error.args)
+        else:
+            self._error = _undone
         self._release()
 
     def _release(self) -> None:
@@ -130,7 +148,7 @@ class WriterTurn:
         if self.joined:
             self.db.execute(f"RELEASE {_SAVEPOINT}")
         self._mine.pop()
-        group.finished += 1
+        group.finish()
         if not alone and self._queue.has_next(group):
             ticket = group.ticket()
             if self._queue.pass_on(group):
@@ -163,7 +181,7 @@ class WriterTurn:
                     with suppress(apsw.Error):  # those who wait for the commit get it
                         group.commit()
             else:
-                group.fail(error if isinstance(error, apsw.Error) else apsw.BusyError())
+                group.fail(error)
         finally:
             if not passed:
                 self._queue.leave()

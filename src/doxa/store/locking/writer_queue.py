@@ -147,7 +147,7 @@ class WriterQueue:
         self,
         attempt: Callable[[], bool],
         waiting: Waiting,
-        db: apsw.Connection | None = None,
+        db: apsw.Connection,
         *,
         kind: object = None,
     ) -> WriterTurn | None:
