@@ -3,6 +3,7 @@ processes."""
 
 from __future__ import annotations
 
+import subprocess
 import sys
 import threading
 from pathlib import Path
@@ -12,7 +13,8 @@ import pytest
 
 from doxa.base.errors import BusyError
 from doxa.store import Identity, Store
-from doxa.store.locking.writer_queue import SUFFIX, Waiting, WriterQueue, queue_of
+from doxa.store.locking.turnstile import Turnstile, Waiting
+from doxa.store.locking.writer_queue import SUFFIX, WriterQueue, queue_of
 
 ANA = Identity("ana", "operator")
 DB = apsw.Connection(":memory:")
@@ -138,6 +140,74 @@ def test_one_who_has_just_written_comes_after_one_that_waits(tmp_path: Path) -> 
     assert went == ["the one that waited", "the writer"]
     for queue in (one, other):
         queue.close()
+
+
+LINE = pytest.mark.skipif(
+    not sys.platform.startswith("linux"), reason="no locks that belong to an open file"
+)
+
+
+class Place(threading.Thread):
+    """One process in the line, as a thread with a file of its own."""
+
+    def __init__(self, path: Path, went: list[int], number: int) -> None:
+        super().__init__()
+        self.line = Turnstile(str(path))
+        self.stop = threading.Event()
+        self.first: bool | None = None
+        self._went, self._number = went, number
+        self.start()
+        while self.line._place is None:  # until it stands in line
+            threading.Event().wait(0.001)
+
+    def run(self) -> None:
+        self.first = self.line.take(Waiting(60_000, self.stop.is_set), make=True)
+        if self.first:
+            self._went.append(self._number)
+            self.line.give_back()
+
+
+@LINE
+def test_processes_go_in_the_order_in_which_they_came(tmp_path: Path) -> None:
+    path, went = tmp_path / "line", list[int]()
+    holder = Turnstile(str(path))
+    assert holder.take(Waiting(0), make=True)
+    places = [Place(path, went, number) for number in range(8)]
+    for number in (0, 3, 7):  # the first of those who wait, one in the middle, the last
+        places[number].stop.set()
+        places[number].join()
+        assert places[number].first is False
+    places.append(Place(path, went, 8))
+    assert went == []
+    holder.give_back()
+    for place in places:
+        place.join()
+    assert went == [1, 2, 4, 5, 6, 8]
+    assert path.stat().st_size == 0
+
+
+@LINE
+def test_a_killed_process_blocks_nobody(tmp_path: Path) -> None:
+    path, went = tmp_path / "line", list[int]()
+    code = (
+        "import sys, time; from doxa.store.locking.turnstile import Turnstile, Waiting\n"
+        "line = Turnstile(sys.argv[1])\n"
+        "line._is_open(True); line._is_first(); print(line._place, flush=True); time.sleep(600)"
+    )
+    processes = []
+    for number in range(2):  # one that has its turn, and one that waits
+        processes.append(
+            subprocess.Popen([sys.executable, "-c", code, str(path)], stdout=subprocess.PIPE)
+        )
+        out = processes[-1].stdout
+        assert out is not None and int(out.readline()) == number
+    place = Place(path, went, 2)
+    for process in reversed(processes):
+        assert went == []
+        process.kill()
+        process.communicate()
+    place.join()
+    assert went == [2]
 
 
 def _written(queue: WriterQueue) -> bool:

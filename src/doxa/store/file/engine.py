@@ -33,7 +33,8 @@ from doxa.base.limits import BUSY_TIMEOUT_MS
 from doxa.base.temporal_instant import text_instant_key
 from doxa.store.file import process
 from doxa.store.locking.group import WriterTurn
-from doxa.store.locking.writer_queue import Waiting, WriterQueue, queue_of
+from doxa.store.locking.turnstile import Waiting
+from doxa.store.locking.writer_queue import WriterQueue, queue_of
 
 _WAIT_FIRST_S = 0.0005
 _WAIT_MOST_S = 0.02
