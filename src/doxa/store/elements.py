@@ -393,7 +393,7 @@ class ElementWriter(Reader):
         clean = cleaned(check_properties(props, owner=kind), self.left_out) if props else {}
         if self.run is not None and kind not in self._guards.edges:
             clean = clean | self.run.marks()
-        self._guarded(_name(kind, "edge type"), src, dst=dst, props=clean)
+        self._guarded(usable_name(kind, "edge type"), src, dst=dst, props=clean)
         identity = self._edge = self._edge + 1
         self._insert_edge(identity, kind, src=src, dst=dst, props=clean)
         return EdgeId(identity)
@@ -585,8 +585,8 @@ class ElementWriter(Reader):
         self._require_room()
         self.entries.add(op, element, payload)
 
-    def _require_room(self) -> None:
-        if self.entries.seq - self._tail.seq >= TRANSACTION_ENTRIES_MAX:
+    def _require_room(self, count: int = 1) -> None:
+        if self.entries.seq - self._tail.seq + count > TRANSACTION_ENTRIES_MAX:
             raise LimitError(
                 f"One transaction would write more than {TRANSACTION_ENTRIES_MAX:,} log entries.",
                 next_step="Split the work into several calls.",
@@ -642,10 +642,10 @@ def _nothing_to_connect(node: NodeId) -> NotFoundError:
 
 
 def _labels(labels: Iterable[str]) -> tuple[str, ...]:
-    return tuple(sorted({_name(label, "label") for label in labels}))
+    return tuple(sorted({usable_name(label, "label") for label in labels}))
 
 
-def _name(text: str, what: str) -> str:
+def usable_name(text: str, what: str) -> str:
     if not isinstance(text, str) or not text or len(text) > LABEL_CHARS_MAX:
         raise InputError(
             f"This is not a usable {what}: {str(text)[:40]!r}.",
