@@ -1,0 +1,41 @@
+"""How far a load has come, written in the transactions that load: a row of the table `cursor`.
+
+    load/<what is loaded>/<digest of what was read so far>      seq: the rows that are loaded
+
+It is bookkeeping and not logged, but it is there exactly if the rows are. A load that was
+interrupted goes on after them, if the file still begins with what was read.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from doxa.store.reader import Reader
+from doxa.store.transaction import Transaction
+
+_OF = "SELECT name, seq FROM main.cursor WHERE name >= ?1 AND name < ?1 || '0' ORDER BY name"
+
+
+class LoadProgress(NamedTuple):
+    """The rows that are loaded, and the digest of what was read for them."""
+
+    rows: int
+    digest: str
+
+
+def progress_of(reader: Reader, load: str) -> LoadProgress | None:
+    """Return how far a load has come that did not end."""
+    row = reader._db.execute(_OF, (f"load/{load}/",)).fetchone()
+    return None if row is None else LoadProgress(row[1], row[0].rpartition("/")[2])
+
+
+def note_progress(tx: Transaction, load: str, progress: LoadProgress | None) -> None:
+    """Note with the transaction how far a load has come; None: it has ended."""
+    tx._db.execute(
+        "DELETE FROM main.cursor WHERE name >= ?1 AND name < ?1 || '0'", (f"load/{load}/",)
+    )
+    if progress is not None:
+        tx._db.execute(
+            "INSERT INTO main.cursor VALUES(?, ?)",
+            (f"load/{load}/{progress.digest}", progress.rows),
+        )
