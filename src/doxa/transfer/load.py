@@ -30,6 +30,7 @@ _KEYS = (
     "SELECT n.props ->> ?2, n.id FROM node_label l CROSS JOIN node n ON n.id = l.node"
     " WHERE l.label = ?1 AND json_type(n.props, ?2) IN ('integer', 'text') ORDER BY n.id"
 )
+_KEY_TYPES = frozenset((int, str))
 Row = dict[str, Any]
 
 
@@ -90,7 +91,7 @@ class _Nodes:
         self.spec = ["nodes", label, key]
 
     def add(self, file: RowFile, row: Row) -> Row:
-        if self._kept is not None and type(row.get(self._kept.name)) not in (int, str):
+        if self._kept is not None and type(row.get(self._kept.name)) not in _KEY_TYPES:
             raise file.refuse(f"its {self._kept.name} is absent, or not an integer or a text")
         return row
 
@@ -120,9 +121,9 @@ class _Edges:
         self.spec = ["edges", kind, *start, *end]
 
     def add(self, file: RowFile, row: Row) -> Row:
-        for place in (self._start, self._end):
-            if type(row.get(place.column)) not in (int, str):
-                raise file.refuse(f"its {place.column} is absent, or not an integer or a text")
+        for column in (self._start.column, self._end.column):
+            if type(row.get(column)) not in _KEY_TYPES:
+                raise file.refuse(f"its {column} is absent, or not an integer or a text")
         return row
 
     def write(self, tx: Transaction, rows: list[Row]) -> dict[str, int]:

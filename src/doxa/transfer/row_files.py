@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Callable, Iterator
-from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -37,6 +36,7 @@ class RowFile:
         self.path = path
         self.count = 0
         self._hash = sha256()
+        self._read: list[bytes] = []  # lines that are not in the digest yet
         kind = path.suffix.lower()
         if kind not in (*_SEPARATORS, *_JSON):
             raise InputError(
@@ -56,6 +56,8 @@ class RowFile:
 
     @property
     def digest(self) -> str:
+        self._hash.update(b"".join(self._read))
+        self._read.clear()
         return self._hash.hexdigest()
 
     def close(self) -> None:
@@ -78,7 +80,7 @@ class RowFile:
         while line := self._file.readline(IMPORT_LINE_BYTES_MAX + 1):
             if len(line) > IMPORT_LINE_BYTES_MAX:
                 raise self.refuse(f"it is longer than {IMPORT_LINE_BYTES_MAX:,} bytes")
-            self._hash.update(line)
+            self._read.append(line)
             try:
                 text = line.decode("utf-8-sig" if first else "utf-8")
             except UnicodeDecodeError:
@@ -103,31 +105,28 @@ class RowFile:
         if csv.field_size_limit() < TEXT_BYTES_MAX:  # one setting for the process
             csv.field_size_limit(TEXT_BYTES_MAX)
         reader = csv.reader(self._lines(), delimiter=separator, strict=True)
-        header = self._next(reader)
-        names, types = self._header(header or [])
-        while (values := self._next(reader)) is not None:
-            if not values:
-                continue
+        try:
+            names, types = self._header(next(reader, []))
+            columns = list(zip(names, types, strict=True))
+            for values in reader:
+                if values:
+                    self.count += 1
+                    yield self._row(columns, values)
+        except csv.Error as error:
             self.count += 1
-            if len(values) != len(names):
-                raise self.refuse(f"it has {len(values)} values and the header {len(names)}")
-            row: dict[str, Any] = {}
-            for name, convert, value in zip(names, types, values, strict=True):
-                if value:
-                    try:
-                        row[name] = convert(value)
-                    except (ValueError, KeyError):
-                        raise self.refuse(f"{value[:40]!r} is not the type of {name}") from None
-            yield row
+            raise self.refuse(f"it is not CSV: {error}") from None
 
-    def _next(self, reader: Iterator[list[str]]) -> list[str] | None:
-        with suppress(StopIteration):
-            try:
-                return next(reader)
-            except csv.Error as error:
-                self.count += 1
-                raise self.refuse(f"it is not CSV: {error}") from None
-        return None
+    def _row(self, columns: list[tuple[str, Callable[[str], Any]]], values: list[str]) -> Any:
+        if len(values) != len(columns):
+            raise self.refuse(f"it has {len(values)} values and the header {len(columns)}")
+        row: dict[str, Any] = {}
+        for (name, convert), value in zip(columns, values, strict=True):
+            if value:
+                try:
+                    row[name] = convert(value)
+                except (ValueError, KeyError):
+                    raise self.refuse(f"{value[:40]!r} is not the type of {name}") from None
+        return row
 
     def _header(self, columns: list[str]) -> tuple[list[str], list[Callable[[str], Any]]]:
         names, types = [], []

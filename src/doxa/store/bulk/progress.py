@@ -13,7 +13,7 @@ from typing import NamedTuple
 from doxa.store.reader import Reader
 from doxa.store.transaction import Transaction
 
-_OF = "SELECT name, seq FROM main.cursor WHERE name >= ?1 AND name < ?1 || '0' ORDER BY name"
+_OF = "SELECT name, seq FROM main.cursor WHERE name >= ? AND name < ?"
 
 
 class LoadProgress(NamedTuple):
@@ -25,17 +25,20 @@ class LoadProgress(NamedTuple):
 
 def progress_of(reader: Reader, load: str) -> LoadProgress | None:
     """Return how far a load has come that did not end."""
-    row = reader._db.execute(_OF, (f"load/{load}/",)).fetchone()
+    row = reader._db.execute(_OF, _bounds(load)).fetchone()
     return None if row is None else LoadProgress(row[1], row[0].rpartition("/")[2])
 
 
 def note_progress(tx: Transaction, load: str, progress: LoadProgress | None) -> None:
     """Note with the transaction how far a load has come; None: it has ended."""
-    tx._db.execute(
-        "DELETE FROM main.cursor WHERE name >= ?1 AND name < ?1 || '0'", (f"load/{load}/",)
-    )
+    tx._db.execute("DELETE FROM main.cursor WHERE name >= ? AND name < ?", _bounds(load))
     if progress is not None:
         tx._db.execute(
             "INSERT INTO main.cursor VALUES(?, ?)",
             (f"load/{load}/{progress.digest}", progress.rows),
         )
+
+
+def _bounds(load: str) -> tuple[str, str]:
+    """The names of a load: "0" is what comes after "/"."""
+    return f"load/{load}/", f"load/{load}0"
