@@ -37,7 +37,7 @@ Row = dict[str, Any]
 @dataclass(frozen=True, slots=True)
 class Loaded:
     """What a load did: rows that it read, nodes and edges that it created, rows whose node was
-    `known` by its key, rows that an earlier load had done (`continued`), redacted secrets, and the
+    `known` by its key, rows that were loaded before (`continued`), redacted secrets, and the
     changes, one for each batch."""
 
     rows: int = 0
@@ -158,17 +158,21 @@ def load_rows(
     edge: str = "",
     start: str = "",
     end: str = "",
+    again: bool = False,
     progress: Callable[[int], None] | None = None,
 ) -> Loaded:
     """Load a file as nodes of `label`, or as edges of the type `edge` from `start` to `end`. Raises
     InputError for a row that cannot be used; the batches before it stay, and another call goes on
-    after them."""
+    after them. Rows that were loaded are not loaded twice, unless `again`."""
     target = _target(label, key, edge, start, end)
-    named = canonical([str(path.resolve()), *target.spec])
+    projects = () if store.binding is None else store.binding.projects
+    named = canonical([str(path.resolve()), *target.spec, *projects])
     load = sha256(named).hexdigest()[:16]
     file = RowFile(path)
     try:
-        return _load(store, identity, file, target, load, progress)
+        with store.read() as reader:
+            before = None if again else progress_of(reader, load)
+        return _load(store, identity, file, target, load, before, progress)
     finally:
         file.close()
 
@@ -179,39 +183,35 @@ def _load(
     file: RowFile,
     target: _Nodes | _Edges,
     load: str,
+    before: LoadProgress | None,
     progress: Callable[[int], None] | None,
 ) -> Loaded:
     rows = iter(file)
-    with store.read() as reader:
-        before = progress_of(reader, load)
     continued = 0 if before is None else _skip(file, rows, before)
     counts = {"nodes": 0, "edges": 0, "known": 0}
     changes: list[int] = []
     redacted, last = 0, -1
-    while True:
-        batch = [target.add(file, row) for row in islice(rows, target.at_once)]
-        done = LoadProgress(file.count, file.digest) if batch else None
+    while batch := [target.add(file, row) for row in islice(rows, target.at_once)]:
         with store.write(identity, op="load", note=file.path.name, by_hand=True) as tx:
             if tx.tx != last + 1:  # others wrote, or it is the first
                 for kept in target.kept:
                     kept.read(tx)
             for name, count in target.write(tx, batch).items():
                 counts[name] += count
-            note_progress(tx, load, done)
+            note_progress(tx, load, LoadProgress(file.count, file.digest))
         last = tx.tx - 1
         if tx.receipt_made is not None:
             changes.append(last := tx.tx)
         redacted += len(tx.left_out)
         if progress is not None:
             progress(file.count)
-        if done is None:
-            return Loaded(
-                file.count - continued,
-                **counts,
-                continued=continued,
-                redacted=redacted,
-                changes=tuple(changes),
-            )
+    return Loaded(
+        file.count - continued,
+        **counts,
+        continued=continued,
+        redacted=redacted,
+        changes=tuple(changes),
+    )
 
 
 def _skip(file: RowFile, rows: Any, before: LoadProgress) -> int:
@@ -220,9 +220,9 @@ def _skip(file: RowFile, rows: Any, before: LoadProgress) -> int:
         pass
     if (file.count, file.digest) != (before.rows, before.digest):
         raise InputError(
-            f"A load of {file.path.name} was interrupted after {before.rows:,} rows, and the file"
-            " no longer begins with these.",
-            next_step="Put the former rows back, or load the file under another name.",
+            f"{before.rows:,} rows of {file.path.name} are loaded, and the file no longer begins"
+            " with these.",
+            next_step="Put the former rows back, or load all of the file with `again`.",
             field="path",
         )
     return before.rows

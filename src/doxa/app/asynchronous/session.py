@@ -1010,8 +1010,16 @@ class AsyncSession:
         edge: str = "",
         start: str = "",
         end: str = "",
+        again: bool = False,
     ) -> Loaded:
         """Load a file of rows, CSV or JSON lines, as nodes or as edges of the graph."""
         return await on_thread(
-            self._session.load, path, label=label, key=key, edge=edge, start=start, end=end
+            self._session.load,
+            path,
+            label=label,
+            key=key,
+            edge=edge,
+            start=start,
+            end=end,
+            again=again,
         )

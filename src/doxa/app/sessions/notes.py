@@ -66,12 +66,14 @@ class NoteVerbs(ConsolidationVerbs):
         edge: str = "",
         start: str = "",
         end: str = "",
+        again: bool = False,
     ) -> Loaded:
         """Load a file of rows, CSV or JSON lines, as nodes or as edges of the graph.
 
         With `label`, each row is a node; one whose `key` is there already is not created again.
         With `edge`, each row is an edge between the nodes that `start` and `end` name. A load that
-        was interrupted goes on where it stopped. Beliefs come by `import_` and `ingest`.
+        was interrupted goes on where it stopped, and rows that are loaded are not loaded twice.
+        Beliefs come by `import_` and `ingest`.
         """
         from doxa.transfer.load import load_rows
 
@@ -83,6 +85,7 @@ class NoteVerbs(ConsolidationVerbs):
             ("end", end),
         ):
             arguments.text(value, field)
+        arguments.flags(again=again)
         self._store.require_open()
         return load_rows(
             self._store,
@@ -93,6 +96,7 @@ class NoteVerbs(ConsolidationVerbs):
             edge=edge,
             start=start,
             end=end,
+            again=again,
         )
 
     def export_memory_json(self, target: str | Path, *, projects: Iterable[str] = ()) -> int:

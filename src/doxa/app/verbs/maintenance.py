@@ -281,7 +281,8 @@ CARE = (
         "Load a file of rows, CSV or JSON lines, as nodes or as edges of the graph.",
         "With `label`, each row is a node; one whose `key` is there already is not created again."
         " With `edge`, each row is an edge between the nodes that `start` and `end` name. A load"
-        " that was interrupted goes on where it stopped. Beliefs come by `import_` and `ingest`.",
+        " that was interrupted goes on where it stopped, and rows that are loaded are not loaded"
+        " twice. Beliefs come by `import_` and `ingest`.",
         parameters(
             path=argument("A file that ends in .csv, .tsv, .jsonl or .ndjson.", "path"),
             label=Parameter("The label of the nodes.", ""),
@@ -289,6 +290,7 @@ CARE = (
             edge=Parameter("The type of the edges.", ""),
             start=Parameter("Where they begin: column:Label.property.", ""),
             end=Parameter("Where they end: column:Label.property.", ""),
+            again=Parameter("Load all rows, also those that are loaded.", False, kind="flag"),
         ),
         "Loaded",
         writes=True,

@@ -3,7 +3,8 @@
     load/<what is loaded>/<digest of what was read so far>      seq: the rows that are loaded
 
 It is bookkeeping and not logged, but it is there exactly if the rows are. A load that was
-interrupted goes on after them, if the file still begins with what was read.
+interrupted, or whose file has grown, goes on after them, if the file still begins with what was
+read; so a load that is repeated loads nothing twice.
 """
 
 from __future__ import annotations
@@ -24,19 +25,17 @@ class LoadProgress(NamedTuple):
 
 
 def progress_of(reader: Reader, load: str) -> LoadProgress | None:
-    """Return how far a load has come that did not end."""
+    """Return how far a load has come."""
     row = reader._db.execute(_OF, _bounds(load)).fetchone()
     return None if row is None else LoadProgress(row[1], row[0].rpartition("/")[2])
 
 
-def note_progress(tx: Transaction, load: str, progress: LoadProgress | None) -> None:
-    """Note with the transaction how far a load has come; None: it has ended."""
+def note_progress(tx: Transaction, load: str, progress: LoadProgress) -> None:
+    """Note with the transaction how far a load has come."""
     tx._db.execute("DELETE FROM main.cursor WHERE name >= ? AND name < ?", _bounds(load))
-    if progress is not None:
-        tx._db.execute(
-            "INSERT INTO main.cursor VALUES(?, ?)",
-            (f"load/{load}/{progress.digest}", progress.rows),
-        )
+    tx._db.execute(
+        "INSERT INTO main.cursor VALUES(?, ?)", (f"load/{load}/{progress.digest}", progress.rows)
+    )
 
 
 def _bounds(load: str) -> tuple[str, str]:
