@@ -71,7 +71,7 @@ def test_rows_become_nodes_and_edges(memory: doxa.Memory, tmp_path: Path) -> Non
 
 
 def test_a_load_is_as_if_queries_had_created_it(tmp_path: Path) -> None:
-    """The entries of the log are the same but for their times and salts."""
+    """The entries of the log are the same except their salts."""
     logs = []
     for way in ("load", "cypher", "one by one"):
         with doxa.open(tmp_path / f"{way}.db", role="operator", embedder=None) as memory:

@@ -71,7 +71,7 @@ class _Kept:
             )
 
 
-class Place(NamedTuple):
+class EdgeEnd(NamedTuple):
     """Where an end of an edge stands: `column:Label.property`."""
 
     column: str
@@ -113,7 +113,7 @@ class _Edges:
 
     at_once = LOAD_EDGES_AT_ONCE_ITEMS_MAX
 
-    def __init__(self, kind: str, start: Place, end: Place) -> None:
+    def __init__(self, kind: str, start: EdgeEnd, end: EdgeEnd) -> None:
         self._kind, self._start, self._end = kind, start, end
         self._from = _Kept(start.label, start.name)
         self._to = self._from if end[1:] == start[1:] else _Kept(end.label, end.name)
@@ -238,7 +238,7 @@ def _target(label: str, key: str, edge: str, start: str, end: str) -> _Nodes | _
     return _Nodes(label, key) if label else _Edges(edge, _place(start), _place(end))
 
 
-def _place(text: str) -> Place:
+def _place(text: str) -> EdgeEnd:
     column, _, rest = text.partition(":")
     label, _, name = rest.partition(".")
     if not (column and label and name) or '"' in name:
@@ -247,4 +247,4 @@ def _place(text: str) -> Place:
             next_step="Give column:Label.property, such as src:Person.id.",
             field="start",
         )
-    return Place(column, label, name)
+    return EdgeEnd(column, label, name)

@@ -35,15 +35,15 @@ def _undone() -> BusyError:
     )
 
 
-class Line(Protocol):
+class WaitingLine(Protocol):
     """Those who wait for the turn; see writer_queue.py."""
 
-    def has_next(self, group: Group) -> bool: ...
-    def pass_on(self, group: Group) -> bool: ...
+    def has_next(self, group: CommitGroup) -> bool: ...
+    def pass_on(self, group: CommitGroup) -> bool: ...
     def leave(self) -> None: ...
 
 
-class Group:
+class CommitGroup:
     """A transaction of the engine, and those who wait for its commit."""
 
     def __init__(self, db: apsw.Connection, kind: object) -> None:
@@ -117,7 +117,7 @@ class Group:
         self._waiting = []
 
 
-def join(queue: Line, group: Group) -> WriterTurn:
+def join(queue: WaitingLine, group: CommitGroup) -> WriterTurn:
     """Go on with the transaction of a group."""
     turn = WriterTurn(queue, group, joined=True)
     try:
@@ -131,11 +131,11 @@ def join(queue: Line, group: Group) -> WriterTurn:
 class WriterTurn:
     """The turn of one writer. Any thread may end it, more than once."""
 
-    def __init__(self, queue: Line, group: Group, *, joined: bool = False) -> None:
+    def __init__(self, queue: WaitingLine, group: CommitGroup, *, joined: bool = False) -> None:
         self.db = group.db
         self.joined = joined  # others wait for the same commit
         self._queue, self._group = queue, group
-        self._mine: list[Group] = [group]  # empty when the turn has ended
+        self._mine: list[CommitGroup] = [group]  # empty when the turn has ended
 
     @property
     def ended(self) -> bool:
@@ -165,7 +165,7 @@ class WriterTurn:
         with suppress(IndexError):
             self._undo(self._mine.pop(), error)
 
-    def _undo(self, group: Group, error: BaseException | None) -> None:
+    def _undo(self, group: CommitGroup, error: BaseException | None) -> None:
         passed = left = False
         try:
             with suppress(apsw.Error):

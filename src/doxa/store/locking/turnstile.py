@@ -30,7 +30,7 @@ except ImportError:  # a system without them: writers of several processes have 
     fcntl = None  # type: ignore[assignment]
 
 _WAIT_FIRST_S, _WAIT_MOST_S = 0.0003, 0.002
-_FLOCK = struct.Struct("hhqqi0q")  # type, whence, start, length, pid
+_FLOCK = struct.Struct("hhqqi0q")  # type, base, start, length, pid
 _CLAIM: Any = getattr(fcntl, "F_OFD_SETLK", None)
 _ASK: Any = getattr(fcntl, "F_OFD_GETLK", None)
 
@@ -76,8 +76,8 @@ class Turnstile:
         self._place: int | None = None
 
     def take(self, waiting: Waiting, *, make: bool) -> bool:
-        """Wait until nobody came before. False if the file is absent or cannot be used, or there
-        was no time."""
+        """Wait until nobody came before. False if the file is absent or cannot be used, or the
+        time is over."""
         if fcntl is None:
             return False
         attempt = 0
@@ -111,7 +111,7 @@ class Turnstile:
             self._close()
 
     def let_go(self) -> None:
-        """In a forked child: close the file, which does not unlock the parent's place."""
+        """Close the file in a forked child, which does not unlock the parent's place."""
         self._close()
 
     def _is_first(self) -> bool:

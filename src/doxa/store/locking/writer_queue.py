@@ -25,7 +25,7 @@ from weakref import WeakValueDictionary
 
 import apsw
 
-from doxa.store.locking.group import Group, WriterTurn, join
+from doxa.store.locking.group import CommitGroup, WriterTurn, join
 from doxa.store.locking.turnstile import Turnstile, Waiting
 
 SUFFIX = "-queue"
@@ -40,14 +40,14 @@ class _Waiter:
 
     def __init__(self, kind: object) -> None:
         self.kind = kind
-        self.group: Group | None = None  # whose transaction it goes on with
+        self.group: CommitGroup | None = None  # whose transaction it goes on with
         self._given = threading.Lock()
         self._given.acquire()
 
     def wait(self, seconds: float) -> bool:
         return self._given.acquire(timeout=seconds)
 
-    def give(self, group: Group | None) -> None:
+    def give(self, group: CommitGroup | None) -> None:
         self.group = group
         self._given.release()
 
@@ -63,7 +63,7 @@ class WriterQueue:
         self._waiting: deque[_Waiter] = deque()
         self._turnstile = Turnstile(path + SUFFIX)
 
-    def _enter(self, waiting: Waiting, kind: object) -> tuple[bool, Group | None]:
+    def _enter(self, waiting: Waiting, kind: object) -> tuple[bool, CommitGroup | None]:
         """Wait until it is this writer's turn in this process. False if there was no time."""
         with self._lock:
             if not self._taken:
@@ -88,11 +88,11 @@ class WriterQueue:
             else:
                 self._taken = False
 
-    def has_next(self, group: Group) -> bool:
-        """Whether the next writer may go on with the transaction of a group."""
+    def has_next(self, group: CommitGroup) -> bool:
+        """Return whether the next writer may go on with the transaction of a group."""
         return bool(self._waiting) and group.is_open
 
-    def pass_on(self, group: Group) -> bool:
+    def pass_on(self, group: CommitGroup) -> bool:
         """Let the next writer of this process go on with the transaction of a group. False if there
         is none that may."""
         with self._lock:
@@ -134,7 +134,7 @@ class WriterQueue:
                 self._turnstile.give_back()
             if not begun:
                 self.leave()
-        return WriterTurn(self, Group(db, kind)) if begun else None
+        return WriterTurn(self, CommitGroup(db, kind)) if begun else None
 
     @property
     def length(self) -> int:
@@ -142,7 +142,7 @@ class WriterQueue:
         return len(self._waiting)
 
     def let_go(self) -> None:
-        """In a forked child: a place in the line is the parent's, and goes when it ends."""
+        """Close the file of the line in a forked child: a place in it is the parent's."""
         self._turnstile.let_go()
 
     def close(self) -> None:
