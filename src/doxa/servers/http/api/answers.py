@@ -22,9 +22,9 @@ from doxa.servers.encoding import Schemas, encode_value
 from doxa.servers.http.errors import HttpError
 
 SELECTED = "application/vnd.doxa.selected+json"
-_TAG = re.compile(r'"([0-9]{1,18})(?:-[0-9a-f]{1,32})?"')
+_TAG = re.compile(r'"?([0-9]{1,18})(?:-[0-9a-f]{1,32})?"?')
 _ANY_TAG = re.compile(r'(?:W/)?"[\x21\x23-\x7e\x80-\xff]*"')
-TAG_PATTERN = r'^(\*|"[0-9]{1,18}(-[0-9a-f]{1,32})?")$'
+TAG_PATTERN = r'^(\*|"?[0-9]{1,18}(-[0-9a-f]{1,32})?"?)$'
 _DEPTH_MAX = 3
 _NAMED = ("kref", "tx", "id", "name", "session", "path")  # what an entry of a list is known by
 
@@ -156,7 +156,7 @@ class FieldNames:
     def tree(self, text: str) -> dict[str, Any]:
         """Return the fields asked for as a tree. Raises InputError for one that is not known."""
         found: dict[str, Any] = {}
-        for name in filter(None, text.split(",")):
+        for name in text.split(","):
             if name not in self._known:
                 raise InputError(
                     f"The answer has no field {name[:60]!r}.",

@@ -32,11 +32,18 @@ from doxa.base.limits import (
     HTTP_ANSWER_BYTES_MAX,
 )
 from doxa.servers.calling import CallCancelled, CallMeter
-from doxa.servers.codes import FORBIDDEN
+from doxa.servers.codes import FORBIDDEN, UNAUTHORIZED
 from doxa.servers.contract import Database, VerbDatabase
 from doxa.servers.credentials import Principal
 from doxa.servers.http.api import openapi
-from doxa.servers.http.api.answers import SELECTED, entity_tag, expected_number, is_known, selected
+from doxa.servers.http.api.answers import (
+    SELECTED,
+    entity_tag,
+    expected_number,
+    is_known,
+    read_cursor,
+    selected,
+)
 from doxa.servers.http.api.browser import (
     BrowserSessions,
     check_own_page,
@@ -284,6 +291,7 @@ class VerbApi:
             check_own_page(request.headers, request.method)
             principal, how = self.sessions.principal(cookie), "cookie"
         else:
+            _check_bearer(authorization)
             principal = await self._login.principal(authorization)
             how = "none" if authorization is None else "header"
         self._rate.take(principal.name)
@@ -389,7 +397,7 @@ class _Preparation:
         fields, cursor = self._one("fields"), self._one("cursor")
         if cursor is not None and not operation.resource.pages:
             raise _not_taken(operation, "cursor")
-        if fields:
+        if fields is not None:
             if operation.fields is None:
                 raise _not_taken(operation, "fields")
             self._tree = operation.fields.tree(fields)
@@ -400,7 +408,7 @@ class _Preparation:
         return Call(
             operation,
             arguments,
-            cursor,
+            None if cursor is None else read_cursor(cursor),
             _idempotency_key(headers, operation),
             _expected(headers, operation),
         )
@@ -456,6 +464,18 @@ def _expected(headers: Headers, operation: Operation) -> int | None:
             field="If-Match",
         )
     return expected_number(given)
+
+
+def _check_bearer(authorization: str | None) -> None:
+    """Refuse passwords: a program has a token, which can be limited, replaced and taken away."""
+    if authorization is not None and authorization.partition(" ")[0].lower() != "bearer":
+        raise HttpError(
+            "The API takes bearer tokens.",
+            http=401,
+            next_step="Send a token of `doxa users token` as Authorization: Bearer.",
+            status=UNAUTHORIZED,
+            headers={"WWW-Authenticate": 'Bearer realm="doxa"'},
+        )
 
 
 def _check_method(request: Request, methods: tuple[str, ...]) -> None:

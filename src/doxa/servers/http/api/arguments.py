@@ -48,7 +48,8 @@ SCHEMAS: Mapping[Kind, dict[str, Any]] = {
     "number": {"type": "number"},
     "flag": {"type": "boolean"},
 }
-_int = Annotated[int, msgspec.Meta(ge=_INT_MIN, le=_INT_MAX)]
+# JSON has one kind of number: 3.0 is a whole number too.
+_int = Annotated[int, msgspec.Meta(ge=_INT_MIN, le=_INT_MAX)] | float
 _triple = tuple[str, str, str | bool | int | float]
 _TYPES: Mapping[Kind, Any] = {
     "text": str,
@@ -69,6 +70,7 @@ _TYPES: Mapping[Kind, Any] = {
     "flag": bool,
 }
 _MANY: tuple[Kind, ...] = ("texts", "krefs")
+_INTEGERS: tuple[Kind, ...] = ("integer", "change")
 _WHOLE = re.compile(r"-?[0-9]{1,19}")
 
 
@@ -133,6 +135,7 @@ class Reader:
         self._decode: Callable[[bytes], Any] = msgspec.json.Decoder(shape).decode
         self._shape = shape
         self._names = tuple(self._known)
+        self._integers = [one.name for one in resource.arguments if one.kind in _INTEGERS]
 
     def body(self, data: bytes) -> dict[str, Any]:
         """Read a JSON body. Raises InputError."""
@@ -168,11 +171,18 @@ class Reader:
 
     def _given(self, found: Any) -> dict[str, Any]:
         values = ((name, getattr(found, name)) for name in self._names)
-        return {name: value for name, value in values if value is not msgspec.UNSET}
+        given = {name: value for name, value in values if value is not msgspec.UNSET}
+        for name in self._integers:
+            value = given.get(name)
+            if type(value) is float:
+                if not value.is_integer() or not _INT_MIN <= value <= _INT_MAX:
+                    raise _unfit(self._name, f"{name} is not a whole number", field=name)
+                given[name] = int(value)
+        return given
 
 
 def _parsed(parameter: Parameter, value: str, verb: str) -> Any:
-    if parameter.kind in ("integer", "change"):
+    if parameter.kind in _INTEGERS:
         if not _WHOLE.fullmatch(value) or not value.isascii():
             raise _unfit(verb, f"{parameter.name} is not a whole number", field=parameter.name)
         return int(value)

@@ -100,8 +100,8 @@ class Jobs:
         return found
 
     def cancel(self, job: ApiJob) -> None:
-        """Ask a job to stop: at once if it waits, and else after the batch that it is at. One that
-        reports no progress goes on to its end."""
+        """Ask a job to stop: at once if it waits, and else after the batch that it is at. A verb
+        that has no batches goes on to its end."""
         job.meter.cancel()
         if job.state == "queued" and job.task is not None:
             job.task.cancel()

@@ -48,7 +48,7 @@ def document(version: str) -> dict[str, Any]:
             },
         ],
         "tags": [{"name": name} for name in (*GROUPS.values(), "Jobs", "Browser")],
-        "security": [{"bearer": []}, {"basic": []}],
+        "security": [{"bearer": []}],
         "paths": paths | _job_paths() | _session_paths(),
         "components": {
             "schemas": {
@@ -72,7 +72,6 @@ def document(version: str) -> dict[str, Any]:
             },
             "securitySchemes": {
                 "bearer": {"type": "http", "scheme": "bearer"},
-                "basic": {"type": "http", "scheme": "basic"},
             },
         },
     }
@@ -129,7 +128,11 @@ def _query(operation: Operation, method: str) -> Iterator[dict[str, Any]]:
             "in": "query",
             "description": f"Only these fields, as {SELECTED}.",
             "explode": False,
-            "schema": {"type": "array", "items": {"type": "string", "enum": list(names)}},
+            "schema": {
+                "type": "array",
+                "items": {"type": "string", "enum": list(names)},
+                "minItems": 1,
+            },
         }
 
 

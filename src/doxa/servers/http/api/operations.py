@@ -14,6 +14,7 @@ from doxa.app.verbs.resources import UNBOUND_OPERATOR, Resource, resources
 from doxa.base.errors import InputError, RoleError
 from doxa.base.ids import is_below_operator
 from doxa.base.limits import API_EVENTS_ITEMS_MAX
+from doxa.base.stopping import stoppable
 from doxa.servers.calling import CallMeter, owner_of
 from doxa.servers.encoding import Schemas, encode_value
 from doxa.servers.http.api.answers import (
@@ -22,7 +23,6 @@ from doxa.servers.http.api.answers import (
     answer_of,
     answer_schema,
     page_of,
-    read_cursor,
 )
 from doxa.servers.http.api.arguments import Reader
 
@@ -76,7 +76,7 @@ class Call(NamedTuple):
 
     operation: Operation
     arguments: dict[str, Any]
-    cursor: str | None = None
+    cursor: Position | None = None
     key: str | None = None
     expected: int | None = None
 
@@ -116,14 +116,15 @@ def run_verb(call: Call, session: Session, given: dict[str, Any], meter: CallMet
         _check_unbound(verb.name, session)
     if any(one.name == "progress" for one in verb.parameters):
         given["progress"] = meter.add
-    return getattr(owner_of(verb, session), verb.name)(**given)
+    with stoppable(lambda: meter.is_cancelled):
+        return getattr(owner_of(verb, session), verb.name)(**given)
 
 
 def _page(call: Call, session: Session, given: dict[str, Any], meter: CallMeter) -> Outcome:
     """A page of a list: the verb reads up to its end, since its `limit` counts from the start."""
     default = call.operation.resource.verb.parameter("limit").default
     limit = given.get("limit", default)
-    at: Position | None = None if call.cursor is None else read_cursor(call.cursor)
+    at = call.cursor
     if type(limit) is not int or limit < 1:
         at = None  # the verb says what is wrong with it
     elif at is not None:

@@ -16,7 +16,8 @@ import msgspec
 from starlette.responses import Response
 
 from doxa.base.errors import DoxaError, LimitError
-from doxa.servers.http.errors import HttpError
+from doxa.servers.codes import RequestError
+from doxa.servers.http.errors import http_status
 from doxa.servers.http.messages import HEADERS
 from doxa.servers.http.responses import encode
 
@@ -69,8 +70,8 @@ def problem_of(
     """Return an error as problem details. `called`: a verb raised it; otherwise the request did not
     follow its schema. `if_match`: the request had that header, so that a comparison that failed is
     the precondition."""
-    if isinstance(error, HttpError):
-        status = error.http
+    if isinstance(error, RequestError):
+        status = http_status(error)
         code, title = _REFUSED.get(status, ("request", "The request is refused"))
         return _problem(code, title, status, error.message, error.next_step, {})
     if not isinstance(error, DoxaError):
