@@ -12,6 +12,7 @@ from urllib.parse import quote
 
 import pytest
 
+from doxa.base.stopping import stoppable
 from doxa.servers.http.api.rates import RequestRate
 from doxa.servers.http.errors import HttpError
 from tests.http.api_fixtures import DB, USE, ApiClient, Served, filled, served
@@ -284,17 +285,33 @@ def test_a_job_reports_progress_and_stops_after_a_batch(api: Served, client: Api
     assert 0 < api.memory.stats()["exchanges"] < 6_000  # type: ignore[operator]
 
 
-def test_a_dream_that_is_cancelled_leaves_a_run_that_says_so(api: Served) -> None:
-    from doxa.base.stopping import stoppable
-
-    asked = iter([False, True])
-    with stoppable(lambda: next(asked, True)):
-        first = api.memory.dream()
+def test_work_that_is_asked_to_stops_between_batches(api: Served) -> None:
+    for number in range(300):
+        api.memory.expand(f"The crate {number} stands in row {number}.", name=f"c{number}")
     with stoppable(lambda: True):
+        dream = api.memory.dream()
         shift = api.memory.nightshift(jobs=["retain", "dream"])
-    assert first.state in ("done", "stopped")
+    assert dream.state == "stopped" and 0 < dream.assessed < 300
+    assert dream.stopped == "it was asked to."
     assert [one.state for one in shift] == ["skipped", "skipped"]
     assert "asked to stop" in shift[0].reason
+    rest = api.memory.dream()
+    assert rest.after == dream.seq and rest.state == "done"
+
+
+def test_a_consolidation_that_is_asked_to_stops_between_sessions(api: Served) -> None:
+    for at in range(3):
+        turn = {
+            "text": f"We will paint door {at} on Friday.",
+            "session": f"s{at}",
+            "thread": "doors",
+        }
+        api.memory.ingest([turn])
+    asked = iter([False])
+    with stoppable(lambda: next(asked, True)):
+        first = api.memory.consolidate("doors")
+    assert len(first.sessions) == 1
+    assert len(api.memory.consolidate("doors").sessions) == 3
 
 
 def test_a_job_that_waits_is_cancelled_at_once(api: Served, client: ApiClient) -> None:
