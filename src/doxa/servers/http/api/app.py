@@ -192,7 +192,7 @@ class VerbApi:
         goes."""
         meter = CallMeter()
         call = self._threads.run(lambda: self._on_thread(request, caller, prepare, meter))
-        if request.method == "GET":  # ends soon; a reader that goes away is not looked for
+        if not prepare.operation.is_long:  # ends soon, whether or not somebody waits
             return await call
         task, gone = asyncio.create_task(call), asyncio.create_task(until_gone(request))
         try:

@@ -43,6 +43,13 @@ class Operation:
         return self.resource.verb.name
 
     @property
+    def is_long(self) -> bool:
+        """Whether it may take long, and can be stopped between batches."""
+        verb = self.resource.verb
+        progress = any(one.name == "progress" for one in verb.parameters)
+        return progress or (verb.group == "care" and verb.writes)
+
+    @property
     def pages(self) -> bool:
         """Whether the entries of the answer are what `fields` is about."""
         return self.resource.answer in ("list", "events")
