@@ -1,5 +1,5 @@
-"""What the HTTP API costs beside the Python call: the same operations on the same memory, called by
-turns directly, and over a kept connection from another process."""
+"""What the HTTP API costs, compared with the Python call: the same operations on the same memory,
+called by turns directly, and over a kept connection from another process."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def measure_api(report: Report, *, quick: bool = False) -> None:
                 rows = [_row(report, client, *pair, calls=calls) for pair in pairs]
                 client.close()
     report.table(
-        f"The HTTP API beside the Python call ({calls} calls each, by turns)",
+        f"The HTTP API and the Python call ({calls} calls each, by turns)",
         ["operation", "Python p50 ms", "HTTP p50 ms", "more, p50 ms", "HTTP p95 ms"],
         rows,
     )

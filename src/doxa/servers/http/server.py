@@ -137,7 +137,7 @@ class HttpServer:
 
     def session_link(self, principal: Principal) -> str:
         """Return a URI that opens a browser session for a principal, once, within two minutes.
-        Whoever calls this vouches for the principal."""
+        The caller vouches for the principal."""
         return f"{self.uri}{self._app.api.link(principal)}"
 
     @property

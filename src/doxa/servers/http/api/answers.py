@@ -78,19 +78,19 @@ def answer_of(resource: Resource, result: Any) -> Any:
 # Pages
 
 
-class Position(NamedTuple):
+class PagePosition(NamedTuple):
     """Where a page begins: after so many entries, the last of which is known by `mark`."""
 
     number: int
     mark: str
 
 
-def read_cursor(text: str) -> Position:
+def read_cursor(text: str) -> PagePosition:
     """Return the position that a cursor stands for. Raises InputError."""
     try:
         count, mark = json.loads(base64.urlsafe_b64decode(text.encode("ascii") + b"==="))
         if type(count) is int and 0 < count < 2**31 and type(mark) is str:
-            return Position(count, mark)
+            return PagePosition(count, mark)
     except (ValueError, TypeError, UnicodeError, RecursionError):
         pass
     raise InputError(
@@ -100,7 +100,7 @@ def read_cursor(text: str) -> Position:
     )
 
 
-def page_of(items: Sequence[Any], at: Position | None, limit: int) -> dict[str, Any]:
+def page_of(items: Sequence[Any], at: PagePosition | None, limit: int) -> dict[str, Any]:
     """Return the page of a list that was read up to its end. It begins after the entry that was
     the last of the page before, wherever that is now."""
     start = 0 if at is None else _after(items, at)
@@ -112,7 +112,7 @@ def page_of(items: Sequence[Any], at: Position | None, limit: int) -> dict[str, 
     return found
 
 
-def _after(items: Sequence[Any], at: Position) -> int:
+def _after(items: Sequence[Any], at: PagePosition) -> int:
     for number in range(len(items), 0, -1):
         if _mark(items[number - 1]) == at.mark:
             return number

@@ -51,7 +51,13 @@ from doxa.servers.http.api.browser import (
     cookie_name,
 )
 from doxa.servers.http.api.jobs import ApiJob, Jobs
-from doxa.servers.http.api.operations import Call, Operation, Outcome, carry_out, operations
+from doxa.servers.http.api.operations import (
+    ApiCall,
+    ApiOperation,
+    ApiOutcome,
+    carry_out,
+    operations,
+)
 from doxa.servers.http.api.problems import MEDIA, problem_of, problem_response
 from doxa.servers.http.api.rates import RequestRate
 from doxa.servers.http.api.streams import LinesResponse
@@ -80,7 +86,7 @@ class ApiOptions:
     home: str = "/"
 
 
-class Caller(NamedTuple):
+class ApiCaller(NamedTuple):
     """Who calls, how that is known, and the database that the call is for."""
 
     principal: Principal
@@ -157,7 +163,7 @@ class VerbApi:
             self._described = encode(openapi.document(self._version))
         return self._described
 
-    async def _verb(self, request: Request, operation: Operation) -> Response:
+    async def _verb(self, request: Request, operation: ApiOperation) -> Response:
         caller = await self._caller(request)
         wants = accepted(request.headers, operation)
         query = request.query_params.multi_items()
@@ -186,7 +192,7 @@ class VerbApi:
     # Verbs
 
     async def _carried_out(
-        self, request: Request, caller: Caller, prepare: _Preparation
+        self, request: Request, caller: ApiCaller, prepare: _Preparation
     ) -> Response:
         """Carry out a call on a thread. It is cancelled, where its verb can be, when its client
         goes."""
@@ -207,7 +213,7 @@ class VerbApi:
             gone.cancel()
 
     def _on_thread(
-        self, request: Request, caller: Caller, prepare: _Preparation, meter: CallMeter
+        self, request: Request, caller: ApiCaller, prepare: _Preparation, meter: CallMeter
     ) -> Response:
         call = prepare.call()
         request.scope["doxa.called"] = True
@@ -227,7 +233,7 @@ class VerbApi:
             return Response(status_code=304, headers=HEADERS | {"ETag": tag})
         return _sent(200, media, data, ETag=tag)
 
-    def _call(self, caller: Caller, call: Call, meter: CallMeter) -> Outcome:
+    def _call(self, caller: ApiCaller, call: ApiCall, meter: CallMeter) -> ApiOutcome:
         """Carry out a call in a session of its login."""
         database = self._database
         assert isinstance(database, VerbDatabase), "others have no API"
@@ -235,7 +241,9 @@ class VerbApi:
         with database.verb_session(caller.principal, name, caller.context) as session:
             return carry_out(call, session, meter)
 
-    async def _begin_job(self, request: Request, caller: Caller, prepare: _Preparation) -> Response:
+    async def _begin_job(
+        self, request: Request, caller: ApiCaller, prepare: _Preparation
+    ) -> Response:
         call = await self._threads.run(prepare.call)  # what is wrong with it is the answer
 
         def work(meter: CallMeter) -> Any:
@@ -250,7 +258,7 @@ class VerbApi:
         headers = {"Location": f"{_JOB}{job.id}", "Preference-Applied": "respond-async"}
         return _sent(202, JSON, encode(job.as_dict()), **headers)
 
-    async def _lines(self, request: Request, caller: Caller, prepare: _Preparation) -> Response:
+    async def _lines(self, request: Request, caller: ApiCaller, prepare: _Preparation) -> Response:
         """Send a result that is lines of text. It is complete before its first byte is sent."""
         call = prepare.call()
         request.scope["doxa.called"] = True
@@ -260,7 +268,7 @@ class VerbApi:
         return response
 
     def _put_lines(
-        self, caller: Caller, call: Call, meter: CallMeter, put: Callable[[bytes], object]
+        self, caller: ApiCaller, call: ApiCall, meter: CallMeter, put: Callable[[bytes], object]
     ) -> None:
         database = self._database
         assert isinstance(database, VerbDatabase), "others have no API"
@@ -269,7 +277,9 @@ class VerbApi:
             for line in carry_out(call, session, meter).result:
                 put(line if line.endswith(b"\n") else line + b"\n")
 
-    async def _follow(self, request: Request, caller: Caller, options: dict[str, Any]) -> Response:
+    async def _follow(
+        self, request: Request, caller: ApiCaller, options: dict[str, Any]
+    ) -> Response:
         last = request.headers.get("last-event-id")
         if last:
             options.pop("since", None)
@@ -283,7 +293,7 @@ class VerbApi:
 
     # Who calls
 
-    async def _caller(self, request: Request) -> Caller:
+    async def _caller(self, request: Request) -> ApiCaller:
         """Authenticate a request by its header or its cookie, and count it."""
         authorization = request.headers.get("authorization")
         cookie = request.cookies.get(self._cookie(request))
@@ -295,7 +305,7 @@ class VerbApi:
             principal = await self._login.principal(authorization)
             how = "none" if authorization is None else "header"
         self._rate.take(principal.name)
-        return Caller(
+        return ApiCaller(
             principal,
             how,
             self._database_of(request, principal),
@@ -378,7 +388,7 @@ class _Preparation:
     def __init__(
         self,
         headers: Headers,
-        operation: Operation,
+        operation: ApiOperation,
         query: list[tuple[str, str]],
         given: list[tuple[str, str]],
         body: bytes,
@@ -391,7 +401,7 @@ class _Preparation:
     def media(self) -> str:
         return SELECTED if self._tree else JSON
 
-    def call(self) -> Call:
+    def call(self) -> ApiCall:
         """Return the call. Raises InputError and HttpError for what cannot be read."""
         operation, headers = self.operation, self._headers
         fields, cursor = self._one("fields"), self._one("cursor")
@@ -405,7 +415,7 @@ class _Preparation:
         arguments = reader.body(self._body) if self._body else reader.query(self._given)
         if not self._body and not self._given:
             arguments = reader.body(b"")
-        return Call(
+        return ApiCall(
             operation,
             arguments,
             None if cursor is None else read_cursor(cursor),
@@ -413,7 +423,7 @@ class _Preparation:
             _expected(headers, operation),
         )
 
-    def shaped(self, outcome: Outcome) -> Any:
+    def shaped(self, outcome: ApiOutcome) -> Any:
         """Return the answer with the fields that were asked for."""
         if not self._tree:
             return outcome.answer
@@ -428,13 +438,13 @@ class _Preparation:
         return found[0] if found else None
 
 
-def _not_taken(operation: Operation, name: str) -> InputError:
+def _not_taken(operation: ApiOperation, name: str) -> InputError:
     return InputError(
         f"{operation.name} has no argument {name!r}.", next_step="Leave it out.", field=name
     )
 
 
-def _idempotency_key(headers: Headers, operation: Operation) -> str | None:
+def _idempotency_key(headers: Headers, operation: ApiOperation) -> str | None:
     given = headers.getlist("idempotency-key")
     if not given or not operation.resource.verb.writes:
         return None  # a verb that reads can be called again as it is
@@ -453,7 +463,7 @@ def _idempotency_key(headers: Headers, operation: Operation) -> str | None:
     return given[0]
 
 
-def _expected(headers: Headers, operation: Operation) -> int | None:
+def _expected(headers: Headers, operation: ApiOperation) -> int | None:
     given = headers.get("if-match")
     if given is None:
         return None
@@ -497,7 +507,7 @@ def _preferences(headers: Headers) -> list[str]:
     ]
 
 
-def accepted(headers: Mapping[str, str], operation: Operation) -> str:
+def accepted(headers: Mapping[str, str], operation: ApiOperation) -> str:
     """Return the content type that the client prefers of those that an operation has. Raises
     HttpError if there is none."""
     has = [JSON, SELECTED, MEDIA]

@@ -113,7 +113,7 @@ def body_schema(resource: Resource) -> dict[str, Any]:
     return schema
 
 
-class Reader:
+class ArgumentReader:
     """Reads the arguments of one resource. What is not given is left out, so that the verb's own
     default holds."""
 

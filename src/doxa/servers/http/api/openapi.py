@@ -14,7 +14,7 @@ from doxa.app.verbs.resources import PREFIX
 from doxa.servers.http.api import jobs, problems
 from doxa.servers.http.api.answers import SELECTED, TAG_PATTERN, page_schema
 from doxa.servers.http.api.arguments import argument_schema, body_schema
-from doxa.servers.http.api.operations import Operation, operations
+from doxa.servers.http.api.operations import ApiOperation, operations
 
 JSON = "application/json"
 STREAM, LINES = "text/event-stream", "application/x-ndjson"
@@ -77,7 +77,7 @@ def document(version: str) -> dict[str, Any]:
     }
 
 
-def _operation(operation: Operation, method: str) -> dict[str, Any]:
+def _operation(operation: ApiOperation, method: str) -> dict[str, Any]:
     resource = operation.resource
     verb = resource.verb
     first = method == resource.methods[0]
@@ -100,7 +100,7 @@ def _operation(operation: Operation, method: str) -> dict[str, Any]:
     return made
 
 
-def _query(operation: Operation, method: str) -> Iterator[dict[str, Any]]:
+def _query(operation: ApiOperation, method: str) -> Iterator[dict[str, Any]]:
     resource = operation.resource
     if method == "GET":
         for one in resource.arguments:
@@ -136,7 +136,7 @@ def _query(operation: Operation, method: str) -> Iterator[dict[str, Any]]:
         }
 
 
-def _headers(operation: Operation, method: str) -> Iterator[dict[str, Any]]:
+def _headers(operation: ApiOperation, method: str) -> Iterator[dict[str, Any]]:
     resource = operation.resource
     if resource.key:
         yield _header(
@@ -166,7 +166,7 @@ def _header(name: str, description: str, schema: Mapping[str, Any]) -> dict[str,
     return {"name": name, "in": "header", "description": description, "schema": dict(schema)}
 
 
-def _responses(operation: Operation, method: str) -> dict[str, Any]:
+def _responses(operation: ApiOperation, method: str) -> dict[str, Any]:
     resource = operation.resource
     done: dict[str, Any] = {"description": "Done."}
     if operation.schema is None:
@@ -190,7 +190,7 @@ def _responses(operation: Operation, method: str) -> dict[str, Any]:
     return found | {"default": _PROBLEM}
 
 
-def _selected_schema(operation: Operation) -> dict[str, Any]:
+def _selected_schema(operation: ApiOperation) -> dict[str, Any]:
     anything = {"type": "object", "additionalProperties": {}}
     return page_schema(anything) if operation.pages else anything
 

@@ -19,22 +19,22 @@ from doxa.servers.calling import CallMeter, owner_of
 from doxa.servers.encoding import Schemas, encode_value
 from doxa.servers.http.api.answers import (
     FieldNames,
-    Position,
+    PagePosition,
     answer_of,
     answer_schema,
     page_of,
 )
-from doxa.servers.http.api.arguments import Reader
+from doxa.servers.http.api.arguments import ArgumentReader
 
 _EVENTS_DEFAULT = 100
 
 
 @dataclass(frozen=True, slots=True)
-class Operation:
+class ApiOperation:
     """A resource as it is called. `schema` describes its answer."""
 
     resource: Resource
-    reader: Reader
+    reader: ArgumentReader
     schema: Mapping[str, Any] | None
     fields: FieldNames | None
 
@@ -58,7 +58,7 @@ class Operation:
 class Table(NamedTuple):
     """All operations by their path, and the schemas of the classes that they return."""
 
-    by_path: Mapping[str, Operation]
+    by_path: Mapping[str, ApiOperation]
     components: Mapping[str, Any]
 
 
@@ -74,28 +74,28 @@ def operations() -> Table:
     for one in served:
         schema = answers[one.path]
         names = None if schema is None else FieldNames(schema, schemas.components)
-        made[one.path] = Operation(one, Reader(one), schema, names)
+        made[one.path] = ApiOperation(one, ArgumentReader(one), schema, names)
     return Table(made, schemas.components)
 
 
-class Call(NamedTuple):
+class ApiCall(NamedTuple):
     """A call with all that it was given."""
 
-    operation: Operation
+    operation: ApiOperation
     arguments: dict[str, Any]
-    cursor: Position | None = None
+    cursor: PagePosition | None = None
     key: str | None = None
     expected: int | None = None
 
 
-class Outcome(NamedTuple):
+class ApiOutcome(NamedTuple):
     """What a verb returned, and the answer that is made of it."""
 
     result: Any
     answer: Any
 
 
-def carry_out(call: Call, session: Session, meter: CallMeter) -> Outcome:
+def carry_out(call: ApiCall, session: Session, meter: CallMeter) -> ApiOutcome:
     """Carry out a call. Raises what the verb raises, and CallCancelled."""
     resource = call.operation.resource
     given = dict(call.arguments)
@@ -112,11 +112,11 @@ def carry_out(call: Call, session: Session, meter: CallMeter) -> Outcome:
         return _events(session, given)
     if not resource.pages:
         result = run_verb(call, session, given, meter)
-        return Outcome(result, answer_of(resource, result))
+        return ApiOutcome(result, answer_of(resource, result))
     return _page(call, session, given, meter)
 
 
-def run_verb(call: Call, session: Session, given: dict[str, Any], meter: CallMeter) -> Any:
+def run_verb(call: ApiCall, session: Session, given: dict[str, Any], meter: CallMeter) -> Any:
     """Call the verb of a resource with arguments by name."""
     verb = call.operation.resource.verb
     if verb.name in UNBOUND_OPERATOR:
@@ -127,7 +127,7 @@ def run_verb(call: Call, session: Session, given: dict[str, Any], meter: CallMet
         return getattr(owner_of(verb, session), verb.name)(**given)
 
 
-def _page(call: Call, session: Session, given: dict[str, Any], meter: CallMeter) -> Outcome:
+def _page(call: ApiCall, session: Session, given: dict[str, Any], meter: CallMeter) -> ApiOutcome:
     """A page of a list: the verb reads up to its end, since its `limit` counts from the start."""
     default = call.operation.resource.verb.parameter("limit").default
     limit = given.get("limit", default)
@@ -138,11 +138,11 @@ def _page(call: Call, session: Session, given: dict[str, Any], meter: CallMeter)
         given["limit"] = min(at.number + limit, 2**63 - 1)
     result = run_verb(call, session, given, meter)
     if type(limit) is not int or limit < 1:
-        return Outcome(result, answer_of(call.operation.resource, result))
-    return Outcome(result, page_of(encode_value(result), at, limit))
+        return ApiOutcome(result, answer_of(call.operation.resource, result))
+    return ApiOutcome(result, page_of(encode_value(result), at, limit))
 
 
-def _events(session: Session, given: dict[str, Any]) -> Outcome:
+def _events(session: Session, given: dict[str, Any]) -> ApiOutcome:
     """The first events after a position, and the position of the following call."""
     limit = given.get("limit", _EVENTS_DEFAULT)
     given["limit"] = min(limit, API_EVENTS_ITEMS_MAX)
@@ -151,7 +151,7 @@ def _events(session: Session, given: dict[str, Any]) -> Outcome:
     answer: dict[str, Any] = {"items": found}
     if found and len(found) == given["limit"]:
         answer["next"] = str(found[-1]["id"])
-    return Outcome(found, answer)
+    return ApiOutcome(found, answer)
 
 
 def _check_artifacts(given: Mapping[str, Any]) -> None:
