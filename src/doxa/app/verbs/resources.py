@@ -55,7 +55,7 @@ _DEFAULT_PROFILE = (why.OPERATOR, why.FEW)
 NARROWED: Mapping[tuple[str, str], tuple[str, ...]] = {
     ("consolidate", "producer"): ("rules", "model", "host"),  # and no program
 }
-# Read in the name of an operator who is bound to nothing: they tell of the machine's files.
+# Read in the name of an operator who is bound to nothing: they show what files the machine has.
 UNBOUND_OPERATOR = frozenset(("artifact_file",))
 _NO_QUERY_STRING: tuple[Kind, ...] = ("mapping", "fact", "facts", "sentences", "source")
 _ANSWERS: Mapping[str, Answer] = {"Iterator[bytes]": "stream", "EventStream": "events"}
