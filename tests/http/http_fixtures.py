@@ -104,7 +104,7 @@ class Client:
 def _decoded(media: str, text: bytes) -> Any:
     if not text:
         return None
-    return json.loads(text) if media.endswith("json") and "ndjson" not in media else text.decode()
+    return text.decode() if media.startswith("application/x-ndjson") else json.loads(text)
 
 
 def raw(port: int, data: bytes) -> bytes:

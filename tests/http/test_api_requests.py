@@ -391,6 +391,8 @@ def test_health_and_readiness(tmp_path: Path) -> None:
     memory = filled(tmp_path / "memory.db")
     with served(tmp_path, memory=memory) as api, ApiClient(api.server.port) as nobody:
         assert nobody.get("/healthz").json == {"status": "ok"}
+        with api.client() as known:
+            assert known.get("/").json["openapi"] == "/v1/openapi.json"
         assert nobody.get("/readyz").json == {"status": "ready"}
         memory.close()
         assert nobody.get("/healthz").status == 200

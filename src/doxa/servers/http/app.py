@@ -198,10 +198,10 @@ class App:
             "query": "/db/{databaseName}/query/v2",
             "transaction": "/db/{databaseName}/tx/commit",
             "events": "/db/{databaseName}/events",
-            "api": PREFIX,
-            "openapi": f"{PREFIX}/openapi.json",
             "health": "/health",
         }
+        if isinstance(self._database, VerbDatabase):
+            found |= {"api": PREFIX, "openapi": f"{PREFIX}/openapi.json"}
         return json_response(200, found | {"databases": list(self._database.names(principal))})
 
     async def _query(self, request: Request) -> Response:
