@@ -13,6 +13,7 @@ from bench import (
     ablation,
     agm,
     answerability_sets,
+    api,
     beam,
     campaign,
     compare,
@@ -75,8 +76,9 @@ _RECORDED = (
     "ripening-costs",
     "simulation",
     "hooks",
+    "api",
 )
-_WITHOUT_DATA = ("speed", "embedding", "precision", "poison", "talk", "questions", "hooks")
+_WITHOUT_DATA = ("speed", "embedding", "precision", "poison", "talk", "questions", "hooks", "api")
 _PARTS: dict[str, Sequence[str]] = {"persistence": tuple(persistence.PARTS), "agm": agm.PARTS}
 
 
@@ -258,6 +260,8 @@ def _run(options: argparse.Namespace, embedder: Embedder | None) -> Report:
         )
     if options.command == "hooks":
         return hooks.run(embedder, seed=options.seed, sizes=options.sizes)
+    if options.command == "api":
+        return api.run(seed=options.seed, quick=options.quick)
     if options.command == "embedding":
         return embedding.run(options.data, embedder, seed=options.seed, quick=options.quick)
     return speed.run(
@@ -308,6 +312,7 @@ def _parser() -> argparse.ArgumentParser:
         "ripening-costs",
         "simulation",
         "hooks",
+        "api",
         "all",
     ):
         command = commands.add_parser(name)
@@ -362,7 +367,7 @@ def _parser() -> argparse.ArgumentParser:
                 "--filler", type=int, default=0, help="mix so many turns of LoCoMo into each memory"
             )
             command.add_argument("--quick", action="store_true", help="the cases only")
-        if name in ("speed", "embedding", "all"):
+        if name in ("speed", "embedding", "api", "all"):
             command.add_argument(
                 "--quick", action="store_true", help="fewer repetitions and a small graph"
             )

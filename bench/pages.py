@@ -35,7 +35,7 @@ PAGES: dict[str, tuple[str, ...]] = {
         "precision",
         "poison",
     ),
-    "speed.md": ("speed", "embedding", "libraries", "hooks"),
+    "speed.md": ("speed", "embedding", "libraries", "hooks", "api"),
     "graph.md": ("graph",),
     "persistence.md": ("persistence",),
     "revision.md": ("agm",),

@@ -46,6 +46,7 @@ COMMANDS = (
     "poison",
     "speed",
     "hooks",
+    "api",
     "embedding",
     "libraries",
     "graph",

@@ -268,6 +268,16 @@ HTTP_CONTEXT_ITEMS_MAX = 32
 HTTP_CONTEXT_NAME_CHARS_MAX = 64
 HTTP_CONTEXT_VALUE_BYTES_MAX = 1_024
 
+# The HTTP API
+API_PER_S_ITEMS_MAX = 500  # requests of a login, on average
+API_BURST_ITEMS_MAX = 2_000  # requests of a login at once, after a pause
+API_EVENTS_ITEMS_MAX = 1_000  # in one answer
+API_JOBS_RUNNING_ITEMS_MAX = 4
+API_JOBS_ITEMS_MAX = 200  # that are remembered, running ones among them
+API_LINK_MS = 120_000  # how long a link that opens a browser session is good
+API_BROWSER_SESSION_S = 43_200
+API_BROWSER_SESSIONS_ITEMS_MAX = 1_000
+
 # MCP
 MCP_BODY_BYTES_MAX = 4_194_304
 MCP_EVENTS_ITEMS_MAX = 200

@@ -17,6 +17,7 @@ from typing import Any, Literal
 from doxa.base.errors import DoxaError, LimitError, ModelError
 from doxa.base.ids import NodeId
 from doxa.base.limits import RUN_TOUCHED_ITEMS_MAX
+from doxa.base.stopping import stop_asked
 from doxa.consolidation import queue
 from doxa.consolidation.drafts import Origin, item_drafts
 from doxa.consolidation.keeping import Former, former_of, kept_note, merged
@@ -177,6 +178,8 @@ class Consolidation:
         results = []
         stored: dict[str, list[Unit]] = {}
         for unit in units:
+            if stop_asked():
+                break
             result = self._one(unit, dry_run=dry_run)
             results.append(result)
             if not dry_run and result.status in ("done", "unchanged", "empty", "retired"):

@@ -14,6 +14,7 @@ from typing import Any
 
 from doxa.base.errors import BusyError, DoxaError, RoleError
 from doxa.base.limits import NIGHTSHIFT_LEASE_MS
+from doxa.base.stopping import stop_asked
 from doxa.jobs import JobRun, begin, lease
 from doxa.jobs.lease import NIGHTSHIFT
 from doxa.jobs.runs import SHARE_MAX, Caps
@@ -49,6 +50,9 @@ def work_through(store: Store, project: str, jobs: Mapping[str, Work]) -> list[S
     try:
         with lease(store, NIGHTSHIFT, ttl_ms=NIGHTSHIFT_LEASE_MS) as held:
             for name, work in jobs.items():
+                if stop_asked():
+                    done.append(Shift(name, "skipped", reason="It was asked to stop."))
+                    continue
                 held.renew()
                 done.append(_done(store, project, name, work))
     except BusyError as error:

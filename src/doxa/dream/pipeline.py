@@ -26,6 +26,7 @@ from typing import cast
 
 from doxa.base.errors import BusyError, ConflictError, DoxaError, InputError, NotFoundError
 from doxa.base.limits import DREAM_AGE_DAYS_MIN, DREAM_ITEMS_MAX
+from doxa.base.stopping import stop_asked
 from doxa.dream.actions import actions
 from doxa.dream.collect import Page, batches, collect, expired
 from doxa.dream.findings import DOUBTFUL, KINDS, TAKING, Assessor, DreamFinding, FindingKind
@@ -395,7 +396,9 @@ class _Dream:
     def _is_over(self, page: Page) -> bool:
         if page.is_last:
             return True
-        if self._is_late():
+        if stop_asked():
+            self.stopped = "it was asked to."
+        elif self._is_late():
             self.stopped = f"its {self.options.budget.seconds:g} seconds are over."
         elif self.tally.assessed >= self.options.items_max:
             self.stopped = f"it assessed {self.tally.assessed} beliefs, its limit."

@@ -9,6 +9,9 @@ from typing import Any
 
 _BELIEF = "doxa.belief"
 _WHERE = {
+    "ArtifactFile": "doxa.ingestion.units.files",
+    "MemoryAudit": "doxa.audit.types",
+    "Spend": "doxa.models.meter",
     **dict.fromkeys(
         ("Bundle", "Change", "Conflict", "Exchange", "Explanation", "Listing", "Place"), _BELIEF
     ),
@@ -33,6 +36,7 @@ _WHERE = {
     "Dropped": "doxa.store.retention.dropping",
     "ErasureProof": "doxa.maintenance.erasure_proof",
     "Execution": "doxa.ingestion.units.executions",
+    "Event": "doxa.events.event",
     "EventCursor": "doxa.store.stream.cursors",
     "ExportedNotes": "doxa.transfer.vault.write",
     "Extracted": "doxa.ingestion.extraction",
