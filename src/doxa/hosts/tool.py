@@ -52,10 +52,12 @@ class HookTool:
         )
 
     def start(self) -> None:
-        """Start storing in the background, at once what a killed host left in the spool. In a
-        program that doxa runs as a model, nothing starts."""
+        """Start storing in the background, at once what a killed host left in the spool, and load
+        the index and the model of the server's project. In a program that doxa runs as a model,
+        nothing starts."""
         if self._is_own_work:
             return
+        self._cold.add(self._pipeline.session.project)
         self._due.set()
         self._thread.start()
         self._listener.start()

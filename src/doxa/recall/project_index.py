@@ -158,11 +158,12 @@ class ProjectIndex:
                 (self.scope, self.change),
             )
             if rows:
-                numbers = np.fromiter((row[0] for row in rows), dtype=np.int64, count=len(rows))
+                columns = list(zip(*rows, strict=True))
+                numbers = np.fromiter(columns[0], dtype=np.int64, count=len(rows))
                 before = self._vectors_before(numbers)
-                self._store_rows(rows, numbers)
+                self._store_rows(columns, numbers)
                 try:
-                    self._store_vectors(reader, rows, before)
+                    self._store_vectors(reader, numbers, before)
                 except BaseException:
                     self.change = -1  # read all rows again: the index lacks some
                     raise
@@ -178,7 +179,7 @@ class ProjectIndex:
         held[known] = self._columns["vectors"][numbers[known]]
         return held
 
-    def _store_rows(self, rows: list[tuple[Any, ...]], numbers: Rows) -> None:
+    def _store_rows(self, columns: list[tuple[Any, ...]], numbers: Rows) -> None:
         needed = int(numbers[-1]) + 1
         if needed > len(self._columns["node"]):
             capacity = max(needed, 2 * len(self._columns["node"]))
@@ -190,12 +191,10 @@ class ProjectIndex:
             following = np.full(capacity, -1, dtype=np.int32)
             following[: self.count] = self._following[: self.count]
             self._following = following
-        for index, (name, kind) in enumerate(_COLUMNS, 1):
-            self._columns[name][numbers] = np.fromiter(
-                (row[index] for row in rows), dtype=kind, count=len(rows)
-            )
-        self._speaker_tokens.update({row[5] for row in rows})
-        if any(row[1] <= 0 for row in rows):
+        for (name, kind), values in zip(_COLUMNS, columns[1:], strict=True):
+            self._columns[name][numbers] = np.fromiter(values, dtype=kind, count=len(values))
+        self._speaker_tokens.update(columns[5])
+        if min(columns[1]) <= 0:
             self._speaker_tokens = set(
                 np.unique(self._columns["speaker"][: max(self.count, needed)]).tolist()
             )
@@ -209,19 +208,14 @@ class ProjectIndex:
         self._following[previous[linked]] = numbers[linked]
         self.count = max(self.count, needed)
 
-    def _store_vectors(
-        self, reader: Reader, rows: list[tuple[Any, ...]], before: NDArray[np.int32]
-    ) -> None:
+    def _store_vectors(self, reader: Reader, numbers: Rows, before: NDArray[np.int32]) -> None:
         """Add vectors to the index. `before` is how many each row had. Entries of deleted rows
         stay: no mask includes them."""
-        here = [
-            (row[0], row[13], int(count))
-            for row, count in zip(rows, before, strict=True)
-            if row[1] > 0
-        ]
-        missing = [number for number, count, _ in here if count > 0 and not self._indexed[number]]
+        counts, indexed = self._columns["vectors"][numbers], self._indexed[numbers]
+        live = self._columns["node"][numbers] > 0
+        missing = numbers[live & (counts > 0) & ~indexed].tolist()
         # other vectors than the index holds
-        rebuild = any(self._indexed[number] and count != had for number, count, had in here)
+        rebuild = bool(np.any(live & indexed & (counts != before)))
         if not missing and not rebuild:
             return
         total = self.vector_index.count + len(missing)
