@@ -535,3 +535,20 @@ def test_command_strings_hold_no_version_and_no_passing_path(
     with pytest.raises(InputError, match="is not a command here"):
         launch_words("no-such-doxa")
     assert launch_words(str(tmp_path / "uvx")) == (str(tmp_path / "uvx"),)
+
+
+@pytest.mark.parametrize("host", ["claude-code", "codex"])
+def test_a_server_of_another_with_the_name_of_doxas_is_not_removed(host: str, home: Path) -> None:
+    """Nothing of the host is run: there is no such command here."""
+    made = plan_of(host, Launch(WORDS), Folders(home, {}))
+    path = made.commands[0].file
+    path.parent.mkdir(exist_ok=True)
+    args = ["notes", "mcp", "--actor", "me"]
+    if host == "codex":
+        path.write_text(f'[mcp_servers.doxa]\ncommand = "/opt/other"\nargs = {json.dumps(args)}\n')
+    else:
+        path.write_text(json.dumps({"mcpServers": {"doxa": {"command": "/opt/x", "args": args}}}))
+    before = path.read_bytes()
+    setup = Setup(made, home / ".config" / "doxa", {"PATH": str(home)})
+    assert setup.remove() == []
+    assert path.read_bytes() == before

@@ -10,7 +10,8 @@ the source: hits are read again from the store before they are returned.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from itertools import islice
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -153,13 +154,14 @@ class ProjectIndex:
                 self.vector_index = VectorIndex(exact=True)
                 self._vector_set, self.change = vector_set, -1
                 self._indexed[:] = False
-            rows = reader.rows(
-                f"SELECT doc, {_SELECT} FROM doc WHERE scope = ? AND changed > ? ORDER BY doc",
-                (self.scope, self.change),
+            columns = _columns_of(
+                reader.stream(
+                    f"SELECT doc, {_SELECT} FROM doc WHERE scope = ? AND changed > ? ORDER BY doc",
+                    (self.scope, self.change),
+                )
             )
-            if rows:
-                columns = list(zip(*rows, strict=True))
-                numbers = np.fromiter(columns[0], dtype=np.int64, count=len(rows))
+            if columns:
+                numbers = columns[0]
                 before = self._vectors_before(numbers)
                 self._store_rows(columns, numbers)
                 try:
@@ -179,7 +181,7 @@ class ProjectIndex:
         held[known] = self._columns["vectors"][numbers[known]]
         return held
 
-    def _store_rows(self, columns: list[tuple[Any, ...]], numbers: Rows) -> None:
+    def _store_rows(self, columns: list[NDArray[Any]], numbers: Rows) -> None:
         needed = int(numbers[-1]) + 1
         if needed > len(self._columns["node"]):
             capacity = max(needed, 2 * len(self._columns["node"]))
@@ -191,10 +193,10 @@ class ProjectIndex:
             following = np.full(capacity, -1, dtype=np.int32)
             following[: self.count] = self._following[: self.count]
             self._following = following
-        for (name, kind), values in zip(_COLUMNS, columns[1:], strict=True):
-            self._columns[name][numbers] = np.fromiter(values, dtype=kind, count=len(values))
-        self._speaker_tokens.update(columns[5])
-        if min(columns[1]) <= 0:
+        for (name, _), values in zip(_COLUMNS, columns[1:], strict=True):
+            self._columns[name][numbers] = values
+        self._speaker_tokens.update(np.unique(self._columns["speaker"][numbers]).tolist())
+        if (self._columns["node"][numbers] <= 0).any():
             self._speaker_tokens = set(
                 np.unique(self._columns["speaker"][: max(self.count, needed)]).tolist()
             )
@@ -263,6 +265,20 @@ def believed(lengths: NDArray[np.float32], mask: Mask) -> Believed:
     """Count the rows of a mask and their mean length."""
     total = int(np.count_nonzero(mask))
     return Believed(mask, total, float(lengths @ mask.astype(np.float32)) / total if total else 0.0)
+
+
+def _columns_of(rows: Iterator[tuple[Any, ...]]) -> list[NDArray[Any]]:
+    """The columns of rows, whose numbers come first; an empty list if there is no row. Few rows are
+    held at a time: hundreds of thousands of tuples would be visited again and again by the
+    collector of garbage."""
+    kinds = ("i8", *(kind for _, kind in _COLUMNS))
+    blocks = []
+    while block := list(islice(rows, _ROWS_AT_ONCE)):
+        values = zip(*block, strict=True)
+        blocks.append(
+            [np.fromiter(one, kind, len(block)) for one, kind in zip(values, kinds, strict=True)]
+        )
+    return [np.concatenate(parts) for parts in zip(*blocks, strict=True)]
 
 
 def _resized(column: NDArray[Any], capacity: int) -> NDArray[Any]:
