@@ -19,8 +19,7 @@ from typing import Any
 from doxa.hosts.setup.marks import SERVER
 from doxa.hosts.setup.plans import HostPlan
 
-_GEMINI_SYSTEM = "/etc/gemini-cli/settings.json"
-_CLAUDE_SYSTEM = "/etc/claude-code/managed-settings.json"
+_SYSTEM = Path("/etc")  # where administrators set what holds for all users
 _PROVIDER = re.compile(r"^memory:\s*\n(?:[ \t]+.*\n|\s*\n)*?[ \t]+provider:[ \t]*([\w.-]*)", re.M)
 _TRUE = frozenset(("1", "true", "yes", "on", "y"))
 
@@ -47,7 +46,7 @@ Found = Iterator[tuple[str, str]]
 
 def _claude_code(plan: HostPlan, environ: Mapping[str, str]) -> Found:
     own = plan.changes[0].path
-    for path in (own, Path(_CLAUDE_SYSTEM)):
+    for path in (own, _SYSTEM / "claude-code" / "managed-settings.json"):
         settings = read_json(path)
         for name in ("disableAllHooks", "allowManagedHooksOnly"):
             if settings.get(name):
@@ -69,7 +68,7 @@ def _codex(plan: HostPlan, environ: Mapping[str, str]) -> Found:
 
 
 def _gemini(plan: HostPlan, environ: Mapping[str, str]) -> Found:
-    system = environ.get("GEMINI_CLI_SYSTEM_SETTINGS_PATH") or _GEMINI_SYSTEM
+    system = environ.get("GEMINI_CLI_SYSTEM_SETTINGS_PATH") or _SYSTEM / "gemini-cli/settings.json"
     hooks = {f"{SERVER}-{hook.event}" for hook in plan.hooks}
     for path in (plan.changes[0].path, Path(system)):
         settings = read_json(path)
