@@ -438,6 +438,8 @@ def shifts_text(found: Any) -> str:
     return "\n".join(
         f"{one.job} {one.state}"
         + "".join(f", {name} {value}" for name, value in one.counts.items())
+        + ("; limits" if one.limits else "")
+        + "".join(f" {name} {value:g}" for name, value in one.limits.items())
         + (f": {visible(one.reason)}" if one.reason else "")
         for one in found
     )

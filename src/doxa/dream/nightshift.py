@@ -23,13 +23,16 @@ from doxa.store import Store
 @dataclass(frozen=True, slots=True)
 class Shift:
     """What became of a job: done, failed or skipped, with its counts or the reason. `run` is the
-    address of its run."""
+    address of its run. Of what may ask a model, `counts` has the `tokens` that it spent; `limits`
+    are what a dream had to keep: `number`, `share`, `age_days`, and of `seconds`, `calls` and
+    `tokens` those that were given."""
 
     job: str
     state: str
     counts: Mapping[str, Any] = field(default_factory=dict)
     reason: str = ""
     run: str = ""
+    limits: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

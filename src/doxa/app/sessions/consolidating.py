@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from doxa.consolidation.queue import Pending
     from doxa.consolidation.tasks import Task
     from doxa.consolidation.units import Unit
+    from doxa.dream import DreamOptions
     from doxa.dream.nightshift import Shift, Work
     from doxa.jobs.applying import ActionApart
     from doxa.store import Reader
@@ -93,11 +94,11 @@ class ConsolidationVerbs(EntityVerbs):
         self._memory.wake()
         return self._consolidated(found, place)
 
-    def _night_work(self, project: str, given: Mapping[str, Any]) -> dict[str, Work]:
+    def _night_work(self, project: str, dreaming: DreamOptions) -> dict[str, Work]:
         from doxa.dream.nightshift import Work
 
-        found = super()._night_work(project, given)
-        shift = partial(self._consolidate_shift, project, asks_model=bool(given["calls"]))
+        found = super()._night_work(project, dreaming)
+        shift = partial(self._consolidate_shift, project, asks_model=bool(dreaming.budget.calls))
         return found | {"consolidate": Work(notes_itself=shift)}
 
     def _consolidate_shift(self, project: str, *, asks_model: bool) -> Shift:
@@ -120,6 +121,7 @@ class ConsolidationVerbs(EntityVerbs):
             self._memory.wake()
             states = Counter(one.status for one in found)
             counts = {"sessions": len(found), "stored": states["done"], "queued": states["queued"]}
+            counts["tokens"] = sum(one.tokens for one in found)
             run.finish(counts)
         return Shift(JOB, "done", counts, "", run.kref)
 

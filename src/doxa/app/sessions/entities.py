@@ -19,6 +19,7 @@ from doxa.ingestion import arguments
 
 if TYPE_CHECKING:
     from doxa.app.verbs.options import Time
+    from doxa.dream import DreamOptions
     from doxa.dream.nightshift import Work
     from doxa.entities import (
         EntityInfo,
@@ -130,7 +131,7 @@ class EntityVerbs(UnitVerbs):
             run.finish(_counts(found))
         return found
 
-    def _night_work(self, project: str, given: Mapping[str, Any]) -> dict[str, Work]:
+    def _night_work(self, project: str, dreaming: DreamOptions) -> dict[str, Work]:
         from doxa.dream.nightshift import Work
         from doxa.entities import record
 
@@ -146,7 +147,7 @@ class EntityVerbs(UnitVerbs):
                 )
             )
 
-        found = super()._night_work(project, given)
+        found = super()._night_work(project, dreaming)
         return found | {"mentions": Work(work, number=RUN_TOUCHED_ITEMS_MAX)}
 
     def merge_entities(
