@@ -360,7 +360,7 @@ class ConsolidationVerbs(EntityVerbs):
             line = name.removeprefix(_COMMAND)
             models = self._memory._models
             program = models.counted(models.command(line), "consolidate")
-            return ModelProducer(program, name="command")
+            return ModelProducer(program, name="command", prices=models.meter.prices)
         if name != "model":
             raise InputError(
                 f"{name[:40]!r} is not a producer.",
@@ -374,7 +374,11 @@ class ConsolidationVerbs(EntityVerbs):
                 next_step="Name one: model or DOXA_MODEL; or use the producer rules.",
             )
         is_command = completer.name.startswith(_COMMAND)
-        return ModelProducer(completer, name="command" if is_command else "model")
+        return ModelProducer(
+            completer,
+            name="command" if is_command else "model",
+            prices=self._memory._models.meter.prices,
+        )
 
     def _needed(self, units: list[Unit], project: str) -> Consolidated:
         """Return what a host is asked for: the structure of the first unit that is not stored."""
@@ -428,8 +432,8 @@ class ConsolidationVerbs(EntityVerbs):
 
     def _consolidated(self, found: list[Any], project: str, needs: Any = None) -> Consolidated:
         from doxa.consolidation import queue
-        from doxa.consolidation.consolidate import Consolidated, overall
+        from doxa.consolidation.consolidate import Consolidated, costs_of, overall
 
         with self._store.read() as reader:
             left = len(queue.pending(reader, project=project))
-        return Consolidated(overall(found), tuple(found), left, needs)
+        return Consolidated(overall(found), tuple(found), left, needs, costs_of(found))
