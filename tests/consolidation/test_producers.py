@@ -224,3 +224,23 @@ def test_consolidation_reports_the_cost_per_session_by_model_and_by_command(
         assert memory.consolidate("a", producer="rules").costs == ()
         again = memory.consolidate("b", producer="model", dry_run=True)
         assert ": 1 calls and" in consolidated_text(again)
+
+
+def test_long_jobs_call_back_as_they_go(tmp_path: Path) -> None:
+    with doxa.open(tmp_path / "m.db", embedder=None, background=False) as memory:
+        for name in ("a", "b", "c"):
+            said = [{"text": "Ana Ferreira keeps the disk of db-2.", "speaker": "Ana"}]
+            memory.ingest(said, thread=name, extract=False)
+        sources: list[int] = []
+        memory.record_mentions(progress=sources.append)
+        assert sum(sources) == 3
+        parts: list[int] = []
+        memory.consolidate(progress=parts.append)
+        assert parts == [1, 1, 1]
+        memory.consolidate(progress=parts.append)
+        assert parts == [1, 1, 1]  # nothing is left to do
+        began: list[str] = []
+        given = {name: None for name in ("every_s", "idle_s", "entries", "seconds", "tokens")}
+        options = {"jobs": ["mentions", "embed"], "apply": False, "share": 0.5, "number": 20}
+        memory._nightshift("default", {**given, **options, "age_days": 7, "calls": 0}, began.append)
+        assert began == ["embed", "mentions"]

@@ -11,7 +11,7 @@ nothing else is there; after it, doing it again finds the digest of the turns an
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
@@ -194,7 +194,8 @@ def due_units(reader: Reader, project: str, *, now: int, of: str = "", but: str 
 
 class Consolidation:
     """Consolidates units with one producer. With `keeping`, what a host or model made of turns
-    stays, and the producer adds what is new (keeping.py)."""
+    stays, and the producer adds what is new (keeping.py). `progress` is called with 1 after each
+    unit."""
 
     def __init__(
         self,
@@ -203,8 +204,10 @@ class Consolidation:
         *,
         mention: MentionEntity | None = None,
         keeping: bool = False,
+        progress: Callable[[int], None] | None = None,
     ) -> None:
         self._store = store
+        self._progress = progress
         self._keeping = keeping
         self._producer = producer
         self._mention = mention
@@ -225,6 +228,8 @@ class Consolidation:
         for unit in units:
             result = self._one(unit, dry_run=dry_run)
             results.append(result)
+            if self._progress is not None:
+                self._progress(1)
             if not dry_run and result.status in ("done", "unchanged", "empty", "retired"):
                 stored.setdefault(unit.thread, []).append(unit)
         for held in stored.values():

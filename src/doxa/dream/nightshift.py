@@ -45,14 +45,22 @@ class Work:
     number: int = 20
 
 
-def work_through(store: Store, project: str, jobs: Mapping[str, Work]) -> list[Shift]:
+def work_through(
+    store: Store,
+    project: str,
+    jobs: Mapping[str, Work],
+    *,
+    began: Callable[[str], None] | None = None,
+) -> list[Shift]:
     """Do jobs in order. They are skipped if another process has the lease, and the rest of them if
-    it was lost."""
+    it was lost. `began` is called with the name of each job that begins."""
     done: list[Shift] = []
     try:
         with lease(store, NIGHTSHIFT, ttl_ms=NIGHTSHIFT_LEASE_MS) as held:
             for name, work in jobs.items():
                 held.renew()
+                if began is not None:
+                    began(name)
                 done.append(_done(store, project, name, work))
     except BusyError as error:
         done += [Shift(name, "skipped", reason=error.message) for name in [*jobs][len(done) :]]

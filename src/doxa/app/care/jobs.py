@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Unpack
 
@@ -96,7 +96,9 @@ class JobVerbs(BeliefVerbs):
 
         yield from follow(shift, self._memory.closing, pause_s=NIGHTSHIFT_PAUSE_S)
 
-    def _nightshift(self, where: str, given: Mapping[str, Any]) -> list[Shift]:
+    def _nightshift(
+        self, where: str, given: Mapping[str, Any], began: Callable[[str], None] | None = None
+    ) -> list[Shift]:
         from doxa.dream.nightshift import Shift, work_through
 
         for name in ("every_s", "idle_s"):
@@ -116,7 +118,8 @@ class JobVerbs(BeliefVerbs):
         if not self._is_due(where, ordered, given):
             return [Shift(name, "skipped", reason="it is not due") for name in ordered]
         known = self._night_work(where, dreaming)
-        return work_through(self._store, where, {name: known[name] for name in ordered})
+        jobs = {name: known[name] for name in ordered}
+        return work_through(self._store, where, jobs, began=began)
 
     def _is_due(self, project: str, jobs: list[str], given: Mapping[str, Any]) -> bool:
         from doxa.dream import Triggers, why_due

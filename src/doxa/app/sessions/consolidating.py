@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -56,6 +56,7 @@ class ConsolidationVerbs(EntityVerbs):
         digest: str = "",
         dry_run: bool = False,
         limit: int = 20,
+        progress: Callable[[int], None] | None = None,
     ) -> Consolidated:
         """Make a session or thread into a summary, events, facts, decisions and tasks.
 
@@ -84,13 +85,14 @@ class ConsolidationVerbs(EntityVerbs):
             return self._needed(units, place)
         made = self._producer(asked, structure, model)
         keeping = not producer and structure is None
-        job = Consolidation(self._store, made, mention=mention, keeping=keeping)
+        job = Consolidation(self._store, made, mention=mention, keeping=keeping, progress=progress)
         units = self._units(target, session, user, context, place, limit, job, dry_run)
         if structure is not None:
             units = self._answered(units, digest, made)
         found = job.run(units[: max(0, limit)], dry_run=dry_run)
         if not (target or user or context or producer or structure):
-            found += self._retried(place, limit - len(found), dry_run=dry_run)
+            left = limit - len(found)
+            found += self._retried(place, left, dry_run=dry_run, progress=progress)
         self._memory.wake()
         return self._consolidated(found, place)
 
@@ -189,7 +191,14 @@ class ConsolidationVerbs(EntityVerbs):
                 reader, place, kind=kind, who=who, state=state, before=until, limit=limit
             )
 
-    def _retried(self, project: str, limit: int, *, dry_run: bool) -> list[SessionResult]:
+    def _retried(
+        self,
+        project: str,
+        limit: int,
+        *,
+        dry_run: bool,
+        progress: Callable[[int], None] | None = None,
+    ) -> list[SessionResult]:
         """Try again with the language model what it failed to do before, where it is due."""
         from doxa.consolidation.consolidate import Consolidation, due_units
         from doxa.entities import mention
@@ -202,7 +211,8 @@ class ConsolidationVerbs(EntityVerbs):
             units += due_units(reader, project, now=now, of="command")
         if not units:
             return []
-        job = Consolidation(self._store, self._producer("model", None, ""), mention=mention)
+        made = self._producer("model", None, "")
+        job = Consolidation(self._store, made, mention=mention, progress=progress)
         return job.run(units[:limit], dry_run=dry_run)
 
     def _has_model(self) -> bool:
