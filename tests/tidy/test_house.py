@@ -53,8 +53,25 @@ MAY_IMPORT: dict[str, frozenset[str]] = {
     "audit": frozenset(
         ("base", "belief", "consolidation", "ingestion", "language", "recall", "store")
     ),
+    "agent": frozenset(
+        (
+            "base",
+            "belief",
+            "consolidation",
+            "entities",
+            "events",
+            "ingestion",
+            "jobs",
+            "language",
+            "logic",
+            "recall",
+            "redaction",
+            "store",
+        )
+    ),
     "app": frozenset(
         (
+            "agent",
             "audit",
             "base",
             "belief",
@@ -79,7 +96,17 @@ MAY_IMPORT: dict[str, frozenset[str]] = {
         )
     ),
     "hosts": INTERFACE
-    | {"belief", "ingestion", "jobs", "language", "recall", "redaction", "settings", "store"},
+    | {
+        "agent",
+        "belief",
+        "ingestion",
+        "jobs",
+        "language",
+        "recall",
+        "redaction",
+        "settings",
+        "store",
+    },
     "servers": INTERFACE | {"belief", "hosts", "recall"},  # the types they show
     # the types they return; the rules of what may be injected and the tools of agents are one's own
     "adapters": INTERFACE | {"belief", "hosts", "recall", "redaction", "servers"},
@@ -94,6 +121,31 @@ MAY_IMPORT: dict[str, frozenset[str]] = {
 # all of them; a package may import itself.
 QUERY_CORE = frozenset(("core",))
 MAY_IMPORT_INSIDE: dict[str, dict[str, frozenset[str]]] = {
+    "agent": {
+        "records": frozenset(),
+        "signals": frozenset(("records",)),
+        "continuity": frozenset(("records",)),
+        "gate": frozenset(("records",)),
+        "attachments": frozenset(("records",)),
+        "claims": frozenset(("records", "gate", "continuity", "attachments")),
+        "growth": frozenset(("records", "gate", "signals")),
+        "spine": frozenset(("records", "gate", "claims")),
+        "standing": frozenset(("records", "signals")),
+        "evolution": frozenset(("records", "gate", "signals")),
+        "context": frozenset(
+            (
+                "records",
+                "attachments",
+                "claims",
+                "continuity",
+                "evolution",
+                "growth",
+                "signals",
+                "spine",
+                "standing",
+            )
+        ),
+    },
     "query": {
         "core": frozenset(),
         "functions": QUERY_CORE,

@@ -12,6 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from doxa.agent.laws import check_record
 from doxa.app.care.embedding import EmbeddingThread
 from doxa.app.care.maintenance import MaintenanceThread
 from doxa.app.checks import deprecated
@@ -65,7 +66,9 @@ class MemoryFile:
             read_only=config.read_only,
             expressions=LazyExpressions(),
             decay_enabled=config.decay_enabled is not False,
-            check_before_commit=partial(check_before_commit, promotion=promotion_problem),
+            check_before_commit=partial(
+                check_before_commit, promotion=promotion_problem, records=check_record
+            ),
         )
         self.ledger = SpendLedger(
             Path(f"{self.store.path}.spend"), clock=self.store.clock, caps=self._spend_caps

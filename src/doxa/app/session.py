@@ -21,7 +21,7 @@ from doxa.app.checks import (
 )
 from doxa.app.file import MemoryFile
 from doxa.app.retries import retryable
-from doxa.app.sessions.notes import NoteVerbs
+from doxa.app.sessions.agent.context import ContextVerbs
 from doxa.base.clock import parse_time
 from doxa.base.errors import DoxaError, InputError, NotFoundError
 from doxa.belief import (
@@ -77,7 +77,7 @@ class History:
     members: tuple[Member, ...] = ()
 
 
-class Session(NoteVerbs):
+class Session(ContextVerbs):
     """The verbs in the name of one identity, by default in one project. A Memory makes it."""
 
     databases: tuple[str, ...] = ()  # those that SHOW DATABASES lists, where a server has several

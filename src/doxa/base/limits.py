@@ -95,6 +95,8 @@ EMBED_MS = 30_000
 COMPLETE_MS = 600_000
 COMPLETE_TOKENS_DEFAULT = 1_024
 COMPLETE_TOKENS_MAX = 131_072
+RECORD_CHARS_MAX = 200_000  # text and data of one record of the agent's runtime
+RECORD_ABOUT_ITEMS_MAX = 1_000  # what one record concerns
 SPENDING_RESERVED_MS = 900_000  # longer than any call takes with all of its attempts
 SPENDING_DAYS_MAX = 400  # of the record of what was spent
 SPENDING_BUSY_MS = 10_000  # that a call waits for other processes to record theirs
@@ -218,7 +220,6 @@ BOLT_MESSAGE_BYTES_MAX = 67_108_864
 BOLT_MESSAGE_ITEMS_MAX = 4_000_000
 BOLT_DEPTH_MAX = 100
 BOLT_QUEUE_BYTES_MAX = 1_048_576
-BOLT_OUTPUT_BYTES_MAX = 1_048_576
 
 # Units
 ARTIFACTS_PER_UNIT_ITEMS_MAX = 100

@@ -6,10 +6,12 @@ decision; a conflict is decided by `resolve`. A new revision retires nothing tha
 nor, among what rules read from turns, what another speaker stated (removal/retiring.py). Beliefs
 that an operator verified are kept (verified.py), and support is settled (support.py). What a run
 of a job wrote keeps its laws (background/laws.py), and does not rise by repetition
-(background/repetition.py).
+(background/repetition.py). A record of the runtime changes as its type allows (agent/records).
 """
 
 from __future__ import annotations
+
+from collections.abc import Callable
 
 from doxa.base.errors import ConflictError, ConstraintError
 from doxa.belief.background.laws import Promotion, check_run
@@ -21,10 +23,15 @@ from doxa.belief.support import propagate_support
 from doxa.belief.verified import keep_verified
 from doxa.store import Node, Transaction
 
+RecordLaw = Callable[[Transaction, Node], None]
 
-def check_before_commit(tx: Transaction, promotion: Promotion | None = None) -> None:
+
+def check_before_commit(
+    tx: Transaction, promotion: Promotion | None = None, records: RecordLaw | None = None
+) -> None:
     """Check what a transaction wrote. The store calls it at the end of each one that touched
-    beliefs. `promotion` is asked about what a run of a job concludes."""
+    beliefs. `promotion` is asked about what a run of a job concludes, `records` about each record
+    of the agent's runtime."""
     dirty = tx.dirty_nodes
     keep_verified(tx, dirty)
     keep_ranks(tx, dirty)
@@ -34,6 +41,9 @@ def check_before_commit(tx: Transaction, promotion: Promotion | None = None) -> 
             continue
         if "Item" in node.labels:
             _check_item(tx, node)
+        elif "Record" in node.labels:
+            if records is not None:
+                records(tx, node)
         elif "Conflict" in node.labels:
             kref = str(node.props["kref"])
             raise ConstraintError(

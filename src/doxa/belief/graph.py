@@ -35,6 +35,7 @@ from doxa.belief.types import (
     CONFLICT_KIND,
     ENRICHMENTS,
     PROPOSAL_KIND,
+    RECORD_KIND,
     RESERVED,
     RUN_KIND,
     Fact,
@@ -84,9 +85,12 @@ _CONVERSATION = {
     CONFLICT_KIND: "Conflict",
     RUN_KIND: "Run",
     PROPOSAL_KIND: "Proposal",
+    RECORD_KIND: "Record",
 }  # kinds whose addresses are of no item
 # kinds that items may have too: the node tells
 _SHARED_KINDS = {ENTITY_KIND: ENTITY, PENDING_KIND: PENDING_ENTITY}
+
+_RECORD_TEXTS = "kref project space kind agent type text data content_hash made_by".split()
 
 # What the ledger declares to the store when a file is new: gates, and what is searchable.
 DECLARATIONS: dict[str, Any] = {
@@ -278,18 +282,7 @@ DECLARATIONS: dict[str, Any] = {
     },
     "guard:label:Run": {
         "addressed": True,
-        "fixed": [
-            "kref",
-            "project",
-            "space",
-            "kind",
-            "job",
-            "started_ns",
-            "model",
-            "number_max",
-            "share_max",
-            "items",
-        ],
+        "fixed": "kref project space kind job started_ns model number_max share_max items".split(),
         "holds": dict.fromkeys(("kref", "project", "space", "kind", "job", "state"), "text")
         | dict.fromkeys(("started_ns", "number_max", "items", "touched", "changed"), "integer")
         | {"share_max": "number", "ended_ns": "integer?", "model": "text?", "change": "integer?"},
@@ -325,6 +318,14 @@ DECLARATIONS: dict[str, Any] = {
         "kept": True,
         **_BY_OPERATOR,
     },
+    "guard:label:Record": {
+        "addressed": True,
+        "judged": True,
+        "fixed": [*_RECORD_TEXTS, "made_ns"],
+        "holds": dict.fromkeys((*_RECORD_TEXTS, "state"), "text")
+        | {"made_ns": "integer", "moved_ns": "integer?", "said": "text?", "notes": "text?"},
+        "by_hand": dict.fromkeys(("state", "moved_ns", "moved_by", "said", "notes"), "system"),
+    },
     "guard:address": {
         "labels": [
             "Project",
@@ -339,6 +340,7 @@ DECLARATIONS: dict[str, Any] = {
             PENDING_ENTITY,
             "Run",
             "Proposal",
+            "Record",
         ]
     },
     "support": list(SUPPORT_EDGES),

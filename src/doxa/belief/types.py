@@ -376,7 +376,9 @@ RESERVED = frozenset(
 
 CONFLICT_KIND = "conflict"
 RUN_KIND, PROPOSAL_KIND = "job-run", "job-proposal"
-RESERVED_KINDS = frozenset(("exchange", "thread", CONFLICT_KIND, RUN_KIND, PROPOSAL_KIND))
+RECORD_KIND = "record"  # what the agent's runtime keeps; see agent/records
+_JOBS = (RUN_KIND, PROPOSAL_KIND)
+RESERVED_KINDS = frozenset(("exchange", "thread", CONFLICT_KIND, *_JOBS, RECORD_KIND))
 
 Action = Literal[
     "created",

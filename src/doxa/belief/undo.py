@@ -36,7 +36,7 @@ _KEPT_EDGES = frozenset(
         "CONCERNS",
     )
 )
-_RECORDS = frozenset(("Run", "Proposal"))  # what jobs note of themselves
+_RECORDS = frozenset(("Run", "Proposal", "Record"))  # what jobs note of themselves
 _KEPT_LABELS = (
     frozenset(("Project", "Space", "Item", "Revision", "Exchange", "Thread", "Conflict")) | _RECORDS
 )

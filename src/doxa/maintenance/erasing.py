@@ -344,10 +344,14 @@ def _plan_text(reader: Reader, found: Occurrences, text: str) -> ErasurePlan:
     return plan
 
 
+_WHOLE = frozenset(("Proposal", "Record"))
+
+
 def _is_proposal(reader: Reader, identity: int) -> bool:
-    """Whether a node is a proposal of a job, which does not change once written: it goes as one."""
+    """Whether a node is a proposal of a job or a record of the runtime, which do not change once
+    written: it goes as one."""
     version = _version(reader, False, identity)
-    return version is not None and "Proposal" in decode(version[0])
+    return version is not None and not _WHOLE.isdisjoint(decode(version[0]))
 
 
 def _items_left_empty(reader: Reader, krefs: Iterable[str], words: str) -> set[str]:

@@ -14,6 +14,8 @@ Catalogue entries:
                            the end of a transaction,
                            "reserved": {property: {"role": least role, "names": [values that, and
                            whatever looks like them, take that role]}},
+                           "judged": bool (a new node is shown to the check before the commit; one
+                           that is set is anyway),
                            "owned": {property: the same; a node that has such a value is changed
                            and deleted by that role alone}}
     guard:address         {"labels": [of which a node with a kref has one]}; no query gives a kref
@@ -88,6 +90,7 @@ class Guards:
             for kind, rule in self.edges.items()
             if any(rule.get(key) for key in ("single", "single_in", "single_name", "along"))
         )
+        self.judged = frozenset(label for label, rule in self.labels.items() if rule.get("judged"))
         self.within = {
             label: rule["within"] for label, rule in self.labels.items() if rule.get("within")
         }

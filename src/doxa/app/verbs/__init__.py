@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from doxa.app.verbs.agent import AGENT
 from doxa.app.verbs.chat import CHAT
 from doxa.app.verbs.commands import GROUP_HELP, SHELL
 from doxa.app.verbs.consolidation import CONSOLIDATION
@@ -42,6 +43,7 @@ ALL: tuple[Verb, ...] = (
     *GRAPH,
     EXTRACT,
     *CHAT,
+    *AGENT,
     *ENTITIES,
     *CONSOLIDATION,
     *EVENTS,

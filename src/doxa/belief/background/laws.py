@@ -46,7 +46,7 @@ Promotion = Callable[[Transaction, Node], str]
 
 DERIVED = "DERIVED_FROM"
 INFERRED = TRUSTS.index("inferred")
-RECORDS = frozenset(("Run", "Proposal"))
+RECORDS = frozenset(("Run", "Proposal", "Record"))
 _OF_RECORDS = frozenset(("HAS_PROPOSAL", "CONCERNS"))
 _SOURCES = frozenset(("Exchange", "Thread"))
 _OF_TURNS = frozenset(("HAS_THREAD", "HAS_EXCHANGE", "NEXT"))

@@ -123,11 +123,17 @@ def nodes_at(tx: Transaction, krefs: Iterable[Kref]) -> list[Node]:
 
 
 def proposals_about(tx: Transaction, taken: Collection[int]) -> list[Node]:
-    """Return the proposals of jobs that concern what is taken: their reasons may say what it
-    said."""
-    ends = int64_array(sorted(taken))
-    found = {row[0] for sql in _PROPOSING for row in tx.rows(sql, (ends,))} - set(taken)
-    return [node for node in tx.nodes(sorted(found)) if "Proposal" in node.labels]
+    """Return the proposals of jobs and the records of the runtime that concern what is taken, and
+    those that concern these: they may say what it said."""
+    known = set(taken)
+    found: list[Node] = []
+    while (
+        new := {row[0] for sql in _PROPOSING for row in tx.rows(sql, (int64_array(sorted(known)),))}
+        - known
+    ):
+        known |= new
+        found += [node for node in tx.nodes(sorted(new)) if not _SAYING.isdisjoint(node.labels)]
+    return found
 
 
 def tasks_of(tx: Transaction, taken: Collection[int]) -> list[Node]:
@@ -167,6 +173,7 @@ def clear_reports(tx: Transaction, taken: Iterable[Node]) -> None:
 
 
 _REPORTED = frozenset(("report", "error"))
+_SAYING = frozenset(("Proposal", "Record"))
 _PROPOSING = tuple(
     f"SELECT src FROM {table} WHERE dst IN carray(?) AND type = 'CONCERNS'"
     for table in ("edge", "edge_past")

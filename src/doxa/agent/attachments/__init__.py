@@ -1,0 +1,1 @@
+"""Files as receipts by content hash, verified again at each use."""

@@ -1,0 +1,1 @@
+"""The text that an agent gets before a turn: one ordered pipeline, one budget."""

@@ -1,0 +1,1 @@
+"""Conversations that go on: sessions, topics, knowledge, archive, handoffs, checkpoints."""

@@ -1,0 +1,1 @@
+"""Proposals of better ways of working, and the archive for research."""

@@ -1,0 +1,1 @@
+"""What only an operator changes: plan, apply, rollback, with backup and receipts."""

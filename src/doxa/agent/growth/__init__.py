@@ -1,0 +1,1 @@
+"""Candidates of identity: metabolism, contemplation, crystallisation, and the identity files."""

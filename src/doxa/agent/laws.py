@@ -1,0 +1,14 @@
+"""Every type of record, and the law that the store asks at commit."""
+
+from __future__ import annotations
+
+from doxa.agent.records.law import check_change
+from doxa.agent.records.types import RecordType
+from doxa.store import Node, Transaction
+
+RECORD_TYPES: dict[str, RecordType] = {}
+
+
+def check_record(tx: Transaction, node: Node) -> None:
+    """Check a record that a transaction made or changed. Raises ConstraintError or RoleError."""
+    check_change(tx, node, RECORD_TYPES)

@@ -1,0 +1,1 @@
+"""What the runtime keeps: records with a type, a state and a law of how it changes."""

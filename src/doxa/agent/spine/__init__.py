@@ -1,0 +1,1 @@
+"""Packets, leases, the governor and the contracts of consumers."""

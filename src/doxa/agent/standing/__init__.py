@@ -1,0 +1,1 @@
+"""Evidence of how a person stands, visible and optional."""

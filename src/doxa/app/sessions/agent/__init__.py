@@ -1,0 +1,1 @@
+"""The verbs of the agent's runtime, as methods of a session."""
