@@ -803,9 +803,17 @@ class AsyncSession:
             self._session.mention, name, kind=kind, aliases=aliases, source=source, project=project
         )
 
-    async def record_mentions(self, *, project: str | None = None, again: bool = False) -> Recorded:
+    async def record_mentions(
+        self,
+        *,
+        project: str | None = None,
+        again: bool = False,
+        progress: Callable[[int], None] | None = None,
+    ) -> Recorded:
         """Record the names that turns and beliefs of a project mention, since the last call."""
-        return await on_thread(self._session.record_mentions, project=project, again=again)
+        return await on_thread(
+            self._session.record_mentions, project=project, again=again, progress=progress
+        )
 
     async def merge_entities(
         self,
@@ -885,6 +893,7 @@ class AsyncSession:
         digest: str = "",
         dry_run: bool = False,
         limit: int = 20,
+        progress: Callable[[int], None] | None = None,
     ) -> Consolidated:
         """Make a session or thread into a summary, events, facts, decisions and tasks."""
         return await on_thread(
@@ -900,6 +909,7 @@ class AsyncSession:
             digest=digest,
             dry_run=dry_run,
             limit=limit,
+            progress=progress,
         )
 
     async def consolidations(self, *, project: str | None = None) -> list[Pending]:
