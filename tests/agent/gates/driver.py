@@ -18,8 +18,9 @@ from typer.testing import CliRunner
 import doxa
 from doxa.agent.records.records import move_record, note_record, write_record
 from doxa.app import Session
-from doxa.app.verbs import VERBS, Tool, Verb
+from doxa.app.operator import OperatorGate
 from doxa.app.verbs import FULL as FULL_TOOLS
+from doxa.app.verbs import VERBS, Tool, Verb
 from doxa.base import errors
 from doxa.base.errors import DoxaError
 from doxa.cli import app
@@ -106,7 +107,9 @@ class World:
             yield memory
 
     def build(self, memory: doxa.Memory, steps: list[Given]) -> None:
-        """Carry out the steps."""
+        """Register the operator's key, and carry out the steps."""
+        key = {"DOXA_OPERATOR_KEY": str(self.folder / "operator.key")}
+        OperatorGate(memory, key).register()
         for step in steps:
             if "file" in step:
                 place = self.folder / step["file"]
@@ -195,8 +198,10 @@ class World:
             "DOXA_PROJECT": PROJECT,
             "DOXA_OPERATOR_KEY": str(key),
             "DOXA_EMBEDDER": "none",
-            "DOXA_CONFIG": os.devnull,
+            "DOXA_CONFIG": str(self.folder / "doxa.toml"),
+            **dict.fromkeys(("CLAUDECODE", "GEMINI_CLI", "CURSOR_AGENT", "OPENCODE"), ""),
         }
+        (self.folder / "doxa.toml").touch()
         if "--json" not in words:
             words = [*words, "--json"]
         done = CliRunner().invoke(app, [str(one) for one in words], env=environment)
@@ -303,10 +308,13 @@ def _operate(tx: Transaction, one: Given) -> Any:
 
 
 def state_of(memory: doxa.Memory, what: str) -> str:
-    """Return what there is at an address, with its edges, or what a query returns; `*` is the
-    digest of the whole file."""
+    """Return what there is at an address, with its edges, what a query returns, or what a file in
+    the folder says (`file:NAME`); `*` is the digest of the whole memory."""
     if what == "*":
         return str(digest(memory.store))
+    if what.startswith("file:"):
+        path = Path(memory.config.path).parent / what.removeprefix("file:")
+        return path.read_text() if path.exists() else "no file"
     if what.startswith("kref://"):
         what = (
             f"MATCH (n {{kref: {json.dumps(what)}}}) OPTIONAL MATCH (n)-[e]-(m) RETURN labels(n),"
