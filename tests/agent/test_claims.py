@@ -185,7 +185,7 @@ def test_erasing_a_turn_erases_the_claim(memory: Memory, ana: Session) -> None:
     with pytest.raises(ConfirmationError):  # the claim goes too, so a person is asked
         memory.forget(str(turn), erase=True)
     asked = memory.forget(str(turn), erase=True, preview=True)
-    memory.forget(str(turn), erase=True, confirm=asked.confirm)
+    memory.forget(str(turn), erase=True, confirm=asked.token)
     assert ana.claims() == []
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.agent.gates.attacks import Attacks
 from tests.agent.gates.driver import FOLDER, INTERFACES, Given, World, judge, load, problems_of_form
 
 _FILES = sorted(FOLDER.glob("*.json"))
@@ -72,3 +73,11 @@ def test_every_file_goes_through_several_interfaces_and_lets_something_through(p
     through = [case for case in cases if case["expect"]["refused"] is None]
     assert len(through) >= _SHARE_OF_CASES_CARRIED_OUT * len(cases)
     assert len({case["interface"] for case in cases} & set(INTERFACES)) >= 3
+
+
+def test_no_random_sequence_of_attacks_passes(campaign: int, tally: Callable[..., None]) -> None:
+    """With --campaign 100, the 10,000 sequences of `python -m tests.agent.gates.attacks`."""
+    attacks = Attacks(seed=1)
+    assert attacks.run(100 * campaign) == []
+    assert attacks.steps["refused"] > attacks.steps["unfit"]
+    tally(attack_steps=attacks.steps.total())

@@ -5,7 +5,6 @@ the case expects. README.md describes the format."""
 from __future__ import annotations
 
 import json
-import os
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -110,6 +109,7 @@ class World:
         """Register the operator's key, and carry out the steps."""
         key = {"DOXA_OPERATOR_KEY": str(self.folder / "operator.key")}
         OperatorGate(memory, key).register()
+        (self.folder / "doxa.toml").touch()
         for step in steps:
             if "file" in step:
                 place = self.folder / step["file"]
@@ -156,10 +156,16 @@ class World:
                 return self._transact(memory, actor, role, self.filled(action["operations"]))
             if interface == "cli":
                 return self._command(action, given, role)
+            verb = VERBS.get(action.get("verb", ""))
+            if verb is not None and verb.owner == "Memory" and role == "agent":
+                with opened(
+                    self.path, embedder=None, project=PROJECT, actor=actor, role=role
+                ) as own:
+                    return by_python(own, verb, given)  # a program of the agent opens the file
             session = memory.session(actor=actor, role=role)  # type: ignore[arg-type]
             if "statement" in action:
                 return _rows(session, self.filled(action["statement"]), given)
-            verb = VERBS[action["verb"]]
+            assert verb is not None, action
             if interface == "cypher":
                 return by_procedure(session, verb, given)
             return (
@@ -201,7 +207,7 @@ class World:
             "DOXA_CONFIG": str(self.folder / "doxa.toml"),
             **dict.fromkeys(("CLAUDECODE", "GEMINI_CLI", "CURSOR_AGENT", "OPENCODE"), ""),
         }
-        (self.folder / "doxa.toml").touch()
+
         if "--json" not in words:
             words = [*words, "--json"]
         done = CliRunner().invoke(app, [str(one) for one in words], env=environment)
@@ -303,7 +309,7 @@ def _operate(tx: Transaction, one: Given) -> Any:
         assert end is not None, rest["to"]
         return tx.create_edge(rest["type"], node.id, dst=end.id, props=rest.get("properties", {}))
     if what == "delete_edges":
-        return [tx.delete_edge(edge.id) for edge in tx.edges(node.id) if edge.type == rest["type"]]
+        return [tx.delete_edge(edge.id) for edge in tx.edges_out(node.id, rest["type"])]
     raise AssertionError(f"an unknown operation {what}")
 
 
