@@ -5,15 +5,18 @@ from __future__ import annotations
 
 import os
 import subprocess
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from doxa.agent.claims.claims import ClaimPreview
+from doxa.agent.claims.handles import Resolved
 from doxa.agent.claims.modes import set_modes
 from doxa.agent.claims.reading import Unreadable, read_below, read_object
+from doxa.agent.claims.verdicts import compare
 from doxa.agent.records.records import move_record, note_record
 from doxa.agent.records.types import Record
 from doxa.app import Memory, Session
@@ -27,8 +30,10 @@ from doxa.base.errors import (
 )
 from doxa.base.limits import CLAIM_SOURCE_BYTES_MAX
 from doxa.store import Identity, check, digest
+from tests.agent.claim_pairs import PAIRS
 from tests.fixtures_shared import opened
 
+_NOV_2026 = 1_795_436_506 * 10**9
 NOTES = "# Notes\n- The port is 9090.\n- We do not deploy on Fridays.\n- The owner is Bo.\n"
 
 
@@ -367,3 +372,24 @@ def test_the_report_shows_tensions_and_writes_nothing(memory: Memory, ana: Sessi
     switch(memory, **{"claims.mode": "observe"})
     with pytest.raises(DoxaError):
         ana.claim_report()
+
+
+def test_verdicts_of_sixty_pairs(tally: Callable[..., None]) -> None:
+    """The pairs were written after the rule, which was not changed for them. One of 33 that are not
+    borne out passes: a wrong year, in a passage that was said in the year of the claim. One that is
+    reserved counts as missing."""
+    found: Counter[tuple[str, str]] = Counter()
+    for pair in PAIRS:
+        passage = Resolved("x:y", pair.passage, "h", speaker=pair.speaker, time_ns=_NOV_2026)
+        made = compare(pair.claim, passage)
+        borne_out = "supports" if made.supports else "against"
+        found[pair.label, borne_out if made.verdict == "partial" else made.verdict] += 1
+    assert found == {
+        ("exact", "exact"): 12,
+        ("supports", "supports"): 15,
+        ("against", "against"): 21,
+        ("against", "supports"): 1,
+        ("against", "missing"): 1,
+        ("missing", "missing"): 10,
+    }
+    tally(pairs=len(PAIRS))
