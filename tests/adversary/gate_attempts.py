@@ -275,7 +275,7 @@ UNFIT = {"chat_consolidated", "claim_produce", "claim_decide"}
 GROWS_NOTHING = frozenset(
     "deprecate restore rollback untag unlink forget contract extract chat_add chat_clear"
     " chat_consolidated set_cursor quota spend_cap embed flush erase purge retain hold release undo"
-    " tag link constrain run write open import_ import_notes resolve".split()
+    " tag link constrain run write open import_ import_notes resolve claim_produce claim_decide".split()
 )
 
 
