@@ -13,6 +13,9 @@ from doxa.app.asynchronous.threads import on_thread
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from doxa.agent.claims.claims import ClaimPreview
+    from doxa.agent.claims.reporting import ClaimReport
+    from doxa.agent.records.types import Record
     from doxa.app.session import History, Session
     from doxa.app.verbs.options import (
         DreamingOptions,
@@ -766,6 +769,76 @@ class AsyncSession:
             context=context,
             project=project,
         )
+
+    async def claim_propose(
+        self,
+        text: str,
+        *,
+        sources: Iterable[str],
+        kind: str = "project_state",
+        policy: str = "user_correction_wins",
+        expires_s: int = 0,
+        agent: str = "",
+        project: str | None = None,
+    ) -> Record:
+        """Keep a claim with the handles of its sources, as a candidate."""
+        return await on_thread(
+            self._session.claim_propose,
+            text,
+            sources=sources,
+            kind=kind,
+            policy=policy,
+            expires_s=expires_s,
+            agent=agent,
+            project=project,
+        )
+
+    async def claim_produce(
+        self, *, session: str = "", handoff: str = "", agent: str = "", project: str | None = None
+    ) -> list[Record]:
+        """Make candidates of a session's turns or of a handoff, by rules."""
+        return await on_thread(
+            self._session.claim_produce,
+            session=session,
+            handoff=handoff,
+            agent=agent,
+            project=project,
+        )
+
+    async def claim_preview(self, claim: str | Kref) -> ClaimPreview:
+        """Report what the sources of a claim say now, with the hashes that a decision names."""
+        return await on_thread(self._session.claim_preview, claim)
+
+    async def claim_decide(
+        self, claim: str | Kref, decision: str, *, claim_hash: str, source_hash: str, reason: str
+    ) -> Record:
+        """Accept, reject, defer or reverse a claim, as it was previewed."""
+        return await on_thread(
+            self._session.claim_decide,
+            claim,
+            decision,
+            claim_hash=claim_hash,
+            source_hash=source_hash,
+            reason=reason,
+        )
+
+    async def claims(
+        self,
+        *,
+        state: str = "",
+        live: bool = False,
+        agent: str = "",
+        project: str | None = None,
+        limit: int = 50,
+    ) -> list[Record]:
+        """List the claims of an agent."""
+        return await on_thread(
+            self._session.claims, state=state, live=live, agent=agent, project=project, limit=limit
+        )
+
+    async def claim_report(self, *, agent: str = "", project: str | None = None) -> ClaimReport:
+        """Report recurrence, sources, age, tensions and readiness of candidate claims."""
+        return await on_thread(self._session.claim_report, agent=agent, project=project)
 
     async def entities(
         self,
