@@ -70,6 +70,7 @@ class MemoryFile:
                 check_before_commit, promotion=promotion_problem, records=check_record
             ),
         )
+        self.store.on_scrub = self._scrub_archives
         self.ledger = SpendLedger(
             Path(f"{self.store.path}.spend"), clock=self.store.clock, caps=self._spend_caps
         )
@@ -111,6 +112,12 @@ class MemoryFile:
         self.store.close()
         if working is not None:
             working.close()
+
+    def _scrub_archives(self) -> str:
+        """Take what was erased out of the archives of agents, too."""
+        from doxa.agent.continuity.archive import scrub_archives
+
+        return scrub_archives(self.store)
 
     def _open_working(self) -> WorkingMemory:
         """Return the working memory, opened at first need."""
