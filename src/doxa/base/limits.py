@@ -332,4 +332,4 @@ KNOWLEDGE_FILES_ITEMS_MAX = 2_000  # of one folder
 KNOWLEDGE_SECTION_CHARS_MAX = 8_000
 HOOK_BEFORE_MS = 150  # budget of a hook that a host waits for before a turn
 HOOK_AFTER_MS = 250  # budget of one after it
-HOOK_METRICS_BYTES_MAX = 1_048_576  # of the file of measurements; the older half goes
+HOOK_METRICS_BYTES_MAX = 1_048_576  # of the file of measurements; one older is kept

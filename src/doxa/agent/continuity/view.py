@@ -76,7 +76,7 @@ class HandoffView:
     """A handoff as it is read. `health` is fresh, stale after a day, orphaned after a week, or
     quarantined where nothing of it can be read; `authority` is its place on the ladder and
     `outcome` what follows: use, verify_first, hold or reject. `again`: the session had taken it
-    before. `prose` is the warm start."""
+    before, `taken` is when. `prose` is the warm start."""
 
     kref: str
     thread: str
@@ -96,6 +96,22 @@ class HandoffView:
     relation: Relation = Relation()
     prose: str = ""
     again: bool = False
+    taken: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SessionOpened:
+    """What a session begins with. `resumed`: it stopped less than an hour ago without an end, and
+    `history` has its last turns; it is handed nothing new. Otherwise `handoff` is where the
+    session before it stood. `consolidate`: its thread was compacted five times or more."""
+
+    session: str
+    thread: str
+    mode: str
+    resumed: bool
+    handoff: HandoffView | None = None
+    history: tuple[TurnView, ...] = ()
+    consolidate: bool = False
 
 
 def health_of(record: Record, now: int, *, readable: bool = True) -> str:
@@ -132,7 +148,8 @@ def view_of_handoff(
         until=int(data["until_ns"]),
         limit=HANDOFF_WINDOW_ITEMS_MAX,
     )
-    health = health_of(record, now, readable=bool(turns))
+    taken = record.moved if record.state == "consumed" else None
+    health = health_of(record, taken or now, readable=bool(turns))
     points, outcome = (
         (0, "reject")
         if health == "quarantined"
@@ -155,13 +172,14 @@ def view_of_handoff(
         *_stated(reader, trusted, now),
         relation=_relation(trusted),
         again=again,
+        taken=taken,
     )
     made = replace(
         made,
         last=tuple(view_of(node) for node in turns[-HANDOFF_TURNS_ITEMS_MAX:]),
         open=_with_said(made.open, record.project, trusted),
     )
-    return replace(made, prose=prose(made, language=language, now=now))
+    return replace(made, prose=prose(made, language=language, now=made.taken or now))
 
 
 def _stated(

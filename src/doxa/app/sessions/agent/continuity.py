@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,28 +12,13 @@ from doxa.ingestion import arguments
 
 if TYPE_CHECKING:
     from doxa.agent.continuity.archive import ArchiveProof, ArchiveRebuilt, ArchiveWritten
-    from doxa.agent.continuity.exchanges import ExchangePair, SessionInfo, TurnView
+    from doxa.agent.continuity.exchanges import ExchangePair, SessionInfo
     from doxa.agent.continuity.handoff import HandoffWritten, SessionKey
     from doxa.agent.continuity.knowledge import KnowledgeEntry, KnowledgeIndexed
     from doxa.agent.continuity.metrics import HookLoad
     from doxa.agent.continuity.topics import TopicInfo
-    from doxa.agent.continuity.view import HandoffView
+    from doxa.agent.continuity.view import HandoffView, SessionOpened
     from doxa.store import Node, Store
-
-
-@dataclass(frozen=True, slots=True)
-class SessionOpened:
-    """What a session begins with. `resumed`: it stopped less than an hour ago without an end, and
-    `history` has its last turns; it is handed nothing. Otherwise `handoff` is where the session
-    before it stood. `consolidate`: its thread was compacted five times or more."""
-
-    session: str
-    thread: str
-    mode: str
-    resumed: bool
-    handoff: HandoffView | None = None
-    history: tuple[TurnView, ...] = ()
-    consolidate: bool = False
 
 
 class ContinuityVerbs(NoteVerbs):
@@ -59,7 +43,7 @@ class ContinuityVerbs(NoteVerbs):
         from doxa.agent.continuity import handoff as handoffs
         from doxa.agent.continuity.exchanges import turns_of, view_of
         from doxa.agent.continuity.modes import check_mode
-        from doxa.agent.continuity.view import view_of_handoff
+        from doxa.agent.continuity.view import SessionOpened, view_of_handoff
         from doxa.agent.records.records import find_record
         from doxa.base.limits import (
             CONSOLIDATE_COMPACTIONS_ITEMS,
@@ -74,9 +58,9 @@ class ContinuityVerbs(NoteVerbs):
             known = find_record(tx, key.kref)
             resumed = known is not None and handoffs.is_resumed(known, tx.now)
             record = handoffs.open_session(tx, key, mode=mode, title=title)
-            again = handoffs.taken_by(tx, key) is not None
-            taken = None if resumed else handoffs.take_handoff(tx, key, mode=mode)
-            now = tx.now
+            before = handoffs.taken_by(tx, key)
+            taken = before if resumed else handoffs.take_handoff(tx, key, mode=mode)
+            now, again = tx.now, before is not None
         own = str(record.data["mode"])
         with self._store.read() as reader:
             of_thread = find_record(reader, key.thread_record)
@@ -234,6 +218,8 @@ class ContinuityVerbs(NoteVerbs):
 
         place = self._chat_project(project)
         arguments.text(language, "language")
+        for value, name in ((thread, "thread"), (mode, "mode")):
+            arguments.text(value, name)
         reads, own = check_mode(mode), self._agent(agent)
         with self._store.read() as reader:
             if thread:
@@ -255,7 +241,7 @@ class ContinuityVerbs(NoteVerbs):
         agent: str = "",
         project: str | None = None,
     ) -> str:
-        """Declare a folder whose files an agent may read, or withdraw it, and return its address.
+        """Declare a folder whose files an agent may read, or withdraw it; returns its address.
 
         Needs the operator role.
         """
@@ -390,11 +376,11 @@ class ContinuityVerbs(NoteVerbs):
 
     def _thread(self, thread: str, project: str) -> str:
         """The address of a thread: as it is given, or of its name."""
-        from doxa.belief import place_of
+        from doxa.belief import parse_kref, place_of
         from doxa.ingestion.ingest import CONVERSATIONS, thread_kref
 
         if "://" in thread:
-            return thread
+            return str(parse_kref(thread).item())
         return str(thread_kref(place_of(project, CONVERSATIONS), thread))
 
     def _turns(
