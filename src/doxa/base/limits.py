@@ -314,7 +314,7 @@ ADAPTER_ID_CHARS_MAX = 1_000  # of an identifier of a user, an agent or a conver
 
 # Continuity of an agent's conversations
 HANDOFF_PAUSE_S = 60  # between two handoffs of a session, unless one is forced
-HANDOFF_EXCHANGES_ITEMS = 3  # after so many exchanges one is written earlier
+HANDOFF_EXCHANGES_ITEMS_MIN = 3  # after so many exchanges one is written earlier
 HANDOFF_STALE_S = 86_400
 HANDOFF_ORPHANED_S = 604_800  # such a handoff is not handed over any more
 HANDOFF_TURNS_ITEMS_MAX = 12  # turns that a handoff names
@@ -323,10 +323,10 @@ HANDOFF_LINES_ITEMS_MAX = 5  # topics, key points and open ends of a handoff, ea
 HANDOFF_PROSE_CHARS_MAX = 1_200
 RESUME_S_MAX = 3_600  # a session that stopped longer ago begins with a handoff
 RESUME_TURN_CHARS_MAX = 3_000
-CONSOLIDATE_COMPACTIONS_ITEMS = 5  # compactions after which a thread is to begin with a new session
+CONSOLIDATE_COMPACTIONS_ITEMS_MIN = 5  # after these a thread is to begin with a new session
 REPEATED_TURN_S = 60  # the same words on two channels within this time are one message
 CONTINUITY_TURNS_ITEMS_MAX = 2_000  # turns that exchanges and topics of one call are read from
-ARCHIVE_BATCH_ITEMS = 1_000
+ARCHIVE_BATCH_ITEMS_MAX = 1_000
 KNOWLEDGE_FILE_BYTES_MAX = 1_048_576
 KNOWLEDGE_FILES_ITEMS_MAX = 2_000  # of one folder
 KNOWLEDGE_SECTION_CHARS_MAX = 8_000

@@ -19,7 +19,7 @@ from doxa.agent.continuity.chain import ArchiveFiles, ArchiveLine, genesis, make
 from doxa.agent.continuity.exchanges import in_order, pairs_of
 from doxa.agent.continuity.topics import topics_of
 from doxa.agent.continuity.types import KNOWLEDGE, ROOT, SESSION
-from doxa.base.limits import ARCHIVE_BATCH_ITEMS
+from doxa.base.limits import ARCHIVE_BATCH_ITEMS_MAX
 from doxa.base.places import agents_folder
 from doxa.base.values import canonical, decode
 from doxa.store import Node, Reader, Store
@@ -97,11 +97,11 @@ def write_archive(store: Store, agent: str) -> ArchiveWritten:
         n, head, seq = files.end()
         while True:
             with store.read() as reader:
-                rows = reader.rows(_NEW, (seq, ARCHIVE_BATCH_ITEMS))
+                rows = reader.rows(_NEW, (seq, ARCHIVE_BATCH_ITEMS_MAX))
             lines, is_due = list[ArchiveLine](), 0
             for entry, op, element, time, actor, payload in rows:
                 seq = entry
-                said = _said(op, payload) if actor == agent else None
+                said = _said(op, payload, actor, agent)
                 if said is not None:
                     kind, body = said
                     lines.append(make_line((n, head), entry, element, kind, time, body))
@@ -116,7 +116,7 @@ def write_archive(store: Store, agent: str) -> ArchiveWritten:
                 if not lines or lines[-1].seq < is_due:
                     files.append([mark])
                     n, head = mark.n, mark.hash
-            if len(rows) < ARCHIVE_BATCH_ITEMS:
+            if len(rows) < ARCHIVE_BATCH_ITEMS_MAX:
                 break
     return ArchiveWritten(agent, str(files.folder), added, erased, n, head)
 
@@ -145,19 +145,19 @@ def scrub_archives(store: Store) -> str:
     return f"The archive of {', '.join(failed)} may still hold it; archive_write tries again."
 
 
-def _said(op: str, payload: Any) -> tuple[str, dict[str, Any]] | None:
-    """What an entry of the log stores, if it is archived: a turn, a thread or a record of
-    continuity."""
+def _said(op: str, payload: Any, actor: str, agent: str) -> tuple[str, dict[str, Any]] | None:
+    """What an entry of the log stores, if it is archived: a turn or a thread that the agent
+    stored, or a record of it, which an operator may have made."""
     if payload is None or op not in _MADE:
         return None
     held = decode(payload)
     labels, props = held.get("labels", ()), held.get("props", {})
-    if "Exchange" in labels:
+    if "Exchange" in labels and actor == agent:
         body = {name: props[name] for name in _TURN_FIELDS if props.get(name) is not None}
         return "turn", body | ({"imported": True} if "Imported" in labels else {})
-    if "Thread" in labels:
+    if "Thread" in labels and actor == agent:
         return "thread", {name: props[name] for name in ("kref", "name")}
-    if "Record" in labels and props.get("type") in _ARCHIVED:
+    if "Record" in labels and props.get("agent") == agent and props.get("type") in _ARCHIVED:
         kept = ("kref", "project", "agent", "type", "text", "data")
         return "record", {name: props[name] for name in kept}
     return None
@@ -171,7 +171,7 @@ def _erase(store: Store, files: ArchiveFiles) -> int:
     for line in files.lines():
         if not line.is_erased and line.kind != "erasure":
             batch.append(line)
-        if len(batch) >= ARCHIVE_BATCH_ITEMS:
+        if len(batch) >= ARCHIVE_BATCH_ITEMS_MAX:
             gone |= _unsaid(store, batch)
             batch = []
     gone |= _unsaid(store, batch)
@@ -221,10 +221,10 @@ def verify_archive(store: Store, agent: str) -> ArchiveProof:
             seqs.add(line.seq)
             if not line.is_erased and line.kind != "erasure":
                 lines.append(line)
-            if len(lines) >= ARCHIVE_BATCH_ITEMS:
-                problems += _against_log(store, lines)
+            if len(lines) >= ARCHIVE_BATCH_ITEMS_MAX:
+                problems += _against_log(store, lines, agent)
                 lines = []
-        problems += _against_log(store, lines)
+        problems += _against_log(store, lines, agent)
         owed = list(_owed(store, agent, after=0))
     missing = [seq for seq in owed if seq <= last and seq not in seqs]
     problems += [f"entry {seq} of the log has no line" for seq in missing[:_PROBLEMS_SHOWN]]
@@ -247,23 +247,23 @@ def _owed(store: Store, agent: str, *, after: int) -> Iterator[int]:
     """Yield the entries of the log that an archive of an agent has a line for."""
     while True:
         with store.read() as reader:
-            rows = reader.rows(_NEW, (after, ARCHIVE_BATCH_ITEMS))
+            rows = reader.rows(_NEW, (after, ARCHIVE_BATCH_ITEMS_MAX))
         for seq, op, _, _, actor, payload in rows:
             after = seq
-            if actor == agent and _said(op, payload) is not None:
+            if _said(op, payload, actor, agent) is not None:
                 yield seq
-        if len(rows) < ARCHIVE_BATCH_ITEMS:
+        if len(rows) < ARCHIVE_BATCH_ITEMS_MAX:
             return
 
 
-def _against_log(store: Store, lines: Sequence[ArchiveLine]) -> list[str]:
+def _against_log(store: Store, lines: Sequence[ArchiveLine], agent: str) -> list[str]:
     with store.read() as reader:
         rows = reader.rows(
-            "SELECT l.seq, l.op, p.payload FROM log l JOIN log_payload p ON p.seq = l.seq WHERE"
-            " l.seq IN carray(?)",
+            "SELECT l.seq, l.op, p.payload, r.actor FROM log l JOIN log_payload p ON p.seq = l.seq"
+            " JOIN receipt r ON r.tx = l.tx WHERE l.seq IN carray(?)",
             (int64_array([line.seq for line in lines]),),
         )
-        said = {seq: _said(op, payload) for seq, op, payload in rows}
+        said = {seq: _said(op, payload, actor, agent) for seq, op, payload, actor in rows}
         found = []
         for line in lines:
             if line.seq not in said:

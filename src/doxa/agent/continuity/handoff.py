@@ -29,8 +29,8 @@ from doxa.agent.records.types import Record
 from doxa.base.clock import NS
 from doxa.base.errors import InputError
 from doxa.base.limits import (
-    CONSOLIDATE_COMPACTIONS_ITEMS,
-    HANDOFF_EXCHANGES_ITEMS,
+    CONSOLIDATE_COMPACTIONS_ITEMS_MIN,
+    HANDOFF_EXCHANGES_ITEMS_MIN,
     HANDOFF_ORPHANED_S,
     HANDOFF_PAUSE_S,
     RESUME_S_MAX,
@@ -125,7 +125,7 @@ def due(reader: Reader, key: SessionKey, reason: str) -> tuple[bool, int, int]:
         return upto > 0 or counted > 0, new, max(upto, counted)
     last = int(known.notes.get("checkpoint_ns", 0)) if known else 0
     waited = reader.now - last >= HANDOFF_PAUSE_S * NS
-    is_due = new > 0 and (waited or new >= HANDOFF_EXCHANGES_ITEMS)
+    is_due = new > 0 and (waited or new >= HANDOFF_EXCHANGES_ITEMS_MIN)
     return is_due, new, max(upto, counted)
 
 
@@ -191,7 +191,7 @@ def write_handoff(
     if reason == "end":
         move_record(tx, session.kref, "ended")
     _note_thread(tx, key, thread, handoff=made.kref, compactions=compactions)
-    consolidate = compactions >= CONSOLIDATE_COMPACTIONS_ITEMS
+    consolidate = compactions >= CONSOLIDATE_COMPACTIONS_ITEMS_MIN
     return HandoffWritten(made.kref, "", exchanges, compactions, consolidate)
 
 

@@ -341,9 +341,8 @@ def _text(folder: Path, path: Path, skipped: list[str]) -> str | None:
 
 def checked_folder(folder: Path) -> Path:
     """Return a folder, resolved. Raises InputError if it is not one."""
-    found = folder.expanduser()
-    if not found.is_dir():
+    if not folder.is_dir():
         raise InputError(
             f"{folder} is not a folder.", next_step="Give an existing folder.", field="folder"
         )
-    return found.resolve()
+    return folder.resolve()

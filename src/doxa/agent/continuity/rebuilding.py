@@ -19,7 +19,7 @@ from doxa.ingestion.ingest import Ingest, PreparedTurn
 from doxa.language.turns import Turn
 from doxa.store import UNTRUSTED, Identity, Store
 
-_FIRST_STATE = {one.name: next(iter(one.states)) for one in TYPES}
+_FIRST_STATE = {one.name: next(iter(one.states)) for one in TYPES}  # the first named
 
 
 def rebuild(source: Store, agent: str, target: Store) -> tuple[int, int]:
@@ -30,7 +30,7 @@ def rebuild(source: Store, agent: str, target: Store) -> tuple[int, int]:
     identity = Identity(agent, "operator")
     names = dict[str, str]()  # of threads, by their addresses
     ingests = dict[tuple[str, str], Ingest]()
-    turns = records = 0
+    records = 0
     lines = (line for line in files.lines() if line.payload)
     for key, group in groupby(lines, key=_group):
         if key[0] == "turn":
@@ -39,7 +39,7 @@ def rebuild(source: Store, agent: str, target: Store) -> tuple[int, int]:
             if job is None:
                 job = Ingest(target, identity, project=project, space=space, extracting=False)
                 ingests[project, space] = job
-            turns += job.run_prepared(_prepared(line, names) for line in group).added
+            job.run_prepared(_prepared(line, names) for line in group)
             continue
         for line in group:
             assert line.payload is not None
@@ -48,7 +48,7 @@ def rebuild(source: Store, agent: str, target: Store) -> tuple[int, int]:
             elif line.kind == "record":
                 _write(target, identity, line.payload)
                 records += 1
-    return turns, records
+    return sum(job.counts()["added"] for job in ingests.values()), records
 
 
 def check_chain(files: ArchiveFiles) -> None:

@@ -82,7 +82,7 @@ def _check_knowledge(tx: Transaction, before: Node | None, node: Node) -> None:
 TYPES = (
     RecordType(
         SESSION,
-        states={"open": "agent"},
+        states={"open": "agent", "ended": "agent"},
         moves={"open": {"ended": "agent"}, "ended": {"open": "agent"}},
         noted_by="agent",
         check=_check_session,

@@ -46,7 +46,7 @@ class ContinuityVerbs(NoteVerbs):
         from doxa.agent.continuity.view import SessionOpened, view_of_handoff
         from doxa.agent.records.records import find_record
         from doxa.base.limits import (
-            CONSOLIDATE_COMPACTIONS_ITEMS,
+            CONSOLIDATE_COMPACTIONS_ITEMS_MIN,
             HANDOFF_WINDOW_ITEMS_MAX,
         )
 
@@ -81,7 +81,7 @@ class ContinuityVerbs(NoteVerbs):
                 )
                 if resumed
                 else (),
-                compactions >= CONSOLIDATE_COMPACTIONS_ITEMS,
+                compactions >= CONSOLIDATE_COMPACTIONS_ITEMS_MIN,
             )
 
     def session_list(
@@ -248,8 +248,9 @@ class ContinuityVerbs(NoteVerbs):
         from doxa.agent.continuity.knowledge import checked_folder, declare_root
 
         arguments.flags(remove=remove)
+        self._require_operator("declare a folder")
         place, given = self._chat_project(project), arguments.path(folder, "folder")
-        found = given.expanduser().resolve() if remove else checked_folder(given)
+        found = given.resolve() if remove else checked_folder(given)
         with self._store.write(self.identity, op="knowledge_root") as tx:
             return declare_root(tx, place, self._agent(agent), found, remove=remove).kref
 
@@ -319,26 +320,18 @@ class ContinuityVerbs(NoteVerbs):
         """
         from doxa.agent.continuity.archive import continuity_digest
         from doxa.agent.continuity.rebuilding import rebuild
-        from doxa.app.config import Config
-        from doxa.app.memory import Memory
+        from doxa.app.file import new_store
 
         source, own = self._whole("archive_rebuild"), self._agent(agent)
-        if is_below_operator(self.identity.role):
-            raise RoleError(
-                "Only an operator may rebuild a memory.",
-                next_step="Ask the operator.",
-                role=self.identity.role,
-                needed="operator",
-            )
+        self._require_operator("rebuild a memory")
         path = arguments.path(target, "target")
         if path.exists():
             raise InputError(
                 f"{path} exists already.", next_step="Name a new file.", field="target"
             )
-        config = Config(path=path, role="operator", background=False, clock=source.clock)
-        with Memory(config) as made:
-            turns, records = rebuild(source, own, made.store)
-            with source.read() as before, made.store.read() as after:
+        with new_store(path, clock=source.clock) as made:
+            turns, records = rebuild(source, own, made)
+            with source.read() as before, made.read() as after:
                 digests = [continuity_digest(reader, own) for reader in (before, after)]
         source.note_copy(path, kind="export")
         return _rebuilt(own, path, turns, records, digests)
@@ -357,6 +350,15 @@ class ContinuityVerbs(NoteVerbs):
         self._store.require_open()
         self._store.require_whole(what)
         return self._store
+
+    def _require_operator(self, what: str) -> None:
+        if is_below_operator(self.identity.role):
+            raise RoleError(
+                f"Only an operator may {what}.",
+                next_step="Ask the operator.",
+                role=self.identity.role,
+                needed="operator",
+            )
 
     def _session_key(self, session: str, thread: str, project: str | None) -> SessionKey:
         from doxa.agent.continuity.handoff import SessionKey

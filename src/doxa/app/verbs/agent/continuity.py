@@ -9,7 +9,7 @@ from doxa.app.verbs.options import PROJECT
 _REFUSED = ("InputError", "StoreError")
 _WRITTEN = ("ConflictError", "ConstraintError", "InputError", "RoleError", "StoreError")
 _OWN = "it writes in a transaction of its own"
-_FILES = {
+_FILES: why.Reasons = {
     "cypher": "it reads and writes files next to the memory",
     "mcp": why.OPERATOR,
 }
