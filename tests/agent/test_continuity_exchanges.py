@@ -116,12 +116,8 @@ def test_sessions_have_titles_modes_and_times(ana: Session, clock: FakeClock) ->
     ana.session_open("one", mode="booth", title="The bridge")
     say(ana, "one", "Hello there")
     clock.advance(seconds=10)
-    say(
-        ana,
-        "two",
-        "Is the harbour bridge closed on Sunday, and for how long will it stay so?",
-        "No.",
-    )
+    asked = "Is the harbour bridge closed on Sunday, and for how long will it stay so?"
+    say(ana, "two", asked, "No.")
     two, one = ana.session_list()
     assert (one.title, one.modes, one.state) == ("The bridge", ("booth",), "open")
     assert two.title == "Is the harbour bridge closed on Sunday, and for how long …"
@@ -164,13 +160,8 @@ def folder(tmp_path: Path) -> Path:
 
 def test_sections_have_their_path_of_headings() -> None:
     text = "before\n# A\none\n## B\ntwo\n```\n# no heading\n```\n# C\n## B\nthree\n## B\nfour\n"
-    assert [path for path, _ in sections(text)] == [
-        (),
-        ("A",),
-        ("A", "B"),
-        ("C", "B"),
-        ("C", "B", "(2)"),
-    ]
+    paths = [path for path, _ in sections(text)]
+    assert paths == [(), ("A",), ("A", "B"), ("C", "B"), ("C", "B", "(2)")]
 
 
 def test_an_entry_is_superseded_by_a_later_text(memory: Memory, ana: Session, folder: Path) -> None:
@@ -247,12 +238,12 @@ def test_knowledge_is_rebuilt_from_the_archive(
     (folder / "plan.md").write_text("# Plan\nFirst.\n## Bolts\nSize 14.\n")
     ana.knowledge_index(folder)
     memory.archive_write(agent="ana")
-    operator = memory.identity.actor
-    with opened(tmp_path / "n.doxa") as _:
-        pass
     rebuilt = memory.archive_rebuild(tmp_path / "rebuilt.doxa", agent="ana")
-    assert operator != "ana"
-    assert rebuilt.records >= 4
+    assert memory.identity.actor != "ana"  # who declared the folder
+    assert (rebuilt.equal, rebuilt.records) == (True, 5)
+    with opened(tmp_path / "rebuilt.doxa") as again:
+        found = again.knowledge_list(agent="ana")
+        assert {one.text for one in found} == {"First.", "Size 14.", "Grey."}
 
 
 # Hooks
