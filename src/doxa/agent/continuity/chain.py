@@ -33,6 +33,7 @@ except ImportError:  # without advisory locks one process at a time writes an ar
     fcntl = None  # type: ignore[assignment]
 
 _PRIVATE, _PRIVATE_FOLDER = 0o600, 0o700
+_NO_LINK = getattr(os, "O_NOFOLLOW", 0)
 _SALT_BYTES = 16
 _TAIL_BYTES = 65_536
 
@@ -153,7 +154,7 @@ class ArchiveFiles:
         for day, rows in by_day.items():
             path = self.folder / f"{day}.jsonl"
             is_new = not path.exists()
-            handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, _PRIVATE)
+            handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | _NO_LINK, _PRIVATE)
             try:
                 view = memoryview(b"".join(rows))
                 while view:
@@ -216,7 +217,7 @@ def _decoded(raw: bytes, path: Path) -> ArchiveLine:
 def _whole_end(path: Path) -> ArchiveLine | None:
     """Cut off a line without its end, and return the last one; None, and the file goes, if there
     is none."""
-    with path.open("r+b") as file:
+    with os.fdopen(os.open(path, os.O_RDWR | _NO_LINK), "r+b") as file:
         size = file.seek(0, os.SEEK_END)
         tail, start = b"", size
         while start > 0:
