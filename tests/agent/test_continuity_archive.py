@@ -310,3 +310,26 @@ def test_a_broken_archive_is_not_rebuilt(memory: Memory, ana: Session, tmp_path:
     path.write_text(path.read_text().replace("is Ana", "is Eve"))
     with pytest.raises(CorruptError):
         memory.archive_rebuild(tmp_path / "n.doxa", agent="ana")
+
+
+def test_a_long_log_is_archived_in_parts(
+    memory: Memory, ana: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A host waits for no archive: each call reads a bounded part of the log and goes on from
+    there, also where nothing in it is the agent's."""
+    from doxa.agent.continuity import archive
+
+    monkeypatch.setattr(archive, "ARCHIVE_BATCH_ITEMS_MAX", 10)
+    for number in range(12):
+        memory.remember(f"The number {number} is a number.", name=f"n{number}")
+    say(ana, "one", "at last", "yes")
+    calls = 0
+    while not archive.write_archive(memory.store, "ana", batches=1).added:
+        calls += 1
+        assert calls < 1_000
+    assert calls > 5
+    archive.write_archive(memory.store, "ana")
+    proof = ana.archive_verify()
+    assert (proof.valid, proof.complete) == (True, True)
+    rebuilt = memory.archive_rebuild(Path(f"{memory.store.path}.new"), agent="ana")
+    assert rebuilt.equal

@@ -19,6 +19,7 @@ from doxa.redaction.stripping import BLOCK
 from doxa.store import Identity
 
 _TOPIC_CHARS, _TOPIC_WORDS = 40, 3
+_BATCHES = 5  # of the log at a time: the archive of a large memory catches up over several turns
 
 
 def begun(session: Session, event: HookEvent, project: str) -> str:
@@ -64,9 +65,14 @@ def stored(session: Session, project: str, lines: Iterable[Spooled]) -> None:
 
 def archived(session: Session, hosts: Iterable[str]) -> None:
     """Archive what was stored in the name of the session and of hosts."""
+    from doxa.agent.continuity.archive import write_archive
+
+    store = session.memory.store
+    if store.binding is not None or store.read_only:
+        return
     for actor in dict.fromkeys((session.identity.actor, *hosts)):
         with suppress(DoxaError, OSError):
-            _as_host(session, actor, session.project).archive_write()
+            write_archive(store, actor, batches=_BATCHES)
 
 
 def _as_host(session: Session, host: str, project: str) -> Session:

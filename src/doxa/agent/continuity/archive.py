@@ -12,6 +12,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,7 @@ from doxa.base.values import canonical, decode
 from doxa.store import Node, Reader, Store
 from doxa.store.reader import int64_array
 
+MARK = "mark"  # a line that only says how far the log was read
 _MADE = ("node.create", "node.import")
 _MAY_ERASE = frozenset(("erase", "past.drop", "node.rewrite"))
 _ARCHIVED = frozenset((SESSION, ROOT, KNOWLEDGE))  # types of record
@@ -89,35 +91,34 @@ def files_of(store: Store, agent: str) -> ArchiveFiles:
     return ArchiveFiles(agents_folder(Path(store.path)), agent)
 
 
-def write_archive(store: Store, agent: str) -> ArchiveWritten:
-    """Archive what an agent stored since the last line, and take out what was erased."""
+def write_archive(store: Store, agent: str, *, batches: int | None = None) -> ArchiveWritten:
+    """Archive what an agent stored since the last line, and take out what was erased. `batches`
+    bounds how many entries of the log are read: the next call goes on from there."""
     files = files_of(store, agent)
     added = erased = 0
     with files.locked():
         n, head, seq = files.end()
-        while True:
+        for _ in count() if batches is None else range(batches):
             with store.read() as reader:
                 rows = reader.rows(_NEW, (seq, ARCHIVE_BATCH_ITEMS_MAX))
-            lines, is_due = list[ArchiveLine](), 0
+            if not rows:
+                break
+            lines = list[ArchiveLine]()
             for entry, op, element, time, actor, payload in rows:
-                seq = entry
                 said = _said(op, payload, actor, agent)
                 if said is not None:
-                    kind, body = said
-                    lines.append(make_line((n, head), entry, element, kind, time, body))
+                    lines.append(make_line((n, head), entry, element, said[0], time, said[1]))
                     n, head = lines[-1].n, lines[-1].hash
-                if op in _MAY_ERASE:
-                    is_due = entry
-            files.append(lines)
             added += len(lines)
-            if is_due and n:
+            seq, _, _, time, _, _ = rows[-1]
+            is_due = n > 0 and any(row[1] in _MAY_ERASE for row in rows)
+            is_far = len(rows) == ARCHIVE_BATCH_ITEMS_MAX
+            if (is_due or is_far) and not (lines and lines[-1].seq == seq):
+                lines.append(make_line((n, head), seq, 0, MARK, time, {}))
+                n, head = lines[-1].n, lines[-1].hash
+            if is_due:  # before the mark that says so
                 erased += _erase(store, files)
-                mark = make_line((n, head), is_due, 0, "erasure", rows[-1][3], {})
-                if not lines or lines[-1].seq < is_due:
-                    files.append([mark])
-                    n, head = mark.n, mark.hash
-            if len(rows) < ARCHIVE_BATCH_ITEMS_MAX:
-                break
+            files.append(lines)
     return ArchiveWritten(agent, str(files.folder), added, erased, n, head)
 
 
@@ -169,7 +170,7 @@ def _erase(store: Store, files: ArchiveFiles) -> int:
     gone = set[int]()
     batch: list[ArchiveLine] = []
     for line in files.lines():
-        if not line.is_erased and line.kind != "erasure":
+        if not line.is_erased and line.kind != MARK:
             batch.append(line)
         if len(batch) >= ARCHIVE_BATCH_ITEMS_MAX:
             gone |= _unsaid(store, batch)
@@ -219,7 +220,7 @@ def verify_archive(store: Store, agent: str) -> ArchiveProof:
             end, last = (line.n, line.hash), max(last, line.seq)
             erased += line.is_erased
             seqs.add(line.seq)
-            if not line.is_erased and line.kind != "erasure":
+            if not line.is_erased and line.kind != MARK:
                 lines.append(line)
             if len(lines) >= ARCHIVE_BATCH_ITEMS_MAX:
                 problems += _against_log(store, lines, agent)

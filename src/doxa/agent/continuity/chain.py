@@ -41,7 +41,7 @@ _TAIL_BYTES = 65_536
 @dataclass(frozen=True, slots=True)
 class ArchiveLine:
     """One line: its number, the entry of the log and the element that it is of, what it is (turn,
-    record or erasure), and when it was stored. `payload` is None after its source was erased."""
+    thread, record or mark), and when it was stored. `payload` is None once its source is erased."""
 
     n: int
     seq: int

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from doxa.agent.continuity.exchanges import ExchangePair
+from doxa.base.limits import CONTINUITY_TURN_CHARS_MAX
 from doxa.base.words import STOP_WORDS, stem, words_of
 from doxa.store import UNTRUSTED, Node
 
@@ -82,7 +83,7 @@ def _named(node: Node) -> list[tuple[str, str]]:
     names = node.props.get("entities") or ()
     found = [(" ".join(words_of(str(name))), str(name)) for name in names]  # type: ignore[union-attr]
     parts = {part for key, _ in found for part in key.split()}
-    for word in words_of(str(node.props["text"])):
+    for word in words_of(str(node.props["text"])[:CONTINUITY_TURN_CHARS_MAX]):
         if len(word) >= _WORD_CHARS_MIN and word not in STOP_WORDS and word not in parts:
             found.append((stem(word), word))
     return [one for one in found if one[0]]

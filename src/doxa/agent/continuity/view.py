@@ -15,6 +15,7 @@ from doxa.agent.continuity.topics import TopicInfo, topics_of
 from doxa.agent.records.types import Record
 from doxa.base.clock import NS
 from doxa.base.limits import (
+    CONTINUITY_TURN_CHARS_MAX,
     HANDOFF_LINES_ITEMS_MAX,
     HANDOFF_ORPHANED_S,
     HANDOFF_PROSE_CHARS_MAX,
@@ -223,7 +224,7 @@ def _with_said(
             parse_kref(str(node.props["kref"])).name,
             str(node.props.get("speaker", "")),
             str(node.props.get("role", "")),
-            str(node.props["text"]),
+            str(node.props["text"])[:CONTINUITY_TURN_CHARS_MAX],
             time_of(node),
             str(node.props["kref"]),
         )
