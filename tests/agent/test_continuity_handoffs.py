@@ -264,7 +264,7 @@ def test_five_compactions_ask_for_a_consolidation(ana: Session) -> None:
 
 
 def test_a_session_that_stopped_goes_on(ana: Session, clock: FakeClock) -> None:
-    """A crash of the host is no new beginning: nothing is handed over a second time."""
+    """After a crash of the host nothing is handed over a second time."""
     written(ana, "zero")
     assert ana.session_open("one").handoff
     say(ana, "one", "where were we", "at the bridge")

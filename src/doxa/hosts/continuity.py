@@ -1,7 +1,7 @@
 """Continuity of the conversations of hosts: sessions that are opened, handed off and archived.
 
 A handoff goes into a context without a word of a message: a message may hold what somebody pasted.
-It says when, how much, and about what; `doxa handoff-show` shows the rest to whoever asks.
+It says when, how much, and about what; `doxa handoff-show` shows the rest.
 """
 
 from __future__ import annotations
