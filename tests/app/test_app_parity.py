@@ -96,6 +96,7 @@ PLAUSIBLE: dict[str, Any] = {
     "into": "Bob",
     "mention": "kref://shop/entities/kit.mention",
     "answer": "new",
+    "session": "one",
 }
 OF_VERB: dict[str, dict[str, Any]] = {
     "revise": {"text": "We deploy on Fridays"},
@@ -179,6 +180,8 @@ def test_an_agent_is_refused_where_the_table_names_the_operator(verb: Verb, tmp_
         operator.remember("The bank is open", name="bank")
         operator.constrain({"functional": ["colour"]})
         (tmp_path / "plan.txt").write_text("a plan")
+        (tmp_path / "work").mkdir()
+        operator.knowledge_root(tmp_path / "work")
         plan = {"plan.txt": str(tmp_path / "plan.txt")}
         operator.store_unit("The plan", name="plan", kind="document", artifacts=plan)
         for name in ("Ana", "Bob", "Cam", "Kit"):
@@ -206,6 +209,8 @@ def test_an_agent_is_refused_where_the_table_names_the_operator(verb: Verb, tmp_
             "path": tmp_path / ("export.jsonl" if verb.name == "import_" else "other.db"),
         }
         given["folder"] = tmp_path / ("notes" if verb.name == "import_notes" else "new")
+        if verb.name in ("knowledge_root", "knowledge_index"):
+            given["folder"] = tmp_path / "work"
         if verb.name in ("export_to", "export_subject", "export_memory_json"):
             given["target"] = tmp_path / "new.jsonl"
         given |= OF_VERB.get(verb.name, {})

@@ -511,6 +511,18 @@ _ROWS: dict[str, Callable[[Any], Rows]] = {
     "list[PathYield]": _patterns,
     "list[Pending]": _waiting,
     "list[Task]": _tasks,
+    "list[SessionInfo]": lambda found: [
+        (one.thread, one.session, one.title, list(one.modes), one.state, one.turns) for one in found
+    ],
+    "list[ExchangePair]": lambda found: [
+        (one.id, one.thread, one.session, [turn.kref for turn in one.turns], one.content_hash)
+        for one in found
+    ],
+    "list[TopicInfo]": lambda found: [(one.topic, one.mentions, one.parent) for one in found],
+    "list[KnowledgeEntry]": lambda found: [
+        (one.kref, one.state, one.path, list(one.section), one.text, one.superseded_by)
+        for one in found
+    ],
     "Change": _change,
     "Remembered": _remembered,
     "Walk": _walk,

@@ -334,3 +334,25 @@ CONSOLIDATED_ATTEMPTS_MAX = 3  # calls of a model for one window, in one run
 CONSOLIDATED_RETRY_S_MIN, CONSOLIDATED_RETRY_S_MAX = 60, 86_400
 # Adapters of agent frameworks
 ADAPTER_ID_CHARS_MAX = 1_000  # of an identifier of a user, an agent or a conversation
+
+# Continuity of an agent's conversations
+HANDOFF_PAUSE_S = 60  # between two handoffs of a session, unless one is forced
+HANDOFF_EXCHANGES_ITEMS_MIN = 3  # after so many exchanges one is written earlier
+HANDOFF_STALE_S = 86_400
+HANDOFF_ORPHANED_S = 604_800  # such a handoff is not handed over any more
+HANDOFF_TURNS_ITEMS_MAX = 12  # turns that a handoff names
+HANDOFF_WINDOW_ITEMS_MAX = 40  # turns that its topics, key points and commitments are read from
+HANDOFF_LINES_ITEMS_MAX = 5  # topics, key points and open ends of a handoff, each
+HANDOFF_PROSE_CHARS_MAX = 1_200
+RESUME_S_MAX = 3_600  # a session that stopped longer ago begins with a handoff
+CONTINUITY_TURN_CHARS_MAX = 3_000  # of a turn, that topics and commitments are read from
+CONSOLIDATE_COMPACTIONS_ITEMS_MIN = 5  # after these a thread is to begin with a new session
+REPEATED_TURN_S = 60  # the same words on two channels within this time are one message
+CONTINUITY_TURNS_ITEMS_MAX = 2_000  # turns that exchanges and topics of one call are read from
+ARCHIVE_BATCH_ITEMS_MAX = 1_000
+KNOWLEDGE_FILE_BYTES_MAX = 1_048_576
+KNOWLEDGE_FILES_ITEMS_MAX = 2_000  # of one folder
+KNOWLEDGE_SECTION_CHARS_MAX = 8_000
+HOOK_BEFORE_MS = 150  # budget of a hook that a host waits for before a turn
+HOOK_AFTER_MS = 250  # budget of one after it
+HOOK_METRICS_BYTES_MAX = 1_048_576  # of the file of measurements; one older is kept

@@ -352,6 +352,11 @@ def waiting_text(found: list[Any]) -> str:
     return "\n".join(lines) or "No session awaits consolidation."
 
 
+def entries_text(found: list[Any]) -> str:
+    """Return results of several fields each, an empty line between two."""
+    return "\n\n".join(map(fields_text, found)) or "There are none."
+
+
 def tasks_text(found: list[Any]) -> str:
     """Return tasks, a line each."""
     from doxa.base.quoting import one_line

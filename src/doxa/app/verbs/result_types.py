@@ -61,6 +61,15 @@ _WHERE = {
     "StoredUnit": "doxa.ingestion.units.unit",
     "Survey": "doxa.maintenance.survey",
     "Remembered": "doxa.ingestion.remember",
+    **dict.fromkeys(
+        ("ArchiveProof", "ArchiveRebuilt", "ArchiveWritten"), "doxa.agent.continuity.archive"
+    ),
+    **dict.fromkeys(("ExchangePair", "SessionInfo"), "doxa.agent.continuity.exchanges"),
+    **dict.fromkeys(("HandoffView", "SessionOpened"), "doxa.agent.continuity.view"),
+    "HandoffWritten": "doxa.agent.continuity.handoff",
+    "HookLoad": "doxa.agent.continuity.metrics",
+    **dict.fromkeys(("KnowledgeEntry", "KnowledgeIndexed"), "doxa.agent.continuity.knowledge"),
+    "TopicInfo": "doxa.agent.continuity.topics",
 }
 _BUILT_IN: dict[str, Any] = {
     "None": type(None),
