@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from doxa.agent.growth.types import GROWTH_TYPES
 from doxa.agent.records.law import check_change
 from doxa.agent.records.types import RecordType
 from doxa.store import Node, Transaction
 
-RECORD_TYPES: dict[str, RecordType] = {}
+RECORD_TYPES: dict[str, RecordType] = {one.name: one for one in (*GROWTH_TYPES,)}
 
 
 def check_record(tx: Transaction, node: Node) -> None:

@@ -27,6 +27,13 @@ from doxa.cli.context import (
     user,
 )
 from doxa.cli.entities import entities_text, entity_text, patterns_text, pending_text
+from doxa.cli.growth import (
+    approval_text,
+    files_text,
+    identity_text,
+    plan_text,
+    records_text,
+)
 from doxa.cli.output import (
     applied_text,
     audit_text,
@@ -569,6 +576,11 @@ _TEXTS: dict[str, Callable[[Any], str]] = {
     "Consolidated": consolidated_text,
     "list[Pending]": waiting_text,
     "list[Task]": tasks_text,
+    "list[Record]": records_text,
+    "CrystallisePlan": plan_text,
+    "CrystalliseApproval": approval_text,
+    "AgentIdentity": identity_text,
+    "list[IdentityFile]": files_text,
     "int": str,
     "str": str,
     "Remembered": lambda made: said_text(made.change, made.warnings),

@@ -13,6 +13,10 @@ from doxa.app.asynchronous.threads import on_thread
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from doxa.agent.growth.crystallising import CrystalliseApproval, Crystallised, CrystallisePlan
+    from doxa.agent.growth.files import ExportedIdentity, IdentityFile, ImportedIdentity
+    from doxa.agent.growth.identity import AgentIdentity
+    from doxa.agent.records.types import Record
     from doxa.app.session import History, Session
     from doxa.app.verbs.options import (
         DreamingOptions,
@@ -765,6 +769,92 @@ class AsyncSession:
             user=user,
             context=context,
             project=project,
+        )
+
+    async def growth_propose(
+        self,
+        text: str,
+        *,
+        file: str = "MEMORY",
+        about: Iterable[str] = (),
+        agent: str = "",
+        project: str | None = None,
+    ) -> Record:
+        """Propose a line for an identity file of an agent."""
+        return await on_thread(
+            self._session.growth_propose, text, file=file, about=about, agent=agent, project=project
+        )
+
+    async def growth_list(
+        self,
+        *,
+        state: str = "candidate",
+        agent: str = "",
+        project: str | None = None,
+        limit: int = 100,
+    ) -> list[Record]:
+        """List candidates of an agent's identity, by name."""
+        return await on_thread(
+            self._session.growth_list, state=state, agent=agent, project=project, limit=limit
+        )
+
+    async def crystallise_plan(self, candidate: str, *, principle: str = "") -> CrystallisePlan:
+        """Show what crystallising a candidate would do, and which gates are open."""
+        return await on_thread(self._session.crystallise_plan, candidate, principle=principle)
+
+    async def crystallise_approve(
+        self, candidate: str, content_hash: str, *, principle: str = ""
+    ) -> CrystalliseApproval:
+        """Approve one candidate with one content hash, and get a nonce that is used once."""
+        return await on_thread(
+            self._session.crystallise_approve, candidate, content_hash, principle=principle
+        )
+
+    async def crystallise_apply(self, candidate: str, nonce: str) -> Crystallised:
+        """Use an approval: make the candidate a line of the agent's identity."""
+        return await on_thread(self._session.crystallise_apply, candidate, nonce)
+
+    async def crystallise_reverse(self, candidate: str, *, reason: str = "") -> Crystallised:
+        """Take a line of identity back, or decide against a candidate."""
+        return await on_thread(self._session.crystallise_reverse, candidate, reason=reason)
+
+    async def identity_show(self, *, agent: str = "", project: str | None = None) -> AgentIdentity:
+        """Return the identity of an agent: its crystallised lines by file, and their hash."""
+        return await on_thread(self._session.identity_show, agent=agent, project=project)
+
+    async def identity_verify(
+        self, *, agent: str = "", project: str | None = None
+    ) -> list[IdentityFile]:
+        """Compare identity files on disk with the receipts of their export."""
+        return await on_thread(self._session.identity_verify, agent=agent, project=project)
+
+    async def identity_export(
+        self,
+        folder: str | Path,
+        *,
+        form: str = "doxa",
+        replace: bool = False,
+        release: bool = False,
+        agent: str = "",
+        project: str | None = None,
+    ) -> ExportedIdentity:
+        """Write the identity files of an agent into a folder, and keep a receipt of their hashes."""
+        return await on_thread(
+            self._session.identity_export,
+            folder,
+            form=form,
+            replace=replace,
+            release=release,
+            agent=agent,
+            project=project,
+        )
+
+    async def identity_import(
+        self, folder: str | Path, *, form: str = "doxa", agent: str = "", project: str | None = None
+    ) -> ImportedIdentity:
+        """Read identity files as candidates, never as identity."""
+        return await on_thread(
+            self._session.identity_import, folder, form=form, agent=agent, project=project
         )
 
     async def entities(
