@@ -24,7 +24,7 @@ from doxa.store import Identity
 
 OLGA, ANA = Identity("olga", "operator"), Identity("ana")
 PRINCIPLE = "I say what I do not know."
-LINE = "I say where a figure is from."
+LINE = "I do not hide where a figure is from, and say it."
 
 
 @pytest.fixture
@@ -45,9 +45,7 @@ def proposed(
 ) -> Record:
     origin = "operator" if who.role == "operator" else "agent"
     with memory.store.write(who, op="growth.propose") as tx:
-        return propose(
-            tx, project="default", agent="ana", text=text, file=file, origin=origin
-        )
+        return propose(tx, project="default", agent="ana", text=text, file=file, origin=origin)
 
 
 def crystallised(memory: Memory, text: str = PRINCIPLE, file: str = "SOUL") -> Record:
@@ -308,9 +306,10 @@ def test_a_use_without_the_item_is_refused(memory: Memory) -> None:
     record = proposed(memory)
     nonce = memory.crystallise_approve(record.kref, record.content_hash).nonce
     approval = record_kref("default", "ana", APPROVAL, approval_name(nonce))
-    with pytest.raises(ConstraintError, match="without the item"), memory.store.write(
-        OLGA, op="x"
-    ) as tx:
+    with (
+        pytest.raises(ConstraintError, match="without the item"),
+        memory.store.write(OLGA, op="x") as tx,
+    ):
         from doxa.agent.records.records import note_record
 
         move_record(tx, approval, "used", said=nonce)
@@ -369,10 +368,13 @@ def test_an_import_brings_no_identity(memory: Memory, tmp_path: Path) -> None:
         with doxa.open(tmp_path / f"{begun}.doxa", role="operator", embedder=None) as other:
             if begun:
                 other.remember("Ben drinks coffee.")
-            other.import_(tmp_path / "x.jsonl", accept_protected=True)
+            done = other.import_(tmp_path / "x.jsonl", accept_protected=True)
             shown = other.identity_show(agent="ana")
             assert shown.lines == ()
-            assert "not given in this file" in shown.left_out[0]
+            if begun:
+                assert any("record" in place for place in done.places)
+            else:
+                assert "not given in this file" in shown.left_out[0]
 
 
 def test_a_backup_keeps_the_identity(memory: Memory, tmp_path: Path) -> None:

@@ -33,6 +33,7 @@ from doxa.cli.growth import (
     identity_text,
     plan_text,
     records_text,
+    signals_text,
 )
 from doxa.cli.output import (
     applied_text,
@@ -581,6 +582,7 @@ _TEXTS: dict[str, Callable[[Any], str]] = {
     "CrystalliseApproval": approval_text,
     "AgentIdentity": identity_text,
     "list[IdentityFile]": files_text,
+    "list[TurnSignals]": signals_text,
     "int": str,
     "str": str,
     "Remembered": lambda made: said_text(made.change, made.warnings),

@@ -60,3 +60,17 @@ def files_text(found: list[Any]) -> str:
     return (
         "\n".join(f"{one.state:10} {one.path}" for one in found) or "No identity file was exported."
     )
+
+
+def signals_text(found: list[Any]) -> str:
+    """Return the signals of turns, a line each."""
+    from doxa.base.clock import format_time
+
+    lines = []
+    for one in found:
+        rank = "-" if one.percentile is None else f"{one.percentile:.2f}"
+        lines.append(
+            f"{format_time(one.time)[:19]} composite {one.signals.composite:.2f} surprise {rank}"
+            + (" sustained" if one.sustained else "")
+        )
+    return "\n".join(lines) or "No turn of this agent was measured."

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from doxa.agent.growth.candidates import CANDIDATE, CLOSED, CRYSTALLISED, OPEN, TAKEN_BACK
+from doxa.agent.growth.contemplation import INQUIRY, OPEN_INQUIRY
 from doxa.agent.growth.files import RECEIPT, WRITTEN
 from doxa.agent.growth.gates import ISSUED, USED, check_approval, check_candidate
 from doxa.agent.growth.identity import APPROVAL
+from doxa.agent.growth.metabolism import MOMENT, WAITING
 from doxa.agent.records.types import RecordType
 
 GROWTH_TYPES = (
@@ -35,5 +37,16 @@ GROWTH_TYPES = (
         RECEIPT,
         states={WRITTEN: "operator"},
         moves={WRITTEN: {"replaced": "operator", "released": "operator"}},
+    ),
+    RecordType(
+        MOMENT,
+        states={WAITING: "agent"},
+        moves={WAITING: {"contemplated": "agent", "dropped": "agent"}},
+    ),
+    RecordType(
+        INQUIRY,
+        states={OPEN_INQUIRY: "agent"},
+        moves={OPEN_INQUIRY: {"proposed": "agent", "completed": "agent"}},
+        noted_by="agent",
     ),
 )

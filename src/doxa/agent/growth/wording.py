@@ -23,6 +23,7 @@ _SCORE = re.compile(r"\b(?:confidence|score|candidate)\s*[:=]\s*[\d.]", re.IGNOR
 _ENDS = (".", "!", "?", "…", "。", "！", "？", '"', "”", "»", ")", "」")
 _LETTERS_MIN = 2
 _OPPOSED_SHARE = 0.5  # of the words of the shorter line, that both have
+_OPPOSED_WORDS_MIN = 2  # that both have, unless the shorter one has fewer
 
 
 class Comparison(NamedTuple):
@@ -72,7 +73,7 @@ def compare(text: str, principle: str) -> Comparison:
     own, other = content_words(text), content_words(principle)
     shared = own & other
     least = min(len(own), len(other))
-    near = bool(shared) and len(shared) >= _OPPOSED_SHARE * least
+    near = len(shared) >= max(_OPPOSED_SHARE * least, min(_OPPOSED_WORDS_MIN, least)) > 0
     return Comparison(tuple(sorted(shared)), near and denies(text) != denies(principle))
 
 

@@ -20,6 +20,8 @@ PHRASES = (
     "ability",
     "inability",
     "apology",
+    "marker",
+    "self",
 )
 NEGATION = "negation"
 
@@ -35,7 +37,9 @@ def tables() -> dict[str, dict[str, list[str]]]:
 def phrases(name: str) -> re.Pattern[str]:
     """Return the pattern that finds the phrases of a name in any of the languages."""
     parts = [
-        f"(?:{phrase})" if language == "zh" else rf"(?<!\w)(?:{phrase})"
+        f"(?:{phrase})"
+        if language == "zh"
+        else rf"(?<!\w)(?:{phrase})" + (r"(?!\w)" if name == "self" else "")
         for language, table in tables().items()
         for phrase in table[name]
     ]

@@ -13,10 +13,13 @@ from doxa.app.asynchronous.threads import on_thread
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from doxa.agent.growth.contemplation import Contemplated, PassProducer
     from doxa.agent.growth.crystallising import CrystalliseApproval, Crystallised, CrystallisePlan
     from doxa.agent.growth.files import ExportedIdentity, IdentityFile, ImportedIdentity
     from doxa.agent.growth.identity import AgentIdentity
+    from doxa.agent.growth.metabolism import Metabolised
     from doxa.agent.records.types import Record
+    from doxa.agent.signals.log import TurnSignals
     from doxa.app.session import History, Session
     from doxa.app.verbs.options import (
         DreamingOptions,
@@ -838,7 +841,7 @@ class AsyncSession:
         agent: str = "",
         project: str | None = None,
     ) -> ExportedIdentity:
-        """Write the identity files of an agent into a folder, and keep a receipt of their hashes."""
+        """Write the identity files of an agent into a folder, and keep a receipt."""
         return await on_thread(
             self._session.identity_export,
             folder,
@@ -855,6 +858,54 @@ class AsyncSession:
         """Read identity files as candidates, never as identity."""
         return await on_thread(
             self._session.identity_import, folder, form=form, agent=agent, project=project
+        )
+
+    async def metabolise(
+        self,
+        user: str,
+        reply: str,
+        *,
+        session: str = "",
+        about: Iterable[str] = (),
+        agent: str = "",
+        project: str | None = None,
+    ) -> Metabolised:
+        """Measure a turn of an agent at its end, and keep it for contemplation if it stands out."""
+        return await on_thread(
+            self._session.metabolise,
+            user,
+            reply,
+            session=session,
+            about=about,
+            agent=agent,
+            project=project,
+        )
+
+    async def signals(
+        self, *, agent: str = "", project: str | None = None, limit: int = 20
+    ) -> list[TurnSignals]:
+        """List the signals of an agent's last turns, the newest first, with their surprise."""
+        return await on_thread(self._session.signals, agent=agent, project=project, limit=limit)
+
+    async def contemplate(
+        self,
+        *,
+        producer: PassProducer | None = None,
+        agent: str = "",
+        project: str | None = None,
+        limit: int = 20,
+    ) -> Contemplated:
+        """Begin inquiries for the moments of an agent, and do the passes that are due."""
+        return await on_thread(
+            self._session.contemplate, producer=producer, agent=agent, project=project, limit=limit
+        )
+
+    async def inquiries(
+        self, *, state: str = "open", agent: str = "", project: str | None = None, limit: int = 100
+    ) -> list[Record]:
+        """List the inquiries of an agent with their passes, the newest first."""
+        return await on_thread(
+            self._session.inquiries, state=state, agent=agent, project=project, limit=limit
         )
 
     async def entities(
@@ -1039,7 +1090,7 @@ class AsyncSession:
         return await on_thread(self._session.dream, **options)
 
     async def nightshift(self, **options: Unpack[NightshiftOptions]) -> list[Shift]:
-        """Do the background jobs one after another: embed, retain, mentions, consolidate, dream."""
+        """Do the background jobs one after another."""
         return await on_thread(self._session.nightshift, **options)
 
     async def runs(

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from doxa.app.checks import one_project
 from doxa.app.sessions.agent.continuity import ContinuityVerbs
@@ -14,10 +14,14 @@ from doxa.belief.kref import check_name
 from doxa.ingestion import arguments
 
 if TYPE_CHECKING:
+    from doxa.agent.growth.contemplation import Contemplated, PassProducer
     from doxa.agent.growth.crystallising import CrystalliseApproval, Crystallised, CrystallisePlan
     from doxa.agent.growth.files import ExportedIdentity, IdentityFile, ImportedIdentity
     from doxa.agent.growth.identity import AgentIdentity
+    from doxa.agent.growth.metabolism import Metabolised
     from doxa.agent.records.types import Record
+    from doxa.agent.signals.log import TurnLog, TurnSignals
+    from doxa.dream.nightshift import Shift, Work
 
 
 class GrowthVerbs(ContinuityVerbs):
@@ -173,7 +177,7 @@ class GrowthVerbs(ContinuityVerbs):
         agent: str = "",
         project: str | None = None,
     ) -> ExportedIdentity:
-        """Write the identity files of an agent into a folder, and keep a receipt of the hashes.
+        """Write the identity files of an agent into a folder, and keep a receipt.
 
         Needs the operator role. `form` is doxa, openclaw or hermes. A file that somebody else
         wrote or changed is refused; `replace` keeps a copy of it. `release` writes nothing: the
@@ -223,6 +227,149 @@ class GrowthVerbs(ContinuityVerbs):
         return import_identity(
             self._store, self.identity, project=place, agent=name, folder=path, form=form
         )
+
+    def metabolise(
+        self,
+        user: str,
+        reply: str,
+        *,
+        session: str = "",
+        about: Iterable[str] = (),
+        agent: str = "",
+        project: str | None = None,
+    ) -> Metabolised:
+        """Measure a turn of an agent at its end, and keep it for contemplation if it stands out.
+
+        `about` are the addresses of the stored turns; without them a moment quotes nothing. Asks no
+        model. The signals and the dynamics go to a log next to the file, which no prompt reads.
+        """
+        from doxa.agent.growth.identity import assemble
+        from doxa.agent.growth.metabolism import metabolise
+        from doxa.agent.signals.measure import is_marked
+
+        for value, field in ((user, "user"), (reply, "reply"), (session, "session")):
+            arguments.text(value, field)
+        sources = arguments.texts(about, "about")
+        name, place = self._grown(agent), self._growth_place(project)
+        with self._store.read() as reader:
+            lines = assemble(reader, place, name).lines
+        turn = self._turn_log(place, name).observe(
+            user,
+            reply,
+            now=self._store.clock.now_ns(),
+            session=session,
+            principles=tuple(line.text for line in lines if line.file == "SOUL"),
+        )
+        return metabolise(
+            self._store,
+            project=place,
+            agent=name,
+            user=user,
+            reply=reply,
+            turn=turn,
+            marked=is_marked(user),
+            about=sources,
+        )
+
+    def signals(
+        self, *, agent: str = "", project: str | None = None, limit: int = 20
+    ) -> list[TurnSignals]:
+        """List the signals of an agent's last turns, the newest first, with their surprise.
+
+        `sustained`: the composite is above 0.8 for 45 minutes. `percentile` ranks the surprise of
+        the dynamics among the last ones. Both are diagnostic: they say nothing about what is true.
+        """
+        arguments.whole(limit, "limit")
+        name, place = self._grown(agent), self._growth_place(project)
+        return self._turn_log(place, name).recent(limit)
+
+    def contemplate(
+        self,
+        *,
+        producer: PassProducer | None = None,
+        agent: str = "",
+        project: str | None = None,
+        limit: int = 20,
+    ) -> Contemplated:
+        """Begin inquiries for the moments of an agent, and do the passes that are due.
+
+        The passes are due at 0, 4 and 20 hours from the start of an inquiry; the last may propose a
+        candidate. Rules do them, or `producer`: a function of an `InquiryPass` that returns text.
+        """
+        from doxa.agent.growth.contemplation import contemplate
+
+        arguments.whole(limit, "limit")
+        name, place = self._grown(agent), self._growth_place(project)
+        return contemplate(self._store, project=place, agent=name, producer=producer, limit=limit)
+
+    def inquiries(
+        self,
+        *,
+        state: str = "open",
+        agent: str = "",
+        project: str | None = None,
+        limit: int = 100,
+    ) -> list[Record]:
+        """List the inquiries of an agent with their passes, the newest first.
+
+        `state` is open, proposed or completed; empty: all.
+        """
+        from doxa.agent.growth.contemplation import INQUIRY
+        from doxa.agent.records.records import list_records
+
+        arguments.text(state, "state")
+        arguments.whole(limit, "limit")
+        name, place = self._grown(agent), self._growth_place(project)
+        with self._store.read() as reader:
+            return list_records(
+                reader,
+                project=place,
+                agent=name,
+                kind=INQUIRY,
+                states=(state,) if state else (),
+                newest=True,
+                limit=limit,
+            )
+
+    def _turn_log(self, project: str, agent: str) -> TurnLog:
+        from doxa.agent.signals.log import TurnLog, log_path
+
+        path = log_path(self._store.path, project, agent)
+        return self._memory.turn_logs.setdefault(path, TurnLog(path))
+
+    def _night_work(self, project: str, given: Mapping[str, Any]) -> dict[str, Work]:
+        from doxa.dream.nightshift import Work
+
+        found = super()._night_work(project, given)
+        return found | {"contemplate": Work(notes_itself=lambda: self._contemplate_shift(project))}
+
+    def _contemplate_shift(self, project: str) -> Shift:
+        """Do by rules the passes that are due, for each agent of the project. The report of the run
+        begins with what failed, and with moments that were dropped."""
+        from doxa.agent.growth.contemplation import contemplate, waiting_agents
+        from doxa.dream.nightshift import Shift
+        from doxa.jobs import begin, end_dead
+        from doxa.jobs.lease import NIGHTSHIFT
+
+        end_dead(self._store, "contemplate", project=project, mine=(NIGHTSHIFT,))
+        with begin(self._store, "contemplate", project=project) as run:
+            with self._store.read() as reader:
+                agents = waiting_agents(reader, project)
+            done = [contemplate(self._store, project=project, agent=one) for one in agents]
+            failed = [said for one in done for said in one.failed]
+            counts = {
+                "agents": len(agents),
+                "passes": sum(one.passes for one in done),
+                "candidates": sum(len(one.proposed) for one in done),
+                "failed": len(failed),
+            }
+            lost = "".join(f"- {said}\n" for said in failed) or "None.\n"
+            made = "".join(f"- {kref}\n" for one in done for kref in one.proposed) or "None.\n"
+            run.finish(
+                counts,
+                report=f"# Contemplation\n\n## Failed\n\n{lost}\n## Candidates\n\n{made}",
+            )
+        return Shift("contemplate", "done", counts, "", run.kref)
 
     def _grown(self, agent: str) -> str:
         """Return the agent that a call means: the session's own, or the one an operator names."""

@@ -27,6 +27,10 @@ _DISK: dict[Interface, str] = {
     "cypher": "a query neither reads nor writes files",
     "mcp": "it reads or writes files of the machine that serves",
 }
+_BY_DIAGNOSIS: dict[Interface, str] = {
+    "cypher": "it reads a log next to the file",
+    "mcp": "it is a diagnosis for people, and goes into no conversation",
+}
 _REFUSED = ("InputError", "ConflictError", "ConstraintError", "NotFoundError", "RoleError")
 
 GROWTH: tuple[Verb, ...] = (
@@ -153,7 +157,7 @@ GROWTH: tuple[Verb, ...] = (
     Verb(
         "identity_export",
         "change",
-        "Write the identity files of an agent into a folder, and keep a receipt of the hashes.",
+        "Write the identity files of an agent into a folder, and keep a receipt.",
         "Needs the operator role. `form` is doxa, openclaw or hermes. A file that somebody else"
         " wrote or changed is refused; `replace` keeps a copy of it. `release` writes nothing: the"
         " folder is compared no longer.",
@@ -188,5 +192,86 @@ GROWTH: tuple[Verb, ...] = (
         errors=("InputError", "LimitError", "RoleError"),
         cli=Command(),
         absent=_DISK,
+    ),
+    Verb(
+        "metabolise",
+        "change",
+        "Measure a turn of an agent at its end, and keep it for contemplation if it stands out.",
+        "`about` are the addresses of the stored turns; without them a moment quotes nothing. Asks"
+        " no model. The signals and the dynamics go to a log next to the file, which no prompt"
+        " reads.",
+        parameters(
+            user=argument("What the user said."),
+            reply=argument("What the agent said."),
+            session=Parameter("The session of the turn.", ""),
+            about=Parameter("Addresses of the stored turns.", (), kind="texts"),
+            agent=_AGENT,
+            project=PROJECT,
+        ),
+        "Metabolised",
+        writes=True,
+        idempotent=False,
+        errors=("InputError", "NotFoundError", "RoleError"),
+        cli=Command(),
+        absent={"cypher": "it writes a log next to the file", "mcp": why.OPERATOR},
+    ),
+    Verb(
+        "signals",
+        "look",
+        "List the signals of an agent's last turns, the newest first, with their surprise.",
+        "`sustained`: the composite is above 0.8 for 45 minutes. `percentile` ranks the surprise of"
+        " the dynamics among the last ones. Both are diagnostic: they say nothing about what is"
+        " true.",
+        parameters(
+            agent=_AGENT,
+            project=PROJECT,
+            limit=Parameter("The number of turns at most.", 20, kind="integer", short="-n"),
+        ),
+        "list[TurnSignals]",
+        errors=("InputError", "RoleError"),
+        cli=Command(),
+        absent=_BY_DIAGNOSIS,
+    ),
+    Verb(
+        "contemplate",
+        "care",
+        "Begin inquiries for the moments of an agent, and do the passes that are due.",
+        "The passes are due at 0, 4 and 20 hours from the start of an inquiry; the last may"
+        " propose a candidate. Rules do them, or `producer`: a function of an `InquiryPass` that"
+        " returns text.",
+        parameters(
+            producer=Parameter(
+                "A function that does a pass.",
+                None,
+                kind="function",
+                absent=dict.fromkeys(("cli", "cypher", "mcp"), why.VALUES),
+            ),
+            agent=_AGENT,
+            project=PROJECT,
+            limit=Parameter("How many moments and inquiries.", 20, kind="integer", short="-n"),
+        ),
+        "Contemplated",
+        writes=True,
+        idempotent=False,
+        errors=("InputError", "RoleError"),
+        cli=Command(),
+        absent={"cypher": "it is a job of several transactions", "mcp": why.OPERATOR},
+    ),
+    Verb(
+        "inquiries",
+        "look",
+        "List the inquiries of an agent with their passes, the newest first.",
+        "`state` is open, proposed or completed; empty: all.",
+        parameters(
+            state=Parameter("Only those in this state.", "open"),
+            agent=_AGENT,
+            project=PROJECT,
+            limit=Parameter("The number of inquiries at most.", 100, kind="integer", short="-n"),
+        ),
+        "list[Record]",
+        errors=("InputError", "RoleError"),
+        cli=Command(),
+        cypher=Procedure((), rows.RECORD),
+        absent=why.NO_TOOL,
     ),
 )
