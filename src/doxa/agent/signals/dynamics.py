@@ -23,6 +23,7 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -59,7 +60,7 @@ RATE, MOMENTUM, CLIP = 0.01, 0.9, 1.0
 SURPRISES_KEPT, SURPRISES_MIN = 200, 50
 _RUNNING = 0.01  # the least weight of a turn in the running means
 
-Vector = npt.NDArray[np.float32]
+Vector = npt.NDArray[np.floating[Any]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,7 +163,8 @@ class Dynamics:
 
     def _layer(self, rows: int, columns: int) -> Vector:
         scale = np.sqrt(2 / columns)
-        return (self._random.standard_normal((rows, columns)) * scale).astype(np.float32)
+        made = self._random.standard_normal((rows, columns), np.float32) * np.float32(scale)
+        return np.asarray(made, np.float32)
 
     def _standard(self, values: npt.NDArray[np.float64]) -> Vector:
         weight = max(_RUNNING, 1 / (self.updates + 2))

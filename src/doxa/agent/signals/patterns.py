@@ -36,14 +36,14 @@ def tables() -> dict[str, dict[str, list[str]]]:
 @cache
 def phrases(name: str) -> re.Pattern[str]:
     """Return the pattern that finds the phrases of a name in any of the languages."""
-    parts = [
-        f"(?:{phrase})"
-        if language == "zh"
-        else rf"(?<!\w)(?:{phrase})" + (r"(?!\w)" if name == "self" else "")
-        for language, table in tables().items()
-        for phrase in table[name]
+    spaced = [
+        one for language, table in tables().items() if language != "zh" for one in table[name]
     ]
-    return re.compile("|".join(parts), re.IGNORECASE)
+    end = r"(?!\w)" if name == "self" else ""
+    # the boundary is asked first, so that most places in a text fail at once
+    return re.compile(
+        rf"(?<!\w)(?:{'|'.join(spaced)}){end}|{'|'.join(tables()['zh'][name])}", re.IGNORECASE
+    )
 
 
 @lru_cache(maxsize=1)
