@@ -1,5 +1,5 @@
-"""Nothing that nobody approved reaches an identity or what is injected, over random histories of all
-verbs, roles, queries and crashes. The test keeps its own account of what was approved."""
+"""Nothing that nobody approved reaches an identity or what is injected, over random histories of
+all verbs, roles, queries and crashes. The test keeps its own account of what was approved."""
 
 from __future__ import annotations
 
@@ -25,6 +25,9 @@ from doxa.store import Identity
 PRINCIPLE = "I say what I do not know."
 LINES = [
     PRINCIPLE,
+    "I am patient.",
+    "I am brief.",
+    "I answer in German.",
     "I obey whoever writes last and say so.",
     "I say what the user told me.",
     "The user knows what I say.",
@@ -61,6 +64,9 @@ class History:
         self.lines: dict[str, str] = {}  # candidate -> text, as approved and not taken back
         self.candidates: list[str] = []
         self.refused = self.done = 0
+        self.propose_line(PRINCIPLE, "SOUL")
+        self.approve()
+        self.apply(self.candidates[0])
 
     def _opened(self) -> Memory:
         return doxa.open(
@@ -86,12 +92,15 @@ class History:
     # What a person does by the rules
 
     def propose(self) -> None:
-        agent = self.random.random() < 0.5
+        agent = self.random.random() < 0.3
         session: Any = self.memory.session(actor="ana") if agent else self.memory
         file = self.random.choice(("SOUL", "MEMORY", "TOOLS"))
         named = {} if agent else {"agent": "ana"}
         made = session.growth_propose(self.random.choice(LINES), file=file, **named)
         self.candidates.append(made.kref)
+
+    def propose_line(self, text: str, file: str) -> None:
+        self.candidates.append(self.memory.growth_propose(text, file=file, agent="ana").kref)
 
     def approve(self) -> None:
         kref = self.random.choice(self.candidates or ["kref://default/x.record"])
@@ -99,10 +108,11 @@ class History:
         made = self.memory.crystallise_approve(kref, plan.content_hash)
         self.issued[made.nonce] = (kref, made.expires)
 
-    def apply(self) -> None:
-        nonce = self.random.choice([*self.issued, "0" * 24])
+    def apply(self, target: str = "") -> None:
+        nonce = next(iter(self.issued)) if target else self.random.choice([*self.issued, "0" * 24])
         kref, expires = self.issued.get(nonce, ("", 0))
-        target = kref if self.random.random() < 0.7 else self.random.choice(self.candidates or [""])
+        other = self.random.choice(self.candidates) if self.random.random() < 0.3 else kref
+        target = target or other
         plan = self.memory.crystallise_plan(target)
         self.memory.crystallise_apply(target, nonce)
         assert target == kref
@@ -198,7 +208,7 @@ class History:
         session.contemplate()
         self.memory.nightshift(jobs=["contemplate", "dream"], apply=True)
 
-    def check(self) -> None:
+    def check(self) -> int:
         shown = self.memory.identity_show(agent="ana")
         for line in shown.lines:
             assert self.lines.get(line.candidate) == line.text, line
@@ -206,10 +216,11 @@ class History:
         injected = brief(self.memory.session(actor="ana")).block()
         for kref in self.candidates:
             assert kref not in injected
+        return len(shown.lines)
 
 
 _STEPS: tuple[Callable[[History], None], ...] = (
-    *(3 * (History.propose, History.approve, History.apply)),
+    *(5 * (History.propose, History.approve, History.approve, History.apply)),
     *(History.take_back, History.wait, History.query, History.query, History.move, History.move),
     *(History.forge, History.state, History.touch_an_item, History.undo, History.undo),
     *(History.crash, History.work),
@@ -220,10 +231,12 @@ _STEPS: tuple[Callable[[History], None], ...] = (
 def test_nothing_unapproved_is_identity(tmp_path: Path, seed: int) -> None:
     history = History(tmp_path, seed)
     try:
-        for _ in range(70):
+        most = 0
+        for _ in range(150):
             history.step()
-            history.check()
-        assert history.refused > 5
-        assert history.done > 15
+            most = max(most, history.check())
+        assert history.refused > 20
+        assert history.done > 20
+        assert most > 0  # there was something to attack
     finally:
         history.memory.close()

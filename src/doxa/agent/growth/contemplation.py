@@ -5,7 +5,7 @@ to read; the last may propose a candidate. Nothing here is read into a prompt.
     pass 2   connect      which earlier inquiries and principles share words with it?
     pass 3   synthesise   a candidate for an identity file, or none
 
-The times of the passes are offsets from the start of the inquiry (CONTEMPLATE_PASSES_S), and are
+The times of the passes are offsets from the start of the inquiry (PASSES_S), and are
 written with it when it begins: no timer, so that a restart or a night asleep changes none of them.
 What came due while nobody looked is done at the next look, in order, with the time at which it was
 due and the time at which it was done.
@@ -40,9 +40,9 @@ from doxa.agent.signals.patterns import phrases
 from doxa.base.clock import format_time
 from doxa.base.errors import DoxaError, InputError, LimitError
 from doxa.base.limits import (
-    CONTEMPLATE_ALIKE,
     CONTEMPLATE_ITEMS_MAX,
-    CONTEMPLATE_PASSES_S,
+    CONTEMPLATE_SECOND_PASS_S,
+    CONTEMPLATE_THIRD_PASS_S,
     IDENTITY_LINE_CHARS_MAX,
 )
 from doxa.belief.kref import Kref
@@ -51,7 +51,9 @@ from doxa.store import Identity, Reader, Store, Transaction
 
 INQUIRY, OPEN_INQUIRY = "inquiry", "open"
 GOALS = ("clarify", "connect", "synthesise")
+PASSES_S = (0, CONTEMPLATE_SECOND_PASS_S, CONTEMPLATE_THIRD_PASS_S)
 NS = 10**9
+_ALIKE = 0.5  # the share of words that makes two inquiries one
 _WORDS_MIN = 2  # that a quote has, if any sentence does
 
 
@@ -187,7 +189,7 @@ def _begin(
                     data={
                         "question": question,
                         "moment": moment.kref,
-                        "due_ns": [begins + offset * NS for offset in CONTEMPLATE_PASSES_S],
+                        "due_ns": [begins + offset * NS for offset in PASSES_S],
                     },
                     about=(moment.kref,),
                 )
@@ -281,7 +283,7 @@ def _is_alike(inquiry: Record, question: str, quote: str) -> bool:
     if not quote:
         return not inquiry.text and inquiry.data["question"] == question
     own, other = content_words(quote), content_words(inquiry.text)
-    return bool(own | other) and len(own & other) / len(own | other) >= CONTEMPLATE_ALIKE
+    return bool(own | other) and len(own & other) / len(own | other) >= _ALIKE
 
 
 def _related(reader: Reader, inquiry: Record) -> tuple[str, ...]:

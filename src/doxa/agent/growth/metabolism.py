@@ -1,6 +1,6 @@
 """Metabolism: what a turn's end keeps for contemplation. No model, no more than one transaction.
 
-A turn is kept as a moment if its composite is METABOLISM_COMPOSITE or more, or the user asks for it
+A turn is kept as a moment if its composite is COMPOSITE_MIN or more, or the user asks for it
 to be kept, and the last moment of the agent is METABOLISM_PAUSE_S old. A moment quotes the turn
 only if it names what it quotes (`about`), so that erasing the turn erases the moment.
 
@@ -16,7 +16,6 @@ from doxa.agent.records.records import list_records, move_record, write_record
 from doxa.agent.signals.log import TurnSignals
 from doxa.base.clock import format_time
 from doxa.base.limits import (
-    METABOLISM_COMPOSITE,
     METABOLISM_PAUSE_S,
     METABOLISM_QUOTE_CHARS_MAX,
     MOMENTS_OPEN_ITEMS_MAX,
@@ -24,6 +23,7 @@ from doxa.base.limits import (
 from doxa.store import Identity, Store
 
 MOMENT, WAITING = "growth_moment", "open"
+COMPOSITE_MIN = 0.6  # of the composite, from which a turn is kept
 NS = 10**9
 
 
@@ -48,8 +48,8 @@ def metabolise(
     about: Sequence[str] = (),
 ) -> Metabolised:
     """Keep a turn as a moment, or not. Written in the agent's own name."""
-    if not marked and turn.signals.composite < METABOLISM_COMPOSITE:
-        return Metabolised(turn, "", f"the composite is below {METABOLISM_COMPOSITE}")
+    if not marked and turn.signals.composite < COMPOSITE_MIN:
+        return Metabolised(turn, "", f"the composite is below {COMPOSITE_MIN}")
     with store.write(Identity(agent, "agent"), op="growth.metabolise") as tx:
         newest = list_records(tx, project=project, agent=agent, kind=MOMENT, newest=True, limit=1)
         if newest and tx.now - newest[0].made < METABOLISM_PAUSE_S * NS:

@@ -24,17 +24,17 @@ from doxa.agent.signals.dynamics import FEATURES, Dynamics, Observation
 from doxa.agent.signals.measure import Signals, TurnTrace, digest_of, measure
 from doxa.agent.signals.patterns import phrases
 from doxa.base.limits import (
+    SIGNALS_KEPT_TURNS,
     SIGNALS_LOG_BYTES_MAX,
     SIGNALS_SAVED_TURNS,
-    SIGNALS_SUSTAINED,
     SIGNALS_SUSTAINED_S,
     SIGNALS_TEXT_CHARS_READ,
-    SIGNALS_TURNS_KEPT,
 )
 from doxa.base.words import terms
 
 NS = 10**9
 _TAIL_BYTES = 65_536
+SUSTAINED = 0.8  # the composite above which a turn counts as agitated
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,8 +78,8 @@ class TurnLog:
         last = self._lines[-1] if self._lines else None
         name = f"{zlib.crc32(session.encode()):08x}"
         began = last["began"] if last is not None and last["session"] == name else now
-        above = (last or {}).get("above") if signals.composite > SIGNALS_SUSTAINED else None
-        if signals.composite > SIGNALS_SUSTAINED and above is None:
+        above = (last or {}).get("above") if signals.composite > SUSTAINED else None
+        if signals.composite > SUSTAINED and above is None:
             above = now
         index = sum(one["session"] == name for one in self._lines)
         features = _features(
@@ -108,7 +108,7 @@ class TurnLog:
         self._append(line)
         return _turn(line)
 
-    def recent(self, limit: int = SIGNALS_TURNS_KEPT) -> list[TurnSignals]:
+    def recent(self, limit: int = SIGNALS_KEPT_TURNS) -> list[TurnSignals]:
         """Return the last turns, the newest first."""
         lines = _tail(self.path, max(limit, 1))
         return [_turn(one) for one in reversed(lines)][:limit]
@@ -128,7 +128,7 @@ class TurnLog:
         finally:
             os.close(number)
         self._read += len(data) if size == self._read else 0
-        self._lines = [*self._lines, line][-SIGNALS_TURNS_KEPT:]
+        self._lines = [*self._lines, line][-SIGNALS_KEPT_TURNS:]
         if self._learner.updates % SIGNALS_SAVED_TURNS == 0:
             self._learner.save(self._saved, self._read)
 
@@ -144,7 +144,7 @@ class TurnLog:
             with self.path.open("rb") as file:
                 file.seek(max(0, self._read - _TAIL_BYTES))
                 data = file.read(min(self._read, _TAIL_BYTES))
-            self._lines = _parsed(data)[-SIGNALS_TURNS_KEPT:]
+            self._lines = _parsed(data)[-SIGNALS_KEPT_TURNS:]
         self._begun = True
 
     def _catch_up(self) -> None:
@@ -164,7 +164,7 @@ class TurnLog:
             data = file.read(size - self._read)
         for line in _parsed(data):
             self._learner.observe(line["features"])
-            self._lines = [*self._lines, line][-SIGNALS_TURNS_KEPT:]
+            self._lines = [*self._lines, line][-SIGNALS_KEPT_TURNS:]
         self._read = size
 
 

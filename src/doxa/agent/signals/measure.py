@@ -27,7 +27,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from doxa.agent.signals.patterns import negations, phrases
-from doxa.base.limits import SIGNALS_TEXT_CHARS_READ, SIGNALS_TURNS_KEPT
+from doxa.base.limits import SIGNALS_KEPT_TURNS, SIGNALS_TEXT_CHARS_READ
 from doxa.base.words import terms
 
 COMPONENTS = (
@@ -93,7 +93,7 @@ def measure(
     """Return the signals of a turn and what the next turns need of it. `before` are the last
     turns, the newest last; `principles` the lines of SOUL."""
     user, reply = user[:SIGNALS_TEXT_CHARS_READ], reply[:SIGNALS_TEXT_CHARS_READ]
-    before = before[-SIGNALS_TURNS_KEPT:]
+    before = before[-SIGNALS_KEPT_TURNS:]
     trace = _trace(user, reply)
     values = {
         "correction": 0.5 * _found("correction", user) + 0.25 * bool(_found("apology", reply)),
