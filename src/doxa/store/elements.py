@@ -95,7 +95,6 @@ class ElementWriter(Reader):
         self._ends: dict[int, End] = {}  # as guards look at them, until the node changes
         self._live_edges = frozenset(rule.live_edge for rule in rules.search.values())
         self._dirty: dict[int, None] = {}
-        self._kept_dirty: dict[int, None] = {}  # what the commit judges, whatever looked before
 
     # Reads
 
@@ -290,10 +289,10 @@ class ElementWriter(Reader):
         self, identity: int, before: State | None, after: State | None, *, kept: bool = False
     ) -> None:
         self._ends.pop(identity, None)
-        if after is not None and not self._guards.judged.isdisjoint(after[0]):
-            self._dirty[identity] = self._kept_dirty[identity] = None
         if before is None:
             self._more_nodes += 1
+            if after is not None and not self._guards.judged.isdisjoint(after[0]):
+                self._dirty[identity] = None
         if after is None:
             self._more_nodes -= 1
             self._live.discard(identity)
@@ -571,9 +570,8 @@ class ElementWriter(Reader):
 
     def drain_dirty(self) -> list[NodeId]:
         """Take the nodes whose liveness, grounds or properties this transaction changed since the
-        last call. Nodes of labels that are judged stay: an operation that looks at support in the
-        middle of a transaction must not take them from the commit."""
-        found, self._dirty = self._dirty, dict(self._kept_dirty)
+        last call."""
+        found, self._dirty = self._dirty, {}
         return [NodeId(identity) for identity in found]
 
     def pending_log(self) -> list[LogEntry]:
