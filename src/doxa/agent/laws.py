@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from doxa.agent.claims.types import CLAIM_TYPES
+from doxa.agent.gate.types import GATE_TYPES
 from doxa.agent.growth.types import GROWTH_TYPES
 from doxa.agent.records.law import check_change
 from doxa.agent.records.types import RecordType
 from doxa.store import Node, Transaction
 
-RECORD_TYPES: dict[str, RecordType] = {one.name: one for one in (*GROWTH_TYPES,)}
+RECORD_TYPES: dict[str, RecordType] = {
+    one.name: one for one in (*CLAIM_TYPES, *GATE_TYPES, *GROWTH_TYPES)
+}
 
 
 def check_record(tx: Transaction, node: Node) -> None:

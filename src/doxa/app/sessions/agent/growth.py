@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from doxa.app.checks import one_project
 from doxa.app.sessions.agent.continuity import ContinuityVerbs
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from doxa.agent.records.types import Record
     from doxa.agent.signals.log import TurnLog, TurnSignals
     from doxa.dream.nightshift import Shift, Work
+    from doxa.dream.pipeline import DreamOptions
 
 
 class GrowthVerbs(ContinuityVerbs):
@@ -337,10 +338,10 @@ class GrowthVerbs(ContinuityVerbs):
         path = log_path(self._store.path, project, agent)
         return self._memory.turn_logs.setdefault(path, TurnLog(path))
 
-    def _night_work(self, project: str, given: Mapping[str, Any]) -> dict[str, Work]:
+    def _night_work(self, project: str, dreaming: DreamOptions) -> dict[str, Work]:
         from doxa.dream.nightshift import Work
 
-        found = super()._night_work(project, given)
+        found = super()._night_work(project, dreaming)
         return found | {"contemplate": Work(notes_itself=lambda: self._contemplate_shift(project))}
 
     def _contemplate_shift(self, project: str) -> Shift:
