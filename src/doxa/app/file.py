@@ -30,6 +30,7 @@ from doxa.models.spending import SpendCap, Spending, SpendLedger, parse_caps, sa
 from doxa.store import Identity, LogProof, Receipt, Store, check, damage_reported, verify_log
 
 if TYPE_CHECKING:
+    from doxa.agent.signals.log import TurnLog
     from doxa.maintenance.doctor import HealthCheck
     from doxa.maintenance.embedding import Reembedding
     from doxa.models.contract import Completer, Embedder, Reranker
@@ -99,6 +100,7 @@ class MemoryFile:
         self._queries: QueryEngine | None = None
         self._working: WorkingMemory | None = None
         self._working_lock = threading.Lock()
+        self.turn_logs: dict[Path, TurnLog] = {}  # of agents that this process observes
         self.closing = threading.Event()
         self.following = threading.Lock()  # held during a shift of `nightshift(follow=True)`
         try:

@@ -491,6 +491,25 @@ def _audit(found: Any) -> Rows:
         yield one.kind, one.count, one.of, one.share, found.examined, findings
 
 
+def _records(found: Any) -> Rows:
+    for one in found:
+        data, time = dict(one.data), format_time(one.made)
+        yield (
+            *(one.kref, one.type, one.agent, one.state, one.text),
+            *(data, one.content_hash, time, one.said),
+        )
+
+
+def _crystallise_plan(found: Any) -> Rows:
+    gates = [{"gate": one.gate, "open": one.open, "reason": one.reason} for one in found.gates]
+    yield found.candidate, found.text, found.file, found.content_hash, found.ready, gates
+
+
+def _agent_identity(found: Any) -> Rows:
+    for one in found.lines:
+        yield one.file, one.text, one.candidate, one.item, one.approved_by, found.digest
+
+
 _ROWS: dict[str, Callable[[Any], Rows]] = {
     "MemoryAudit": _audit,
     "Chat": _chat,
@@ -523,6 +542,9 @@ _ROWS: dict[str, Callable[[Any], Rows]] = {
         (one.kref, one.state, one.path, list(one.section), one.text, one.superseded_by)
         for one in found
     ],
+    "list[Record]": _records,
+    "CrystallisePlan": _crystallise_plan,
+    "AgentIdentity": _agent_identity,
     "Change": _change,
     "Remembered": _remembered,
     "Walk": _walk,

@@ -28,6 +28,14 @@ from doxa.cli.context import (
     user,
 )
 from doxa.cli.entities import entities_text, entity_text, patterns_text, pending_text
+from doxa.cli.growth import (
+    approval_text,
+    files_text,
+    identity_text,
+    plan_text,
+    records_text,
+    signals_text,
+)
 from doxa.cli.output import (
     applied_text,
     audit_text,
@@ -599,6 +607,12 @@ _TEXTS: dict[str, Callable[[Any], str]] = {
         entries_text,
     ),
     "HandoffView | None": lambda found: fields_text(found) if found else "There is none.",
+    "list[Record]": records_text,
+    "CrystallisePlan": plan_text,
+    "CrystalliseApproval": approval_text,
+    "AgentIdentity": identity_text,
+    "list[IdentityFile]": files_text,
+    "list[TurnSignals]": signals_text,
     "int": str,
     "str": str,
     "Remembered": lambda made: said_text(made.change, made.warnings),

@@ -15,6 +15,11 @@ if TYPE_CHECKING:
 
     from doxa.agent.claims.claims import ClaimPreview
     from doxa.agent.claims.reporting import ClaimReport
+    from doxa.agent.growth.contemplation import Contemplated, PassProducer
+    from doxa.agent.growth.crystallising import CrystalliseApproval, Crystallised, CrystallisePlan
+    from doxa.agent.growth.files import ExportedIdentity, IdentityFile, ImportedIdentity
+    from doxa.agent.growth.identity import AgentIdentity
+    from doxa.agent.growth.metabolism import Metabolised
     from doxa.agent.records.types import Record
     from doxa.agent.continuity.archive import ArchiveProof, ArchiveRebuilt, ArchiveWritten
     from doxa.agent.continuity.exchanges import ExchangePair, SessionInfo
@@ -23,6 +28,7 @@ if TYPE_CHECKING:
     from doxa.agent.continuity.metrics import HookLoad
     from doxa.agent.continuity.topics import TopicInfo
     from doxa.agent.continuity.view import HandoffView, SessionOpened
+    from doxa.agent.signals.log import TurnSignals
     from doxa.app.session import History, Session
     from doxa.app.verbs.options import (
         DreamingOptions,
@@ -777,6 +783,140 @@ class AsyncSession:
             project=project,
         )
 
+    async def growth_propose(
+        self,
+        text: str,
+        *,
+        file: str = "MEMORY",
+        about: Iterable[str] = (),
+        agent: str = "",
+        project: str | None = None,
+    ) -> Record:
+        """Propose a line for an identity file of an agent."""
+        return await on_thread(
+            self._session.growth_propose, text, file=file, about=about, agent=agent, project=project
+        )
+
+    async def growth_list(
+        self,
+        *,
+        state: str = "candidate",
+        agent: str = "",
+        project: str | None = None,
+        limit: int = 100,
+    ) -> list[Record]:
+        """List candidates of an agent's identity, by name."""
+        return await on_thread(
+            self._session.growth_list, state=state, agent=agent, project=project, limit=limit
+        )
+
+    async def crystallise_plan(self, candidate: str, *, principle: str = "") -> CrystallisePlan:
+        """Show what crystallising a candidate would do, and which gates are open."""
+        return await on_thread(self._session.crystallise_plan, candidate, principle=principle)
+
+    async def crystallise_approve(
+        self, candidate: str, content_hash: str, *, principle: str = ""
+    ) -> CrystalliseApproval:
+        """Approve one candidate with one content hash, and get a nonce that is used once."""
+        return await on_thread(
+            self._session.crystallise_approve, candidate, content_hash, principle=principle
+        )
+
+    async def crystallise_apply(self, candidate: str, nonce: str) -> Crystallised:
+        """Use an approval: make the candidate a line of the agent's identity."""
+        return await on_thread(self._session.crystallise_apply, candidate, nonce)
+
+    async def crystallise_reverse(self, candidate: str, *, reason: str = "") -> Crystallised:
+        """Take a line of identity back, or decide against a candidate."""
+        return await on_thread(self._session.crystallise_reverse, candidate, reason=reason)
+
+    async def identity_show(self, *, agent: str = "", project: str | None = None) -> AgentIdentity:
+        """Return the identity of an agent: its crystallised lines by file, and their hash."""
+        return await on_thread(self._session.identity_show, agent=agent, project=project)
+
+    async def identity_verify(
+        self, *, agent: str = "", project: str | None = None
+    ) -> list[IdentityFile]:
+        """Compare identity files on disk with the receipts of their export."""
+        return await on_thread(self._session.identity_verify, agent=agent, project=project)
+
+    async def identity_export(
+        self,
+        folder: str | Path,
+        *,
+        form: str = "doxa",
+        replace: bool = False,
+        release: bool = False,
+        agent: str = "",
+        project: str | None = None,
+    ) -> ExportedIdentity:
+        """Write the identity files of an agent into a folder, and keep a receipt."""
+        return await on_thread(
+            self._session.identity_export,
+            folder,
+            form=form,
+            replace=replace,
+            release=release,
+            agent=agent,
+            project=project,
+        )
+
+    async def identity_import(
+        self, folder: str | Path, *, form: str = "doxa", agent: str = "", project: str | None = None
+    ) -> ImportedIdentity:
+        """Read identity files as candidates, never as identity."""
+        return await on_thread(
+            self._session.identity_import, folder, form=form, agent=agent, project=project
+        )
+
+    async def metabolise(
+        self,
+        user: str,
+        reply: str,
+        *,
+        session: str = "",
+        about: Iterable[str] = (),
+        agent: str = "",
+        project: str | None = None,
+    ) -> Metabolised:
+        """Measure a turn of an agent at its end, and keep it for contemplation if it stands out."""
+        return await on_thread(
+            self._session.metabolise,
+            user,
+            reply,
+            session=session,
+            about=about,
+            agent=agent,
+            project=project,
+        )
+
+    async def signals(
+        self, *, agent: str = "", project: str | None = None, limit: int = 20
+    ) -> list[TurnSignals]:
+        """List the signals of an agent's last turns, the newest first, with their surprise."""
+        return await on_thread(self._session.signals, agent=agent, project=project, limit=limit)
+
+    async def contemplate(
+        self,
+        *,
+        producer: PassProducer | None = None,
+        agent: str = "",
+        project: str | None = None,
+        limit: int = 20,
+    ) -> Contemplated:
+        """Begin inquiries for the moments of an agent, and do the passes that are due."""
+        return await on_thread(
+            self._session.contemplate, producer=producer, agent=agent, project=project, limit=limit
+        )
+
+    async def inquiries(
+        self, *, state: str = "open", agent: str = "", project: str | None = None, limit: int = 100
+    ) -> list[Record]:
+        """List the inquiries of an agent with their passes, the newest first."""
+        return await on_thread(
+            self._session.inquiries, state=state, agent=agent, project=project, limit=limit
+        )
+
     async def claim_propose(
         self,
         text: str,
@@ -1216,7 +1356,7 @@ class AsyncSession:
         return await on_thread(self._session.dream, **options)
 
     async def nightshift(self, **options: Unpack[NightshiftOptions]) -> list[Shift]:
-        """Do the background jobs one after another: embed, retain, mentions, consolidate, dream."""
+        """Do the background jobs one after another."""
         return await on_thread(self._session.nightshift, **options)
 
     async def runs(
