@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from doxa.agent.evolution.types import EVOLUTION_TYPES
 from doxa.agent.records.law import check_change
 from doxa.agent.records.types import RecordType
+from doxa.agent.spine.types import SPINE_TYPES
+from doxa.agent.standing.types import STANDING_TYPES
 from doxa.store import Node, Transaction
 
-RECORD_TYPES: dict[str, RecordType] = {}
+RECORD_TYPES: dict[str, RecordType] = {
+    one.name: one for one in (*SPINE_TYPES, *STANDING_TYPES, *EVOLUTION_TYPES)
+}
 
 
 def check_record(tx: Transaction, node: Node) -> None:

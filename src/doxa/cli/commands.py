@@ -36,6 +36,7 @@ from doxa.cli.output import (
     consolidated_text,
     cursors_text,
     doctor_text,
+    each_text,
     element_text,
     encoded,
     erasure_text,
@@ -587,5 +588,8 @@ _TEXTS: dict[str, Callable[[Any], str]] = {
     "Spending": spending_text,
     "History": history_text,
     "Listing": listing_text,
+    "list[LeaseInfo]": each_text,
+    "list[Scaffold]": each_text,
+    "list[dict[str, object]]": each_text,
     "Revision | Exchange | Place | Bundle | Conflict": element_text,
 }

@@ -54,6 +54,14 @@ _WHERE = {
     "StoredUnit": "doxa.ingestion.units.unit",
     "Survey": "doxa.maintenance.survey",
     "Remembered": "doxa.ingestion.remember",
+    "Decision": "doxa.agent.spine.ledger",
+    "LeaseInfo": "doxa.agent.spine.ledger",
+    "Eligibility": "doxa.agent.spine.consumers",
+    "Standing": "doxa.agent.standing.standing",
+    "StandingUpdate": "doxa.agent.standing.standing",
+    "Scaffold": "doxa.agent.evolution.scaffolds",
+    "Refined": "doxa.agent.evolution.refiner",
+    "ResearchBundle": "doxa.agent.evolution.bundles",
 }
 _BUILT_IN: dict[str, Any] = {
     "None": type(None),
