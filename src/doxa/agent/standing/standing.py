@@ -38,7 +38,7 @@ from doxa.base.clock import NS, format_time
 from doxa.base.errors import ConstraintError, InputError
 from doxa.base.ids import is_below_operator
 from doxa.base.limits import STANDING_TURNS_ITEMS_MAX
-from doxa.store import Reader, Transaction
+from doxa.store import Node, Reader, Transaction
 
 _ALL = 1_000_000
 _STUCK_DAYS = 30
@@ -92,9 +92,9 @@ def opt_in(tx: Transaction, *, project: str, agent: str, person: str) -> Record:
             name=person,
             state="in",
             data={"person": person},
-            notes={"since": tx.now, "read": tx.now},
+            notes={"since": tx.now},
         )
-    note_record(tx, known.kref, {"since": tx.now, "read": tx.now})
+    note_record(tx, known.kref, {"since": tx.now})
     return move_record(tx, known.kref, "in", expected=("out",)) if known.state == "out" else known
 
 
@@ -168,20 +168,9 @@ def update(tx: Transaction, *, project: str, agent: str) -> StandingUpdate:
         tx, project=project, agent=agent, kind=CONSENT, states=("in",), limit=_ALL
     ):
         person = str(consent.data["person"])
-        since = int(consent.notes.get("read", consent.made))
-        rows = tx.rows(
-            "SELECT n.id FROM node n JOIN node_label l ON l.node = n.id AND l.label = 'Exchange'"
-            " WHERE n.props ->> '$.speaker' = ? AND n.props ->> '$.role' = 'user'"
-            " AND n.props ->> '$.project' = ? AND n.id > ? ORDER BY n.id LIMIT ?",
-            (person, project, int(consent.notes.get("last", 0)), STANDING_TURNS_ITEMS_MAX),
-        )
-        found = {node.id: node for node in tx.nodes([row[0] for row in rows])}
-        opted = int(consent.notes.get("since", since))
-        for identity in (row[0] for row in rows):
-            node = found.get(identity)
-            if node is None or node.props.get("deprecated") or int(node.props["time"]) < opted:  # type: ignore[arg-type]
-                continue
-            turns += 1
+        read, last = _turns_of(tx, project, person, consent)
+        turns += len(read)
+        for node in read:
             names = found_in(str(node.props.get("text", "")))
             if names:
                 turn = str(node.props["kref"])
@@ -201,10 +190,36 @@ def update(tx: Transaction, *, project: str, agent: str) -> StandingUpdate:
                     about=[turn],
                 )
                 written += 1
-        if rows:
-            note_record(tx, consent.kref, {"read": tx.now, "last": rows[-1][0]})
+        if last:
+            note_record(tx, consent.kref, {"last": last})
         reports += _synthesize(tx, project, agent, person)
     return StandingUpdate(turns, written, reports)
+
+
+def _turns_of(
+    tx: Transaction, project: str, person: str, consent: Record
+) -> tuple[list[Node], int]:
+    """Return the turns of a person that were not read, since they opted in, and the last number
+    read, or 0."""
+    rows = tx.rows(
+        "SELECT n.id FROM node n JOIN node_label l ON l.node = n.id AND l.label = 'Exchange'"
+        " WHERE n.props ->> '$.speaker' = ? AND n.props ->> '$.role' = 'user'"
+        " AND n.props ->> '$.project' = ? AND n.id > ? ORDER BY n.id LIMIT ?",
+        (person, project, int(consent.notes.get("last", 0)), STANDING_TURNS_ITEMS_MAX),
+    )
+    since = int(consent.notes.get("since", consent.made)) // NS  # turns are timed in seconds
+    found = [
+        node
+        for node in tx.nodes([row[0] for row in rows])
+        if not node.props.get("deprecated") and _seconds(node) >= since
+    ]
+    return found, rows[-1][0] if rows else 0
+
+
+def _seconds(turn: Node) -> int:
+    time = turn.props["time"]
+    assert isinstance(time, int)
+    return time // NS
 
 
 def _synthesize(tx: Transaction, project: str, agent: str, person: str) -> int:

@@ -34,7 +34,7 @@ class EvolutionVerbs(StandingVerbs):
         agent: str = "",
         project: str | None = None,
     ) -> Scaffold:
-        """Propose a change of how the agent works: evidence, effect, verification and a way back.
+        """Propose a change of how the agent works, with evidence, verification and a way back.
 
         Nothing changes by it, whatever is decided about it.
         """

@@ -254,7 +254,7 @@ class SpineVerbs(GateVerbs):
     def packet_move(
         self, packet: str | Kref, state: str, *, content_hash: str = "", why: str = ""
     ) -> dict[str, object]:
-        """Move a packet to another state: approve, deny, activate, accept, apply, reverse, retire.
+        """Move a packet to another state, such as approved, accepted, applied or retired.
 
         What an operator accepts is named by its content hash. Who may make which move is checked
         at commit.

@@ -14,7 +14,7 @@ EVOLUTION: tuple[Verb, ...] = (
     Verb(
         "scaffold_propose",
         "change",
-        "Propose a change of how the agent works: evidence, effect, verification and a way back.",
+        "Propose a change of how the agent works, with evidence, verification and a way back.",
         "Nothing changes by it, whatever is decided about it.",
         parameters(
             change=argument("What would change."),

@@ -169,7 +169,7 @@ SPINE: tuple[Verb, ...] = (
     Verb(
         "packet_move",
         "change",
-        "Move a packet to another state: approve, deny, activate, accept, apply, reverse, retire.",
+        "Move a packet to another state, such as approved, accepted, applied or retired.",
         "What an operator accepts is named by its content hash. Who may make which move is checked"
         " at commit.",
         parameters(
