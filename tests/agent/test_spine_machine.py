@@ -1,7 +1,8 @@
-"""Random histories of two agents, an operator and a clock: visibility, capability, success, retrieval
-and handoff never become authority, and an approval is used at most once.
+"""Random histories of two agents, an operator and a clock: visibility, capability, success,
+retrieval and handoff never become authority, and an approval is used at most once.
 
-What may act is judged by a model that knows only instructions, leases of the operator and approvals.
+What may act is judged by a model that knows only instructions, leases of the operator and
+approvals.
 """
 
 from __future__ import annotations

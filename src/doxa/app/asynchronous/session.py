@@ -1011,7 +1011,7 @@ class AsyncSession:
         agent: str = "",
         project: str | None = None,
     ) -> Scaffold:
-        """Propose a change of how the agent works: evidence, effect, verification and a way back."""
+        """Propose a change of how the agent works, with evidence, verification and a way back."""
         return await on_thread(
             self._session.scaffold_propose,
             change,
