@@ -1,4 +1,4 @@
-"""The contracts of the eleven consumers, rule by rule, and over every combination of their inputs."""
+"""The contracts of the eleven consumers, rule by rule, and over every combination of inputs."""
 
 from __future__ import annotations
 

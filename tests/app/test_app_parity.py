@@ -116,6 +116,7 @@ OF_VERB: dict[str, dict[str, Any]] = {
     "outcome": {"status": "blocked"},
     "packet_write": {
         "kind": "maturation_candidate",
+        "text": "The bank is open.",
         "body": {"lane": "claim", "sources": [KREF]},
     },
     "packet_move": {"state": "cancelled"},

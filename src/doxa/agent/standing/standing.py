@@ -287,4 +287,5 @@ def appeal(tx: Transaction, kref: str, *, why: str, decision: str) -> Record:
         )
     if not decision and not why.strip():
         raise ConstraintError("An appeal has a reason.", next_step="Say why, in a few words.")
-    return move_record(tx, kref, states[decision], said=why)
+    expected = ("appealed",) if decision else ("counted",)
+    return move_record(tx, kref, states[decision], expected=expected, said=why)
