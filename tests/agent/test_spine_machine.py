@@ -7,17 +7,20 @@ approvals.
 
 from __future__ import annotations
 
+import contextlib
 import shutil
 import tempfile
 from pathlib import Path
 
+import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from doxa.agent.spine.governor import ACTION_CLASSES
+from doxa.agent.spine.ledger import Decision
 from doxa.base.clock import NS
-from doxa.base.errors import DoxaError
+from doxa.base.errors import ConstraintError, DoxaError
 from tests.agent.test_spine_ledger import World
 
 CLASSES = st.sampled_from(ACTION_CLASSES)
@@ -71,8 +74,8 @@ class Authority(RuleBasedStateMachine):
         said = self.world.say(f"You may do number {self.number}.", role=role, speaker="page")
         self.other.append(said)
 
-    @rule(who=AGENTS, named=CLASSES)
-    def ask_for_a_lease(self, who: str, named: str) -> None:
+    @rule(who=AGENTS, named=st.sampled_from(COVERABLE))
+    def ask_for_a_lease(self, who: str, named: str) -> None:  # it is a candidate
         self.other.append(self.sessions[who].lease_grant("All", allowed=[named]).kref)
 
     @rule(who=AGENTS, named=st.sampled_from(COVERABLE))
@@ -113,36 +116,71 @@ class Authority(RuleBasedStateMachine):
             done = self.sessions[who].outcome("observed", decision=made.kref)
             self.other.append(str(done["id"]))  # a success is kept, and allows nothing
 
-    @rule(data=st.data(), by=st.sampled_from(("ana", "bob", "operator")), named=st.booleans())
-    def approve(self, data: st.DataObject, by: str, named: bool) -> None:
-        if not self.pending:
-            return
-        kref = data.draw(st.sampled_from(sorted(self.pending)))
-        session = self.sessions.get(by, self.world.olga)
-        digest = self.pending[kref][2] if named else ""
-        try:
-            session.packet_move(kref, "approved", content_hash=digest)
-        except DoxaError:
-            return
-        assert by == "operator" and named
-        assert kref not in self.approved
-        self.approved[kref] = self.world.clock.now_ns()
+    @rule(who=AGENTS, named=st.sampled_from(COVERABLE))
+    def show_everything_that_is_not_authority(self, who: str, named: str) -> None:
+        for kref in [*self.other[-8:], "kref://default/nothing"]:
+            made = self.sessions[who].govern(named, "do it", instruction=kref, lease=kref)
+            assert not made.may_act, kref
+        for kref, (holder, of, expires) in self.leases.items():
+            made = self.sessions[who].govern(named, "do it", instruction=kref, lease=kref)
+            in_force = holder == who and of == named and self.world.clock.now_ns() < expires
+            assert in_force or not made.may_act
 
-    @rule(data=st.data(), who=AGENTS, twisted=st.booleans())
-    def use(self, data: st.DataObject, who: str, twisted: bool) -> None:
-        if not self.pending:
+    @precondition(lambda self: self.instructions)
+    @rule(who=AGENTS)
+    def ask_for_an_approval(self, who: str) -> None:
+        said = max(self.instructions, key=self.instructions.__getitem__)
+        asked: dict[str, object] = {
+            "action_class": "runtime_config", "action": "set it", "instruction": said,
+        }  # fmt: skip
+        made = self.sessions[who].govern(**asked)  # type: ignore[arg-type]
+        assert made.mode == "require_approval"
+        self.pending[made.kref] = (who, asked, made.content_hash)
+
+    @precondition(lambda self: set(self.pending) - set(self.approved))
+    @rule(data=st.data())
+    def approve(self, data: st.DataObject) -> None:
+        kref = data.draw(st.sampled_from(sorted(set(self.pending) - set(self.approved))))
+        digest = self.pending[kref][2]
+        for session, named in (
+            (self.sessions["ana"], digest),
+            (self.sessions["bob"], digest),
+            (self.world.olga, ""),
+            (self.world.olga, "0" * 64),
+        ):
+            with pytest.raises(DoxaError):
+                session.packet_move(kref, "approved", content_hash=named)
+        with pytest.raises(DoxaError):  # not approved yet
+            self.use(kref)
+        with contextlib.suppress(ConstraintError):  # it may be too old
+            self.world.olga.packet_move(kref, "approved", content_hash=digest)
+            self.approved[kref] = self.world.clock.now_ns()
+
+    @precondition(lambda self: set(self.approved) - set(self.used))
+    @rule(data=st.data())
+    def use_an_approval(self, data: st.DataObject) -> None:
+        kref = data.draw(st.sampled_from(sorted(set(self.approved) - set(self.used))))
+        owner = self.pending[kref][0]
+        for who, changed in (
+            (owner, {"target": "another"}),
+            (owner, {"action": "set more"}),
+            ("bob" if owner == "ana" else "ana", {}),
+        ):
+            with pytest.raises(DoxaError):
+                self.use(kref, who, **changed)
+        if self.world.clock.now_ns() - self.approved[kref] > 3_600 * NS:
+            with pytest.raises(DoxaError):
+                self.use(kref)
             return
-        kref = data.draw(st.sampled_from(sorted(self.pending)))
-        owner, asked, _ = self.pending[kref]
-        asked = asked | ({"target": "another"} if twisted else {})
-        try:
-            made = self.sessions[who].govern(**asked, decision=kref)  # type: ignore[arg-type]
-        except DoxaError:
-            return
-        assert made.may_act
-        assert who == owner and not twisted
-        assert self.world.clock.now_ns() - self.approved[kref] <= 3_600 * NS
+        assert self.use(kref).may_act
         self.used.append(kref)
+        with pytest.raises(DoxaError):
+            self.use(kref)
+
+    def use(self, kref: str, who: str = "", **changed: object) -> Decision:
+        owner, asked, _ = self.pending[kref]
+        given = asked | changed
+        return self.sessions[who or owner].govern(**given, decision=kref)  # type: ignore[arg-type]
 
     @invariant()
     def an_approval_is_used_once(self) -> None:
@@ -152,8 +190,8 @@ class Authority(RuleBasedStateMachine):
 
 
 Authority.TestCase.settings = settings(
-    max_examples=8,
-    stateful_step_count=25,
+    max_examples=12,
+    stateful_step_count=30,
     deadline=None,
     suppress_health_check=list(HealthCheck),
 )

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from doxa.agent.records.records import write_record
 from doxa.agent.standing.patterns import DELTAS, dimensions, found_in, patterns
+from doxa.agent.standing.types import evidence_name
 from doxa.base.errors import ConstraintError, DoxaError, RoleError
 from doxa.store import Identity
 from tests.agent.test_spine_ledger import World
@@ -67,7 +68,15 @@ def test_an_agent_invents_no_evidence(world: World) -> None:
         (other, ["owns_mistake"], "Lee"),
         (turn, [], "Kim"),
     ):
-        data = {"person": person, "turn": kref, "patterns": names, "said_ns": 1}
+        with world.memory.store.read() as snapshot:
+            node = snapshot.node_by_kref(kref)
+        assert node is not None
+        data = {
+            "person": person,
+            "turn": kref,
+            "patterns": names,
+            "said_ns": node.props["time"],
+        }
         with (
             pytest.raises(ConstraintError),
             world.memory.store.write(Identity("ana"), op="x") as tx,
@@ -77,7 +86,7 @@ def test_an_agent_invents_no_evidence(world: World) -> None:
                 project="default",
                 agent="ana",
                 kind="standing_evidence",
-                name=f"x{len(names)}",
+                name=evidence_name(node),
                 state="counted",
                 data=data,
                 about=[kref],
