@@ -8,11 +8,11 @@ from typing import get_args
 
 import pytest
 
-from doxa.agent.spine.consumers import CONTRACTS, PRIVACY, RISKS, UseContext, View, eligible
+from doxa.agent.spine.consumers import CONTRACTS, PRIVACY, RISKS, UseContext, RecordView, eligible
 from doxa.agent.spine.packets import PACKETS, Consumer
 
 HERE = UseContext("ana", "shop", now_ns=1_000)
-GOOD = View(
+GOOD = RecordView(
     "state_record", "active", "ana", ("shop",), evidence="source_quote", sources=("kref://shop/t",),
     allowed=frozenset(("context_injection",)), expires_ns=2_000, privacy="project", risk="low",
 )  # fmt: skip

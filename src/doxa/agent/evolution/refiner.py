@@ -29,7 +29,7 @@ _UNVERIFIED_RUN = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Signature:
+class FailureSignature:
     """A pattern of failure: its name, what it is of, and the outcomes that show it."""
 
     name: str
@@ -45,7 +45,7 @@ class Refined:
 
     outcomes: int
     scores: dict[str, float]
-    signatures: tuple[Signature, ...]
+    signatures: tuple[FailureSignature, ...]
     proposals: tuple[str, ...] = ()
 
 
@@ -74,14 +74,16 @@ def refine(outcomes: Sequence[Record]) -> Refined:
     if verified:
         named = [one for one in verified if one.data["evidence"]]
         scores["evidence"] = len(named) / len(verified)
-    found = [Signature("repeated_failure", name, tuple(krefs)) for name, krefs in repeated.items()]
+    found = [
+        FailureSignature("repeated_failure", name, tuple(krefs)) for name, krefs in repeated.items()
+    ]
     if len(undone) >= SCAFFOLD_EVIDENCE_ITEMS_MIN:
-        found.append(Signature("correction_repair", "rolled_back", tuple(undone)))
+        found.append(FailureSignature("correction_repair", "rolled_back", tuple(undone)))
     if len(stopped) >= SCAFFOLD_EVIDENCE_ITEMS_MIN:
-        found.append(Signature("interrupted_work", "interrupted", tuple(stopped)))
+        found.append(FailureSignature("interrupted_work", "interrupted", tuple(stopped)))
     run = _unverified(acts)
     if run:
-        found.append(Signature("unverified_work", "observed", run))
+        found.append(FailureSignature("unverified_work", "observed", run))
     rounded = {name: round(value, 4) for name, value in sorted(scores.items())}
     return Refined(len(outcomes), rounded, tuple(found))
 

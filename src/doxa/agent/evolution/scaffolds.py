@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 import msgspec
 
-from doxa.agent.evolution.refiner import Refined, Signature, refine
+from doxa.agent.evolution.refiner import FailureSignature, Refined, refine
 from doxa.agent.evolution.types import SCAFFOLD, ScaffoldBody
 from doxa.agent.records.records import (
     list_records,
@@ -128,7 +128,7 @@ def draft(tx: Transaction, *, project: str, agent: str, refined: Refined) -> Ref
     return replace(refined, proposals=tuple(made))
 
 
-def _body(one: Signature, kind: str) -> dict[str, object]:
+def _body(one: FailureSignature, kind: str) -> dict[str, object]:
     return {
         "change_type": kind,
         "target": one.of or one.name,

@@ -39,7 +39,7 @@ _LIVE = frozenset(("active", "verified", "current_state"))
 
 
 @dataclass(frozen=True, slots=True)
-class View:
+class RecordView:
     """A record as the contracts see it. `in_force`: a lease that is not stopped, a decision that
     allows its action now. `applied`: a claim of the declared lane, or one that was accepted."""
 
@@ -141,7 +141,7 @@ CONTRACTS: dict[str, ConsumerContract] = {
 }  # fmt: skip
 
 
-def eligible(consumer: str, view: View, context: UseContext) -> Eligibility:
+def eligible(consumer: str, view: RecordView, context: UseContext) -> Eligibility:
     """Return whether a consumer may use a record, with every reason against it. Never raises."""
     contract = CONTRACTS.get(consumer)
     if contract is None:
@@ -150,7 +150,7 @@ def eligible(consumer: str, view: View, context: UseContext) -> Eligibility:
     return Eligibility(consumer, not reasons, tuple(reasons))
 
 
-def _of_record(consumer: str, contract: ConsumerContract, view: View) -> list[str]:
+def _of_record(consumer: str, contract: ConsumerContract, view: RecordView) -> list[str]:
     found = []
     if view.kind not in contract.kinds:
         found.append("kind")
@@ -173,7 +173,7 @@ def _of_record(consumer: str, contract: ConsumerContract, view: View) -> list[st
     return found
 
 
-def _of_context(contract: ConsumerContract, view: View, context: UseContext) -> list[str]:
+def _of_context(contract: ConsumerContract, view: RecordView, context: UseContext) -> list[str]:
     found = []
     if contract.scoped and view.agent != context.agent and context.role != "operator":
         found.append("agent")
@@ -193,12 +193,12 @@ def _rank(levels: tuple[str, ...], word: str) -> int:
     return levels.index(word) if word in levels else len(levels)
 
 
-def view_of(reader: Reader, node: Node, now_ns: int) -> View:
+def view_of(reader: Reader, node: Node, now_ns: int) -> RecordView:
     """Return a node as the contracts see it. What is not a packet of the spine is wrapped: a
     memory, that reviews and recall may use, and that nothing acts upon.
     """
     if "Record" not in node.labels:
-        return View(
+        return RecordView(
             _MEMORY,
             "retrieved",
             "",
@@ -207,7 +207,7 @@ def view_of(reader: Reader, node: Node, now_ns: int) -> View:
             (str(node.props["kref"]),),
         )
     record = read_record(node)
-    found = View(_MEMORY, record.state, record.agent, (record.project,))
+    found = RecordView(_MEMORY, record.state, record.agent, (record.project,))
     if record.type == _STATE:
         return _state_view(found, record)
     if record.type == LEASE:
@@ -230,7 +230,7 @@ def view_of(reader: Reader, node: Node, now_ns: int) -> View:
     return found
 
 
-def _state_view(found: View, record: Record) -> View:
+def _state_view(found: RecordView, record: Record) -> RecordView:
     said: Any = read_body(StateRecord, record.data, record.kref)
     return replace(
         found,

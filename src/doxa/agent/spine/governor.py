@@ -129,7 +129,7 @@ class ActionRequest:
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class GovernorVerdict:
     """The mode, the rules that set it, what is to be checked after the action, whether a way back
     is needed first, and what to do in place of the action where it may not be done now.
     """
@@ -146,13 +146,13 @@ class Verdict:
         return self.mode in MODES[: VERIFY + 1]
 
 
-def decide(request: ActionRequest) -> Verdict:
+def decide(request: ActionRequest) -> GovernorVerdict:
     """Return the least restrictive mode that is safe, with its reasons. Never raises."""
     floors = sorted(_floors(request), key=lambda one: -one[0])
     highest = floors[0][0] if floors else PROCEED
     reasons = tuple(dict.fromkeys(name for floor, name in floors if floor == highest))
     changes = request.action_class not in (_SPEAKS, _READS)
-    return Verdict(
+    return GovernorVerdict(
         MODES[highest],
         reasons if highest else ("nothing_restricts_it",),
         (_CHECKS.get(request.action_class, "observe the effect"),) if highest == VERIFY else (),

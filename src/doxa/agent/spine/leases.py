@@ -21,7 +21,7 @@ LEASE, DECISION, OUTCOME = "responsibility_lease", "governor_decision", "outcome
 
 
 @dataclass(frozen=True, slots=True)
-class Use:
+class LeaseUse:
     """What was done under a lease: actions that were allowed, and the outcomes in order, each with
     its status and failure class, since it was last resumed."""
 
@@ -29,12 +29,12 @@ class Use:
     outcomes: tuple[tuple[str, str], ...]
 
 
-def use_of(reader: Reader, lease: Record, *, without: str = "") -> Use:
+def use_of(reader: Reader, lease: Record, *, without: str = "") -> LeaseUse:
     """Read from the ledger what was done under a lease since it was last made active; `without` is
     the address of a decision that is not counted, because it is about to be made."""
     node = reader.node_by_kref(lease.kref)
     if node is None:
-        return Use(0, ())
+        return LeaseUse(0, ())
     since = lease.moved if lease.moved is not None else lease.made
     edges = reader.edges_in(node.id, CONCERNS)
     found = [
@@ -57,10 +57,10 @@ def use_of(reader: Reader, lease: Record, *, without: str = "") -> Use:
         for one in found
         if one.type == OUTCOME
     )
-    return Use(actions, tuple((state, failure) for _, _, state, failure in outcomes))
+    return LeaseUse(actions, tuple((state, failure) for _, _, state, failure in outcomes))
 
 
-def stopped_by(lease: ResponsibilityLease, use: Use, now_ns: int) -> str:
+def stopped_by(lease: ResponsibilityLease, use: LeaseUse, now_ns: int) -> str:
     """Return the stop condition that is met, or an empty text."""
     stop = lease.stop
     if now_ns >= lease.expires_ns:

@@ -23,7 +23,7 @@ from doxa.agent.records.records import (
 )
 from doxa.agent.records.types import Record
 from doxa.agent.spine.facts import decision_body, find_decision, request_of
-from doxa.agent.spine.governor import Verdict, decide
+from doxa.agent.spine.governor import GovernorVerdict, decide
 from doxa.agent.spine.leases import DECISION, LEASE, OUTCOME, body, stopped_by, use_of
 from doxa.agent.spine.packets import (
     DeclaredLane,
@@ -339,7 +339,7 @@ def move_packet(tx: Transaction, kref: str, state: str, *, content_hash: str, wh
     return moved
 
 
-def _decision(record: Record, verdict: Verdict) -> Decision:
+def _decision(record: Record, verdict: GovernorVerdict) -> Decision:
     return Decision(
         record.kref,
         verdict.mode,
