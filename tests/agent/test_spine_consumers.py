@@ -8,7 +8,7 @@ from typing import get_args
 
 import pytest
 
-from doxa.agent.spine.consumers import CONTRACTS, PRIVACY, RISKS, UseContext, RecordView, eligible
+from doxa.agent.spine.consumers import CONTRACTS, PRIVACY, RISKS, RecordView, UseContext, eligible
 from doxa.agent.spine.packets import PACKETS, Consumer
 
 HERE = UseContext("ana", "shop", now_ns=1_000)
