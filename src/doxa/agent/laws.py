@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from doxa.agent.claims.types import CLAIM_TYPES
 from doxa.agent.evolution.types import EVOLUTION_TYPES
+from doxa.agent.gate.types import GATE_TYPES
 from doxa.agent.records.law import check_change
 from doxa.agent.records.types import RecordType
 from doxa.agent.spine.types import SPINE_TYPES
@@ -10,7 +12,8 @@ from doxa.agent.standing.types import STANDING_TYPES
 from doxa.store import Node, Transaction
 
 RECORD_TYPES: dict[str, RecordType] = {
-    one.name: one for one in (*SPINE_TYPES, *STANDING_TYPES, *EVOLUTION_TYPES)
+    one.name: one
+    for one in (*CLAIM_TYPES, *GATE_TYPES, *SPINE_TYPES, *STANDING_TYPES, *EVOLUTION_TYPES)
 }
 
 
