@@ -508,9 +508,20 @@ def _crystallise_plan(found: Any) -> Rows:
 def _agent_identity(found: Any) -> Rows:
     for one in found.lines:
         yield one.file, one.text, one.candidate, one.item, one.approved_by, found.digest
+def _as_map(found: Any) -> Rows:
+    yield (msgspec.json.decode(msgspec.json.encode(found)),)
+
+
+def _as_maps(found: list[Any]) -> Rows:
+    return [row for one in found for row in _as_map(one)]
 
 
 _ROWS: dict[str, Callable[[Any], Rows]] = {
+    "list[LeaseInfo]": _as_maps,
+    "list[dict[str, object]]": _as_maps,
+    "list[Scaffold]": _as_maps,
+    "Standing": _as_map,
+    "Eligibility": lambda one: [(one.kref, one.consumer, one.allowed, list(one.reasons))],
     "MemoryAudit": _audit,
     "Chat": _chat,
     "list[ChatSummary]": _chats,

@@ -45,6 +45,7 @@ from doxa.cli.output import (
     consolidated_text,
     cursors_text,
     doctor_text,
+    each_text,
     element_text,
     encoded,
     entries_text,
@@ -631,5 +632,8 @@ _TEXTS: dict[str, Callable[[Any], str]] = {
     "Spending": spending_text,
     "History": history_text,
     "Listing": listing_text,
+    "list[LeaseInfo]": each_text,
+    "list[Scaffold]": each_text,
+    "list[dict[str, object]]": each_text,
     "Revision | Exchange | Place | Bundle | Conflict": element_text,
 }

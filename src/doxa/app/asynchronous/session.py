@@ -29,6 +29,13 @@ if TYPE_CHECKING:
     from doxa.agent.continuity.topics import TopicInfo
     from doxa.agent.continuity.view import HandoffView, SessionOpened
     from doxa.agent.signals.log import TurnSignals
+    from doxa.agent.evolution.bundles import ResearchBundle
+    from doxa.agent.evolution.refiner import Refined
+    from doxa.agent.evolution.scaffolds import Scaffold
+    from doxa.agent.records.types import Record
+    from doxa.agent.spine.consumers import Eligibility
+    from doxa.agent.spine.ledger import Decision, LeaseInfo
+    from doxa.agent.standing.standing import Standing, StandingUpdate
     from doxa.app.session import History, Session
     from doxa.app.verbs.options import (
         DreamingOptions,
@@ -1163,6 +1170,303 @@ class AsyncSession:
     async def hook_report(self) -> list[HookLoad]:
         """Return how long hooks of agent hosts took, by event, against their budgets."""
         return await on_thread(self._session.hook_report)
+
+    async def lease_grant(
+        self,
+        objective: str,
+        *,
+        allowed: Iterable[str],
+        prohibited: Iterable[str] = (),
+        approval_for: Iterable[str] = (),
+        scope: Iterable[str] = (),
+        until: Time | None = None,
+        actions_max: int = 100,
+        failures_max: int = 3,
+        notify: Iterable[str] = ("stopped", "ended"),
+        owner: str = "",
+        agent: str = "",
+        project: str | None = None,
+    ) -> LeaseInfo:
+        """Make an agent responsible for something, until a time and within limits."""
+        return await on_thread(
+            self._session.lease_grant,
+            objective,
+            allowed=allowed,
+            prohibited=prohibited,
+            approval_for=approval_for,
+            scope=scope,
+            until=until,
+            actions_max=actions_max,
+            failures_max=failures_max,
+            notify=notify,
+            owner=owner,
+            agent=agent,
+            project=project,
+        )
+
+    async def leases(
+        self, *, agent: str = "", project: str | None = None, limit: int = 50
+    ) -> list[LeaseInfo]:
+        """List the leases of an agent, the newest first, and which are in force."""
+        return await on_thread(self._session.leases, agent=agent, project=project, limit=limit)
+
+    async def lease_end(
+        self, lease: str | Kref, *, state: str = "completed", why: str = ""
+    ) -> LeaseInfo:
+        """Pause, complete or cancel a lease; one that is paused an operator makes active again."""
+        return await on_thread(self._session.lease_end, lease, state=state, why=why)
+
+    async def govern(
+        self,
+        action_class: str,
+        action: str,
+        *,
+        target: str = "",
+        instruction: str | Kref = "",
+        lease: str | Kref = "",
+        decision: str | Kref = "",
+        confirmed: bool = False,
+        externality: str = "none",
+        reversibility: str = "reversible",
+        sensitivity: str = "low",
+        shaping: str = "none",
+        evidence: str = "fresh",
+        anomaly: str = "none",
+        boundaries: Iterable[str] = (),
+        floor: str = "proceed",
+        rollback: str = "",
+        agent: str = "",
+        project: str | None = None,
+    ) -> Decision:
+        """Decide how an action may be done: the least restrictive mode that is safe, on record."""
+        return await on_thread(
+            self._session.govern,
+            action_class,
+            action,
+            target=target,
+            instruction=instruction,
+            lease=lease,
+            decision=decision,
+            confirmed=confirmed,
+            externality=externality,
+            reversibility=reversibility,
+            sensitivity=sensitivity,
+            shaping=shaping,
+            evidence=evidence,
+            anomaly=anomaly,
+            boundaries=boundaries,
+            floor=floor,
+            rollback=rollback,
+            agent=agent,
+            project=project,
+        )
+
+    async def outcome(
+        self,
+        status: str,
+        *,
+        decision: str | Kref = "",
+        lease: str | Kref = "",
+        intent: str = "",
+        observed: str = "",
+        verified_by: str = "",
+        evidence: Iterable[str] = (),
+        failure_class: str = "",
+        residual_risk: str = "",
+        rollback: str = "",
+        agent: str = "",
+        project: str | None = None,
+    ) -> dict[str, object]:
+        """Record what an action had as its effect. It is evidence, and allows nothing by itself."""
+        return await on_thread(
+            self._session.outcome,
+            status,
+            decision=decision,
+            lease=lease,
+            intent=intent,
+            observed=observed,
+            verified_by=verified_by,
+            evidence=evidence,
+            failure_class=failure_class,
+            residual_risk=residual_risk,
+            rollback=rollback,
+            agent=agent,
+            project=project,
+        )
+
+    async def packet_write(
+        self,
+        kind: str,
+        text: str = "",
+        *,
+        body: Mapping[str, object] | None = None,
+        state: str = "",
+        agent: str = "",
+        project: str | None = None,
+    ) -> dict[str, object]:
+        """Write a state record, a maturation candidate or a declared lane, from its body."""
+        return await on_thread(
+            self._session.packet_write,
+            kind,
+            text,
+            body=body,
+            state=state,
+            agent=agent,
+            project=project,
+        )
+
+    async def packet_move(
+        self, packet: str | Kref, state: str, *, content_hash: str = "", why: str = ""
+    ) -> dict[str, object]:
+        """Move a packet to another state, such as approved, accepted, applied or retired."""
+        return await on_thread(
+            self._session.packet_move, packet, state, content_hash=content_hash, why=why
+        )
+
+    async def packets(
+        self,
+        kind: str = "",
+        *,
+        states: Iterable[str] = (),
+        schema: bool = False,
+        agent: str = "",
+        project: str | None = None,
+        limit: int = 100,
+    ) -> list[dict[str, object]]:
+        """List the packets of an agent as JSON values, the newest first; without `kind`, of all."""
+        return await on_thread(
+            self._session.packets,
+            kind,
+            states=states,
+            schema=schema,
+            agent=agent,
+            project=project,
+            limit=limit,
+        )
+
+    async def eligibility(
+        self,
+        kref: str | Kref,
+        consumer: str,
+        *,
+        privacy_max: str = "local_private",
+        agent: str = "",
+        project: str | None = None,
+    ) -> Eligibility:
+        """Say whether a consumer may use a record, with every reason against it."""
+        return await on_thread(
+            self._session.eligibility,
+            kref,
+            consumer,
+            privacy_max=privacy_max,
+            agent=agent,
+            project=project,
+        )
+
+    async def standing(
+        self, person: str, *, agent: str = "", project: str | None = None, limit: int = 50
+    ) -> Standing:
+        """Show where a person stands: scores, the trail of what changed them, and the reports."""
+        return await on_thread(
+            self._session.standing, person, agent=agent, project=project, limit=limit
+        )
+
+    async def standing_in(
+        self, person: str, *, agent: str = "", project: str | None = None
+    ) -> dict[str, object]:
+        """Record that a person opted in to standing; an operator does so at their word."""
+        return await on_thread(self._session.standing_in, person, agent=agent, project=project)
+
+    async def standing_out(
+        self, person: str, *, agent: str = "", project: str | None = None
+    ) -> dict[str, object]:
+        """End standing for a person: at once, and as an operator erasing all that was kept."""
+        return await on_thread(self._session.standing_out, person, agent=agent, project=project)
+
+    async def standing_appeal(
+        self, evidence: str | Kref, *, why: str = "", decision: str = ""
+    ) -> dict[str, object]:
+        """Appeal a piece of evidence: it counts no more until an operator decides."""
+        return await on_thread(self._session.standing_appeal, evidence, why=why, decision=decision)
+
+    async def standing_update(
+        self, *, agent: str = "", project: str | None = None
+    ) -> StandingUpdate:
+        """Read the turns of everybody who opted in, and write the report of a day that ended."""
+        return await on_thread(self._session.standing_update, agent=agent, project=project)
+
+    async def scaffold_propose(
+        self,
+        change: str,
+        *,
+        change_type: str,
+        target: str,
+        evidence: Iterable[str],
+        expected_effect: str,
+        verification: str,
+        rollback: str,
+        risk: str = "medium",
+        agent: str = "",
+        project: str | None = None,
+    ) -> Scaffold:
+        """Propose a change of how the agent works, with evidence, verification and a way back."""
+        return await on_thread(
+            self._session.scaffold_propose,
+            change,
+            change_type=change_type,
+            target=target,
+            evidence=evidence,
+            expected_effect=expected_effect,
+            verification=verification,
+            rollback=rollback,
+            risk=risk,
+            agent=agent,
+            project=project,
+        )
+
+    async def scaffolds(
+        self,
+        *,
+        states: Iterable[str] = (),
+        agent: str = "",
+        project: str | None = None,
+        limit: int = 50,
+    ) -> list[Scaffold]:
+        """List the proposals of an agent."""
+        return await on_thread(
+            self._session.scaffolds, states=states, agent=agent, project=project, limit=limit
+        )
+
+    async def scaffold_decide(
+        self, scaffold: str | Kref, decision: str, *, content_hash: str = "", why: str = ""
+    ) -> Scaffold:
+        """Accept, reject or roll back a proposal, as an operator; an agent may withdraw its own."""
+        return await on_thread(
+            self._session.scaffold_decide, scaffold, decision, content_hash=content_hash, why=why
+        )
+
+    async def refine(
+        self, *, dry_run: bool = True, agent: str = "", project: str | None = None
+    ) -> Refined:
+        """Score how an agent works, from its outcomes, and name the failures that come again."""
+        return await on_thread(self._session.refine, dry_run=dry_run, agent=agent, project=project)
+
+    async def bundle_export(
+        self,
+        folder: str | Path,
+        *,
+        kinds: Iterable[str] = (),
+        agent: str = "",
+        project: str | None = None,
+    ) -> ResearchBundle:
+        """Write a redacted research bundle to a new folder, as an operator, with its manifest."""
+        return await on_thread(
+            self._session.bundle_export, folder, kinds=kinds, agent=agent, project=project
+        )
+
+    async def bundle_approve(self, bundle: str | Kref, manifest_hash: str) -> ResearchBundle:
+        """Approve one research bundle for training, as an operator, by its manifest's hash."""
+        return await on_thread(self._session.bundle_approve, bundle, manifest_hash)
 
     async def entities(
         self,

@@ -116,6 +116,14 @@ RESPONSE = (
     ("receipt", _TEXT),
 )
 SURVEY = (("survey", "MAP"),)
+LEASE, PACKET = (("lease", "MAP"),), (("packet", "MAP"),)
+STANDING, SCAFFOLD = (("standing", "MAP"),), (("scaffold", "MAP"),)
+ELIGIBILITY = (
+    ("kref", _TEXT),
+    ("consumer", _TEXT),
+    ("allowed", _FLAG),
+    ("reasons", "LIST OF STRING"),
+)
 EDGES = (
     ("source", _TEXT),
     ("target", _TEXT),

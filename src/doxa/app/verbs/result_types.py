@@ -80,6 +80,14 @@ _WHERE = {
     "HookLoad": "doxa.agent.continuity.metrics",
     **dict.fromkeys(("KnowledgeEntry", "KnowledgeIndexed"), "doxa.agent.continuity.knowledge"),
     "TopicInfo": "doxa.agent.continuity.topics",
+    "Decision": "doxa.agent.spine.ledger",
+    "LeaseInfo": "doxa.agent.spine.ledger",
+    "Eligibility": "doxa.agent.spine.consumers",
+    "Standing": "doxa.agent.standing.standing",
+    "StandingUpdate": "doxa.agent.standing.standing",
+    "Scaffold": "doxa.agent.evolution.scaffolds",
+    "Refined": "doxa.agent.evolution.refiner",
+    "ResearchBundle": "doxa.agent.evolution.bundles",
 }
 _BUILT_IN: dict[str, Any] = {
     "None": type(None),
