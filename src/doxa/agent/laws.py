@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from doxa.agent.attachments.types import TYPES as ATTACHMENTS
+from doxa.agent.context.rules import TYPES as CONTEXT
 from doxa.agent.records.law import check_change
 from doxa.agent.records.types import RecordType
 from doxa.store import Node, Transaction
 
-RECORD_TYPES: dict[str, RecordType] = {}
+RECORD_TYPES: dict[str, RecordType] = {one.name: one for one in (*ATTACHMENTS, *CONTEXT)}
 
 
 def check_record(tx: Transaction, node: Node) -> None:

@@ -503,6 +503,9 @@ _ROWS: dict[str, Callable[[Any], Rows]] = {
     "Survey": lambda found: [(msgspec.json.decode(msgspec.json.encode(found)),)],
     "list[EntityInfo]": _entities,
     "EntityPage": _entity_page,
+    "list[Record]": lambda found: [
+        (one.kref, one.type, one.state, one.text, dict(one.data), dict(one.notes)) for one in found
+    ],
     "Resolution": lambda one: [(one.decision, one.kref, one.score, one.why)],
     "Recorded": lambda one: [
         (one.sources, one.mentions, one.entities, one.pending, list(one.changes))

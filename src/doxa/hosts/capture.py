@@ -15,12 +15,12 @@ from collections import defaultdict
 from contextlib import suppress
 from dataclasses import dataclass
 
+from doxa.agent.context.saying import says
+from doxa.agent.context.vouching import BELIEF_KINDS, said_by_user
 from doxa.app import Session
 from doxa.base.errors import DoxaError
 from doxa.belief import parse_kref
-from doxa.hosts.saying import says
 from doxa.hosts.spool import Spool, Spooled
-from doxa.hosts.standing import BELIEF_KINDS, said_by_user
 from doxa.ingestion.ingest import CONVERSATIONS, Ingest
 from doxa.language.turns import Turn, TurnRole, untimed_id
 from doxa.recall import Hit

@@ -243,3 +243,11 @@ PROPOSAL = (
 )
 APPLIED = (("proposal", _TEXT), ("state", _TEXT), ("change", _NUMBER), ("said", _TEXT))
 UNDONE = (("run", _TEXT), ("changes", "LIST OF INTEGER"), ("change", _NUMBER))
+RECORD = (
+    ("kref", _TEXT),
+    ("type", _TEXT),
+    ("state", _TEXT),
+    ("text", _TEXT),
+    ("data", "MAP"),
+    ("notes", "MAP"),
+)

@@ -1,0 +1,93 @@
+"""Whether a message brings in what was said before: the injection gate, and what it takes away.
+
+    asks        who writes asks for something said before ("what did I tell you about ...")
+    stands out  hits are far from what is unrelated in this memory, and memory probably holds the
+                answer: both on scales that count how many memories there are (recall.threshold)
+    names       a proper noun of the message stands in one of the first hits
+
+The published rule, that a raw distance is below 1.0, or 1.3 in a small memory, is kept in the
+benchmark alone. `python -m bench injection` measures each part; what does not earn its place is not
+in `OPENS`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from doxa.agent.context.phrases import patterns
+from doxa.agent.context.trivial import is_trivial
+from doxa.base.limits import HOOK_QUESTION_CHARS_MAX
+from doxa.ingestion.own_words import own_words
+from doxa.recall import Hit, Recall
+from doxa.redaction.stripping import stripped
+
+SIGNALS = ("asks", "stands out", "names")
+OPENS = frozenset(("stands out",))  # those that open the gate by themselves
+_CHARS_MIN = 10
+_NAMED_HITS = 10
+_SENTENCE_START = re.compile(r"(?:^|[.!?:;\n]\s*|[\"“«(]\s*)$")
+_CAPITAL = re.compile(r"\b[^\W\d_a-z][\w’'-]*[\w]")
+_JOINT = re.compile(r"\s+(?:(?:of|the|de|la|le|du|des|von|van|der|den|del|di|da|y|and)\s+){0,2}")
+_NAME_CHARS_MIN = 3
+
+
+def question_of(message: str) -> str:
+    """Return what a message asks, without injected blocks and pasted text; "" if it asks nothing.
+    A long one is asked by its end."""
+    own = own_words(stripped(message)).strip()
+    if is_trivial(own) or len(own) < _CHARS_MIN:
+        return ""
+    return own[-HOOK_QUESTION_CHARS_MAX:]
+
+
+def asks_for_the_past(message: str) -> bool:
+    """Return whether a message asks for something that was said before."""
+    return patterns().intent.search(message) is not None
+
+
+def proper_nouns(message: str) -> list[str]:
+    """Return the proper nouns of a message: runs of capitalised words, also joined by "of the" and
+    the like, and single ones that do not begin a sentence."""
+    found: list[str] = []
+    end = -1
+    for match in _CAPITAL.finditer(message):
+        between = message[end : match.start()] if end >= 0 else ""
+        if found and end >= 0 and _JOINT.fullmatch(between):
+            found[-1] += between + match.group()
+        else:
+            found.append(match.group())
+        end = match.end()
+    starts = {
+        match.group()
+        for match in _CAPITAL.finditer(message)
+        if _SENTENCE_START.search(message[: match.start()])
+    }
+    return [
+        " ".join(name.split())
+        for name in found
+        if len(name) >= _NAME_CHARS_MIN and (" " in name or name not in starts)
+    ]
+
+
+def signals(message: str, found: Recall, hits: Sequence[Hit]) -> frozenset[str]:
+    """Return what speaks for bringing in these hits of a strict recall of the message."""
+    names = [name.casefold() for name in proper_nouns(message)]
+    first = [hit.text.casefold() for hit in hits[:_NAMED_HITS]]
+    held = {
+        "asks": bool(hits) and asks_for_the_past(message),
+        "stands out": bool(hits) and found.answerable_level != "low",
+        "names": any(name in text for name in names for text in first),
+    }
+    return frozenset(name for name, holds in held.items() if holds)
+
+
+def is_noise(said: str) -> bool:
+    """Return whether what a person said only asks about memory itself, or asks nothing."""
+    text = said.strip()
+    return is_trivial(text) or patterns().meta.search(text) is not None
+
+
+def denies_memory(answered: str) -> bool:
+    """Return whether an answer only says that nothing is remembered."""
+    return patterns().denial.search(answered) is not None
