@@ -19,6 +19,7 @@ from bench import (
     counts,
     embedding,
     hooks,
+    injection,
     libraries,
     locomo,
     locomo_plus,
@@ -75,6 +76,7 @@ _RECORDED = (
     "ripening-costs",
     "simulation",
     "hooks",
+    "injection",
 )
 _WITHOUT_DATA = ("speed", "embedding", "precision", "poison", "talk", "questions", "hooks")
 _PARTS: dict[str, Sequence[str]] = {"persistence": tuple(persistence.PARTS), "agm": agm.PARTS}
@@ -256,6 +258,8 @@ def _run(options: argparse.Namespace, embedder: Embedder | None) -> Report:
         return simulation.run(
             options.data, seed=options.seed, days=options.days, folder=options.folder
         )
+    if options.command == "injection":
+        return injection.run(options.data, embedder, seed=options.seed)
     if options.command == "hooks":
         return hooks.run(embedder, seed=options.seed, sizes=options.sizes)
     if options.command == "embedding":
@@ -308,6 +312,7 @@ def _parser() -> argparse.ArgumentParser:
         "ripening-costs",
         "simulation",
         "hooks",
+        "injection",
         "all",
     ):
         command = commands.add_parser(name)

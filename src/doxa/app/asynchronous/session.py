@@ -31,7 +31,6 @@ if TYPE_CHECKING:
         UnitOptions,
     )
     from doxa.audit import MemoryAudit
-    from doxa.base.limits import CONTEXT_TOKENS_DEFAULT
     from doxa.belief import (
         Bundle,
         Change,
@@ -833,7 +832,7 @@ class AsyncSession:
         thread: str = "",
         mode: str = "chat",
         language: str = "en",
-        tokens_max: int = CONTEXT_TOKENS_DEFAULT,
+        tokens_max: int = 2000,
         agent: str = "",
         project: str | None = None,
         since: Time | None = None,

@@ -11,7 +11,6 @@ from doxa.app.checks import one_project
 from doxa.app.retries import retryable
 from doxa.app.sessions.agent.attachments import AttachmentsVerbs
 from doxa.base.errors import InputError
-from doxa.base.limits import CONTEXT_TOKENS_DEFAULT
 from doxa.ingestion import arguments
 
 if TYPE_CHECKING:
@@ -31,7 +30,7 @@ class ContextVerbs(AttachmentsVerbs):
         thread: str = "",
         mode: str = "chat",
         language: str = "en",
-        tokens_max: int = CONTEXT_TOKENS_DEFAULT,
+        tokens_max: int = 2_000,
         agent: str = "",
         project: str | None = None,
         since: Time | None = None,
@@ -99,12 +98,11 @@ class ContextVerbs(AttachmentsVerbs):
             {"kind": kind, "command": words} if words else rules.measured(kind, path)
         )
         with self._store.write(self.identity, op="verifier_declare") as tx:
-            node = resolve(tx, parse_target(kref))
-            pinned = node if "Revision" in node.labels else resolve(tx, parse_target(kref))
-            address = str(pinned.props["kref"])
+            node = resolve(tx, parse_target(kref))  # of an item, its current revision
+            address = str(node.props["kref"])
             return write_record(
                 tx,
-                project=str(pinned.props["project"]),
+                project=str(node.props["project"]),
                 agent=rules.RULES_OF,
                 kind=rules.VERIFIER,
                 name=f"{tx.now:020d}",
