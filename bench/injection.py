@@ -35,6 +35,7 @@ from doxa.agent.context.gate import (
     is_noise,
     proper_nouns,
     question_of,
+    requests,
 )
 from doxa.app import Memory
 from doxa.language.turns import Turn
@@ -55,7 +56,10 @@ GATES = (
     "stands out",
     "stands out or asks",
     "stands out or names",
+    "stands out and requests",
+    "stands out, high",
 )
+_STRICT = frozenset(one for one in GATES if one.startswith(("strict", "stands")))
 
 
 class Tried(NamedTuple):
@@ -81,7 +85,7 @@ def run(data: Path, embedder: Embedder | None, *, seed: int) -> Report:
             continue
         rows = []
         for gate in GATES:
-            strict = gate in ("strict", "stands out", "stands out or asks", "stands out or names")
+            strict = gate in _STRICT
             figures = {
                 "needed": mean([float(gate in one.opened) for one in needed]),
                 "evidence": mean(
@@ -218,6 +222,8 @@ def _tried(
     opened |= {"stands out"} if near and strict.answerable_level != "low" else set()
     opened |= {"stands out or asks"} if near and opened & {"stands out", "asks"} else set()
     opened |= {"stands out or names"} if near and opened & {"stands out", "names"} else set()
+    opened |= {"stands out and requests"} if "stands out" in opened and requests(text) else set()
+    opened |= {"stands out, high"} if near and strict.answerable_level == "high" else set()
     noisy = [(one, said) for one, said in near if is_noise(said) or denies_memory(said)]
     return Tried(
         bool(gold),

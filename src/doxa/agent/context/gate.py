@@ -19,6 +19,7 @@ from doxa.agent.context.phrases import patterns
 from doxa.agent.context.trivial import is_trivial
 from doxa.base.limits import HOOK_QUESTION_CHARS_MAX
 from doxa.ingestion.own_words import own_words
+from doxa.language.assertion import modes
 from doxa.recall import Hit, Recall
 from doxa.redaction.stripping import stripped
 
@@ -30,6 +31,9 @@ _SENTENCE_START = re.compile(r"(?:^|[.!?:;\n]\s*|[\"“«(]\s*)$")
 _CAPITAL = re.compile(r"\b[^\W\d_a-z][\w’'-]*[\w]")
 _JOINT = re.compile(r"\s+(?:(?:of|the|de|la|le|du|des|von|van|der|den|del|di|da|y|and)\s+){0,2}")
 _NAME_CHARS_MIN = 3
+_SENTENCE = re.compile(r"(?<=[.!?。！？])\s+|\n+|(?<=[。！？])")
+_ASKS = re.compile(r"[?？]|¿|[吗嗎呢]\W*$")
+_REQUESTS = frozenset(("question", "command"))
 
 
 def question_of(message: str) -> str:
@@ -44,6 +48,16 @@ def question_of(message: str) -> str:
 def asks_for_the_past(message: str) -> bool:
     """Return whether a message asks for something that was said before."""
     return patterns().intent.search(message) is not None
+
+
+def requests(message: str) -> bool:
+    """Return whether a message asks or orders something, in a sentence of its own words."""
+    own = own_words(stripped(message))
+    return any(
+        _ASKS.search(one) is not None or modes(one.strip()) & _REQUESTS
+        for one in _SENTENCE.split(own)
+        if one.strip()
+    )
 
 
 def proper_nouns(message: str) -> list[str]:
