@@ -10,6 +10,7 @@ from doxa.agent.context.gate import (
     is_noise,
     proper_nouns,
     question_of,
+    requests,
 )
 from doxa.redaction.stripping import BLOCK
 
@@ -44,6 +45,22 @@ def test_words_that_ask_for_the_past(text: str, asks: bool) -> None:
 )
 def test_proper_nouns(text: str, names: list[str]) -> None:
     assert proper_nouns(text) == names
+
+
+@pytest.mark.parametrize(
+    ("text", "asks"),
+    [
+        ("Where does the boat lie?", True),
+        ("We are back. Could you book the same table?", True),
+        ("Book the table that I like.", True),
+        ("Wo liegt das Boot?", True),
+        ("你知道船在哪里吗", True),
+        ("The boat lies in Kappeln.", False),
+        ("I had soup for lunch, and it was good.", False),
+    ],
+)
+def test_who_states_something_requests_nothing(text: str, asks: bool) -> None:
+    assert requests(text) is asks
 
 
 def test_a_message_that_asks_nothing_is_no_question() -> None:

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+from doxa.agent.context.gate import NEEDED
 from doxa.agent.context.phrases import phrases_of
 from doxa.agent.context.pipeline import AssembledContext, assemble
 from doxa.agent.context.stages import LANGUAGES, POOLS, ContextLine, Stage
@@ -251,7 +252,7 @@ def turn(text: str, role: str, name: str, time: str, **more: str) -> dict[str, s
 
 def ask_about_the_boat(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> AssembledContext:
     # without vectors, answerability alone decides: the gate is tried in test_context_gate
-    monkeypatch.setattr("doxa.agent.context.recalled.signals", lambda *_: frozenset(["stands out"]))
+    monkeypatch.setattr("doxa.agent.context.recalled.signals", lambda *_: NEEDED)
     return memory.session(actor="ana", role="agent", project=SHOP).context_assemble(
         "Where does the boat Albatros lie in winter?"
     )

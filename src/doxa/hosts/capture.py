@@ -6,7 +6,7 @@ Claude Code too), is known already.
 
 A belief that the agent stated in the conversation gets an edge DERIVED_FROM to the message of the
 user that says the same, if there is one: so that it can be distinguished from one that the agent
-made up or read elsewhere (`standing.py`).
+made up or read elsewhere (`agent/context/vouching.py`).
 """
 
 from __future__ import annotations

@@ -1,13 +1,14 @@
-"""Whether a message brings in what was said before: the injection gate, and what it takes away.
+"""Whether a message brings in what was said before: the injection gate.
 
-    asks        who writes asks for something said before ("what did I tell you about ...")
+    requests    it asks or orders something: who only states something asks for nothing
     stands out  hits are far from what is unrelated in this memory, and memory probably holds the
                 answer: both on scales that count how many memories there are (recall.threshold)
-    names       a proper noun of the message stands in one of the first hits
+    asks        it has words for the past ("what did I tell you about ...")
+    names       a proper noun of it stands in one of the first hits
 
-The published rule, that a raw distance is below 1.0, or 1.3 in a small memory, is kept in the
-benchmark alone. `python -m bench injection` measures each part; what does not earn its place is not
-in `OPENS`.
+The gate opens where all of `NEEDED` hold. `python -m bench injection` measures each part, next to
+the published rule, by which a raw distance below 1.0, or 1.3 in a small memory, opens it; what did
+not earn its place there, as the noise filter, is used by the benchmark alone.
 """
 
 from __future__ import annotations
@@ -23,8 +24,7 @@ from doxa.language.assertion import modes
 from doxa.recall import Hit, Recall
 from doxa.redaction.stripping import stripped
 
-SIGNALS = ("asks", "stands out", "names")
-OPENS = frozenset(("stands out",))  # those that open the gate by themselves
+NEEDED = frozenset(("requests", "stands out"))
 _CHARS_MIN = 10
 _NAMED_HITS = 10
 _SENTENCE_START = re.compile(r"(?:^|[.!?:;\n]\s*|[\"“«(]\s*)$")
@@ -89,6 +89,7 @@ def signals(message: str, found: Recall, hits: Sequence[Hit]) -> frozenset[str]:
     names = [name.casefold() for name in proper_nouns(message)]
     first = [hit.text.casefold() for hit in hits[:_NAMED_HITS]]
     held = {
+        "requests": requests(message),
         "asks": bool(hits) and asks_for_the_past(message),
         "stands out": bool(hits) and found.answerable_level != "low",
         "names": any(name in text for name in names for text in first),

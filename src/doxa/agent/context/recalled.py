@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from doxa.agent.context.beliefs import belief_line
-from doxa.agent.context.gate import OPENS, is_noise, question_of, signals
+from doxa.agent.context.gate import NEEDED, question_of, signals
 from doxa.agent.context.phrases import phrases_of
 from doxa.agent.context.quoting import shown
 from doxa.agent.context.rules import windows_over
@@ -69,8 +69,8 @@ def quote_lines(situation: Situation) -> Iterator[ContextLine]:
     if not question:
         return
     found = situation.recall(question, kinds=("exchange",), limit=_QUOTES_READ, strict=True)
-    opened = signals(situation.question, found, found.hits) & OPENS
-    if not opened:
+    held = signals(situation.question, found, found.hits)
+    if not held >= NEEDED:
         return
     with situation.store.read() as reader:
         nodes = {
@@ -86,12 +86,12 @@ def quote_lines(situation: Situation) -> Iterator[ContextLine]:
         said = _ended(own_words(hit.text), CONTEXT_QUOTE_CHARS_MAX)
         day = format_time(hit.time)[:10]
         text = f"- {shown(said, CONTEXT_QUOTE_CHARS_MAX)} [{bare(hit.kref)}; {day}{note}]"
-        reason = f"{hit.kref}: the person said it, and it {' and '.join(sorted(opened))}"
+        reason = f"{hit.kref}: the person said it; the message {', '.join(sorted(held))}"
         yield ContextLine("quotes", text, reason, hit.kref)
 
 
 def _is_said(hit: Hit, node: Node | None, situation: Situation) -> bool:
-    """Whether a turn is the person's own words, of a mode that is seen here, and not noise."""
+    """Whether a turn is the person's own words, of a mode that is seen here."""
     if node is None or hit.trust not in ("stated", "verified") or hit.status != "current":
         return False
     props = node.props
@@ -100,7 +100,6 @@ def _is_said(hit: Hit, node: Node | None, situation: Situation) -> bool:
         props.get("role") == "user"
         and not props.get("deprecated")
         and (mode is None or mode in SEEN_IN[situation.mode])
-        and not is_noise(own_words(hit.text))
     )
 
 
