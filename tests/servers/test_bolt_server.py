@@ -450,6 +450,37 @@ def test_tls(database: GraphDatabase, certificate: tuple[Path, Path]) -> None:
             assert plain.read(4) != b"\0\0\x08\x05"
 
 
+def test_reset_ends_what_runs_under_tls(
+    database: GraphDatabase, certificate: tuple[Path, Path]
+) -> None:
+    with running_server(
+        database, Users(), certificate=certificate[0], key=certificate[1]
+    ) as server:
+        context = ssl.create_default_context(cafile=str(certificate[0]))
+        with Peer(server.port, version=None) as peer:
+            peer.socket = context.wrap_socket(peer.socket, server_hostname="127.0.0.1")
+            peer.socket.sendall(MAGIC + b"\0\0\x08\x05" + bytes(12))
+            assert peer.read(4) == b"\0\0\x08\x05"
+            peer.login()
+            peer.send("RUN", SLOW_WRITE, {}, {})
+            time.sleep(0.1)
+            peer.send("RESET")
+            assert [peer.answer()[0] for _ in range(2)] == [IGNORED, SUCCESS]
+            assert peer.rows("MATCH (n:Slow) RETURN count(n)") == [[0]]
+
+
+def test_a_client_that_shuts_its_side_gets_its_answers(server: BoltServer) -> None:
+    with Peer(server.port) as peer:
+        peer.login()
+        peer.send("RUN", "UNWIND range(1, 100) AS x RETURN x", {}, {})
+        peer.send("PULL", ALL)
+        peer.socket.shutdown(socket.SHUT_WR)
+        answers = []
+        while (tag := peer.answer()[0]) != 0:
+            answers.append(tag)
+        assert answers == [SUCCESS, *[RECORD] * 100, SUCCESS]
+
+
 def test_a_certificate_that_cannot_be_used_is_told(database: GraphDatabase, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="cannot be used"):
         BoltServer(database, Users(), certificate=tmp_path / "no.pem", key=tmp_path / "no.pem")

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from functools import partial
 from typing import Any
 
 from doxa.base.errors import InputError
@@ -163,7 +162,7 @@ class QueryEngine:
         returned."""
         assert plan.steps is not None
         self._require_parameters(plan, run)
-        run.query = partial(self._within, run)
+        run.inner = self._within
         rows = plan.steps.rows(run, iter(((),)))
         if not plan.steps.names:
             rows = _exhausted(rows)
@@ -187,7 +186,7 @@ class QueryEngine:
         assert plan.steps is not None
         run = Run(outer.graph, params, now_ns=outer.statement_ns, deadline=outer.deadline)
         run.transaction_ns, run.session, run.text = outer.transaction_ns, outer.session, text
-        run.query = partial(self._within, run)
+        run.inner = self._within
         return MemoryBudget("rows of a procedure").collect(plan.steps.rows(run, iter(((),))))
 
     def _require_parameters(self, plan: Plan, run: Run) -> None:

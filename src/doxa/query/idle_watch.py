@@ -8,7 +8,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from typing import TypeVar
 
 from doxa.base.limits import WRITER_IDLE_MS
@@ -102,8 +102,9 @@ class IdleWatch:
                 self._changed.notify()
 
     def remove(self, activity: Activity) -> None:
-        with self._changed, suppress(KeyError):
-            del self._watched[activity]
+        if activity in self._watched:
+            with self._changed:
+                self._watched.pop(activity, None)
 
     def _run(self) -> None:
         while True:

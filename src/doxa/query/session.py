@@ -85,7 +85,7 @@ class GraphSession:
         self._reader: Reader | None = None
         self._read_only = False
         self._idle_ms = idle_ms
-        self._activity = Activity(self._expire, idle_ms)
+        self._activity: Activity | None = None  # of the explicit transaction
         self._first: str | None = None  # the text of the transaction's first statement, a read
         self._wrote = False
         self.connection = ""  # of the client, for SHOW TRANSACTIONS
@@ -359,6 +359,7 @@ class GraphSession:
         """Run the block as work of the client. Raises QueryError, and ends the transaction, if the
         client was idle for too long."""
         activity = self._activity
+        assert activity is not None, "a transaction is open"
         try:
             activity.raise_if_expired()
         except QueryError:
@@ -392,6 +393,7 @@ class GraphSession:
                 hint="Run the transaction again.",
             )
         self._held, self._reader = held, tx
+        assert self._activity is not None, "a transaction is open"
         WATCH.add(self._activity)
 
     def _execute(
@@ -505,20 +507,24 @@ class GraphSession:
             self._explicit = False
             self._forget()
             self._release()
+        self._activity = None
         if self._first is not None and not self._read_only:
             self.engine.first_statements.ended(self._first, wrote=self._wrote)
 
     def rollback(self) -> None:
         """Discard the changes of the transaction and end it."""
         self._require_open()
-        with self._activity.ending():
+        activity = self._activity
+        assert activity is not None, "a transaction is open"
+        with activity.ending():
             before, self._open = self._open, None
             if before is not None:
                 before.close()
             self._explicit = False
             self._forget()
             held, self._held, self._reader = self._held, None, None
-            WATCH.remove(self._activity)
+            WATCH.remove(activity)
+            self._activity = None
             if held is not None:
                 with suppress(_Abandoned):
                     held.__exit__(_Abandoned, _Abandoned(), None)
@@ -551,7 +557,8 @@ class GraphSession:
 
     def _release(self) -> None:
         held, self._held, self._reader = self._held, None, None
-        WATCH.remove(self._activity)
+        if self._activity is not None:
+            WATCH.remove(self._activity)
         if held is not None:
             held.__exit__(None, None, None)
 

@@ -75,9 +75,7 @@ class MemoryDatabase:
 
     def last_transaction(self, principal: Principal, database: str) -> int:
         store = self.session_of(principal).memory.store
-        with store.read() as snapshot:
-            last = snapshot.last_receipt()
-        number = last.tx if last else 0
+        number = store.last_transaction()
         if number != self._seen:  # something was written and may need to be embedded
             self._seen = number
             self._memory.wake()

@@ -81,10 +81,10 @@ class ElementWriter(Reader):
         self._declared = rules
         self._guards = rules.guards
         self._cache = ElementCache()
+        self._search = search = SearchWriter(db, rules.search, self)
         self._windows = WindowWriter(
-            db, rules.evaluator, lambda: self._search.rules, suppressing=bool(rules.suppressing)
+            db, rules.evaluator, lambda: search.rules, suppressing=bool(rules.suppressing)
         )
-        self._search = SearchWriter(db, rules.search, self)
         self._index = IndexWriter(db, rules.indexes)
         self._constraints = ConstraintChecker(db, rules.constraints)
         # edges whose guards are checked at the end of the transaction

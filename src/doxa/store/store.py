@@ -49,6 +49,8 @@ from doxa.store.visibility.access import ACCESSES, AccessBuffer, AccessRecord
 from doxa.store.visibility.evaluator import Expressions
 from doxa.store.visibility.window_writer import swept
 
+_LAST_TRANSACTION = "SELECT tx FROM receipt ORDER BY tx DESC LIMIT 1"
+
 
 class Store:
     """One database file. Open with Store(path); close it, or use it as a context manager. Safe to
@@ -171,6 +173,12 @@ class Store:
                 if db.in_transaction:
                     db.execute("COMMIT")
 
+    def last_transaction(self) -> int:
+        """Return the number of the last transaction that is committed, 0 before the first."""
+        with translated(self.path):
+            found = self._engine.connection().execute(_LAST_TRANSACTION).get
+        return int(found or 0)
+
     def _reader(self, db: apsw.Connection, now: int, pending: LogWriter | None = None) -> Reader:
         return Reader(
             db,
@@ -292,6 +300,8 @@ class Store:
             finally:
                 self._local.entries = None
                 turn.end()
+                if tx is not None:
+                    tx.let_go()
 
     def _commit(self, tx: Transaction, db: apsw.Connection) -> None:
         tx.require_not_expired()

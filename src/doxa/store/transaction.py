@@ -500,6 +500,11 @@ class Transaction(ElementWriter):
                 self.tx, self.now, *self.identity, self.op, self.note, seq + 1, last, head, b""
             )
 
+    def let_go(self) -> None:
+        """Drop what refers back to a transaction that has ended: it is freed at once then, and not
+        by the garbage collector."""
+        self._search.let_go()
+
     def finish(self) -> None:
         """Check the transaction as a whole and write its receipt. Store.write calls it last."""
         self.by_hand = False

@@ -33,7 +33,7 @@ class Batches(Protocol):
 
 
 class InnerQuery(Protocol):
-    def __call__(self, text: str, params: Mapping[str, Any]) -> list[Row]:
+    def __call__(self, run: Run, text: str, params: Mapping[str, Any], /) -> list[Row]:
         """Run a text on the graph of a run, within its deadline. Returns the rows."""
 
 
@@ -57,7 +57,7 @@ class Run:
         self.csv_folder = csv_folder
         self.csv_file: str | None = None
         self.csv_line: int | None = None
-        self.query: InnerQuery | None = None  # runs another text as a part of this run
+        self.inner: InnerQuery | None = None  # runs another text as a part of this run
         self.identity: Identity | None = None  # who runs it
         self.transactions: OpenTransactions | None = None  # of this process, on this file
         self.session: Any = None  # the owner, for procedures of other packages
@@ -94,6 +94,11 @@ class Run:
         for item in items:
             self.tick()
             yield item
+
+    def query(self, text: str, params: Mapping[str, Any]) -> list[Row]:
+        """Run another text as a part of this run, and return its rows."""
+        assert self.inner is not None, "the engine gives it before the first row"
+        return self.inner(self, text, params)
 
     def materialize(self, source: Iterator[Row]) -> list[Row]:
         """Collect all rows before any of them causes a write."""

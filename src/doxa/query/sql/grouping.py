@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from doxa.base.values import decode_value
 from doxa.cypher import tree as t
@@ -21,6 +21,7 @@ from doxa.query.core.run import Run
 from doxa.query.core.step import QueryStep
 from doxa.query.functions.aggregates import Average, Sum
 from doxa.query.sql.exactness import UndecidedInSQL, pushed_element, require_plain_tables
+from doxa.query.sql.index_selection import IndexScan
 from doxa.query.sql.pattern_scan import PatternScanStep
 from doxa.query.sql.pattern_sql import StatementBuilder
 from doxa.query.sql.pushed_pattern import PushedDownPattern
@@ -47,6 +48,13 @@ class Measure:
     distinct: bool = False
 
 
+class _GroupingSql(NamedTuple):
+    sql: str
+    select_args: list[Any]
+    args: list[Any]
+    index_scan: IndexScan | None
+
+
 class GroupedScanStep:
     """One statement for a pattern and its grouping. Rows equal those of the grouping step: keys,
     then aggregations."""
@@ -55,6 +63,7 @@ class GroupedScanStep:
         self, step: PatternScanStep, group: QueryStep, keys: list[Key], measures: list[Measure]
     ) -> None:
         self.step, self.group, self.keys, self.measures = step, group, keys, measures
+        self._statements: dict[tuple[Any, ...], _GroupingSql] = {}
 
     def rows(self, run: Run, source: Iterator[Row]) -> Iterator[Row]:
         rows = list(source)
@@ -66,7 +75,6 @@ class GroupedScanStep:
         return iter(self.group.rows(run, run.rows_of(self.step, iter(rows))))
 
     def _folded(self, run: Run, row: Row) -> list[Row]:
-        pushed = self.step.pushed
         prepared = self.step.prepared(run, row)
         if prepared is None:
             # a null is compared: no rows, but a grouping without keys still returns one
@@ -74,24 +82,27 @@ class GroupedScanStep:
         values, kinds = prepared
         if self.step.leftover(kinds):
             raise UndecidedInSQL
-        builder = StatementBuilder(pushed, run, kinds, read=self._read())
+        made = self.step.kept(self._statements, run, kinds, lambda: self._statement(run, kinds))
+        found_args = self.step.bind(made.args, made.index_scan, row, values)
+        if found_args is None:
+            raise UndecidedInSQL
+        merged: dict[Any, list[Any]] = {}
+        for found in run.graph.rows(made.sql, [*made.select_args, *found_args]):
+            run.tick()
+            self._merge(run, merged, found)
+        if not merged and not self.keys:
+            raise UndecidedInSQL
+        return [tuple(group) for group in merged.values()]
+
+    def _statement(self, run: Run, kinds: tuple[str, ...]) -> _GroupingSql:
+        builder = StatementBuilder(self.step.pushed, run, kinds, read=self._read())
         body, args = builder.body()
         require_plain_tables(builder)
         select, select_args = self._select(builder)
         sql = f"SELECT {', '.join(select)} {body}"
         if self.keys:
             sql += f" GROUP BY {', '.join(str(index + 1) for index in range(len(self.keys)))}"
-        found_args = self.step.bind(args, builder.index_scan, row, values)
-        if found_args is None:
-            raise UndecidedInSQL
-        bound = [*select_args, *found_args]
-        merged: dict[Any, list[Any]] = {}
-        for found in run.graph.rows(sql, bound):
-            run.tick()
-            self._merge(run, merged, found)
-        if not merged and not self.keys:
-            raise UndecidedInSQL
-        return [tuple(group) for group in merged.values()]
+        return _GroupingSql(sql, select_args, args, builder.index_scan)
 
     def _read(self) -> frozenset[str]:
         return frozenset(key.key for key in self.keys if key.name) | frozenset(

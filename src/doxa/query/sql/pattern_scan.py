@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from itertools import groupby
 from operator import itemgetter
-from typing import Any
+from typing import Any, TypeVar
 
 from doxa.base.limits import ACCESS_QUERY_ITEMS_MAX
 from doxa.query.core.elements import Node
@@ -21,6 +21,7 @@ from doxa.query.sql.row_batches import chunks, parts
 from doxa.query.sql.row_builders import column_getter, id_columns, row_builder, value_builders
 from doxa.query.sql.value_kinds import bound_value, classify_arguments
 
+_T = TypeVar("_T")
 _STATEMENTS_MAX = 64
 _IDS_MAX = 10 * ACCESS_QUERY_ITEMS_MAX  # ids collected before they are deduplicated
 _PREPARED = itemgetter(1)
@@ -167,17 +168,33 @@ class PatternScanStep:
         return row_builder(self.pushed, run)
 
     def _statement(self, run: Run, kinds: tuple[str, ...]) -> Prepared:
+        return self.kept(
+            self._statements,
+            run,
+            kinds,
+            lambda: prepare_statement(self.pushed, run, kinds)._replace(
+                leftover=self.leftover(kinds)
+            ),
+        )
+
+    def kept(
+        self,
+        statements: dict[tuple[Any, ...], _T],
+        run: Run,
+        kinds: tuple[str, ...],
+        make: Callable[[], _T],
+    ) -> _T:
+        """Return the statement that was made for values of these kinds and a graph like this one,
+        or make it: it depends on the indexes, the time and what the policies show."""
         graph = run.graph
         serial = graph.indexes().serial if self._indexable else 0
         times = graph.as_of, graph.as_of is not None and graph.has_past, graph.sight_key
         known = (kinds, serial, is_settled(graph), *times)
-        held = self._statements.get(known)
+        held = statements.get(known)
         if held is None:
-            if len(self._statements) >= _STATEMENTS_MAX:
-                self._statements.clear()
-            held = self._statements[known] = prepare_statement(self.pushed, run, kinds)._replace(
-                leftover=self.leftover(kinds)
-            )
+            if len(statements) >= _STATEMENTS_MAX:
+                statements.clear()
+            held = statements[known] = make()
         return held
 
 

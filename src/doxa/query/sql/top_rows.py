@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from doxa.cypher import tree as t
 from doxa.query.core.json_paths import json_path
@@ -13,6 +13,7 @@ from doxa.query.core.row_count import row_count
 from doxa.query.core.run import Run
 from doxa.query.core.step import Evaluate, QueryStep
 from doxa.query.sql.exactness import UndecidedInSQL, pushed_element, require_plain_tables
+from doxa.query.sql.index_selection import IndexScan
 from doxa.query.sql.pattern_scan import PatternScanStep
 from doxa.query.sql.pattern_sql import StatementBuilder
 
@@ -46,12 +47,21 @@ _RANK = (
 )
 
 
+class _TopRowsSql(NamedTuple):
+    sql: str
+    select_args: list[Any]
+    args: list[Any]
+    order_args: list[Any]
+    index_scan: IndexScan | None
+
+
 class TopRowsScanStep:
     """A pattern scan that returns only its first rows in an order. Later steps sort and cut them
     again, so that ties and nulls need no attention here."""
 
     def __init__(self, step: PatternScanStep, top: TopRows) -> None:
         self.step, self.top = step, top
+        self._statements: dict[tuple[Any, ...], _TopRowsSql] = {}
 
     def rows(self, run: Run, source: Iterator[Row]) -> Iterator[Row]:
         rows = list(source)
@@ -70,6 +80,20 @@ class TopRowsScanStep:
         values, kinds = prepared
         if self.step.leftover(kinds):
             raise UndecidedInSQL
+        made = self.step.kept(self._statements, run, kinds, lambda: self._statement(run, kinds))
+        found_args = self.step.bind(made.args, made.index_scan, row, values)
+        if found_args is None:
+            return []
+        bound = [*made.select_args, *found_args, *made.order_args, most]
+        build = self.step.builder(run)
+        found = []
+        for one in run.graph.rows(made.sql, bound):
+            if 0 in one[len(one) - len(self.top.keys) :]:
+                raise UndecidedInSQL
+            found.append(row + build(one))
+        return found
+
+    def _statement(self, run: Run, kinds: tuple[str, ...]) -> _TopRowsSql:
         builder = StatementBuilder(
             self.step.pushed, run, kinds, read=frozenset(key for key, _, _ in self.top.keys)
         )
@@ -85,20 +109,8 @@ class TopRowsScanStep:
             order += [f"r{index}{way}", f"{table}.props ->> ?{way}"]
             rank_args.append(json_path(name))
             order_args.append(json_path(name))
-        sql = (
-            f"SELECT {', '.join([*select, *ranks])} {body} ORDER BY {', '.join(order)} LIMIT {most}"
-        )
-        found_args = self.step.bind(args, builder.index_scan, row, values)
-        if found_args is None:
-            return []
-        bound = [*select_args, *rank_args, *found_args, *order_args]
-        build = self.step.builder(run)
-        found = []
-        for one in run.graph.rows(sql, bound):
-            if 0 in one[len(one) - len(ranks) :]:
-                raise UndecidedInSQL
-            found.append(row + build(one))
-        return found
+        sql = f"SELECT {', '.join([*select, *ranks])} {body} ORDER BY {', '.join(order)} LIMIT ?"
+        return _TopRowsSql(sql, [*select_args, *rank_args], args, order_args, builder.index_scan)
 
 
 def push_down_top_rows(

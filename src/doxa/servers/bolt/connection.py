@@ -1,29 +1,32 @@
-"""A client connection: a socket read by the event loop and answered by a thread, with backpressure
-in both directions.
+"""A client connection: one thread reads its socket, answers and writes, so that no message is
+handed from one thread to another.
 
-    socket -> data_received -> handshake | Dechunker -> inbox -> [thread] Conversation.handle
-           -> send -> socket
-    RESET: Conversation.interrupt at once, then to the inbox like any message
+    socket -> recv -> handshake | Dechunker -> Conversation.handle -> send -> socket
+    while a statement runs long: look, on the event loop -> Dechunker -> inbox
+                                 a RESET or the end of the socket: Conversation.interrupt at once
 
-Reading pauses while the inbox is full; the thread pauses while the output buffer is full. A client
-that does not log in in time, or does not read its results, is disconnected.
+The event loop looks only at connections whose thread is busy for longer than BUSY_S. It reads no
+more than BOLT_QUEUE_BYTES_MAX ahead; a client that does not read its results blocks its own thread
+in `send`. A client that does not log in in time, or does not read, is disconnected.
 """
 
 from __future__ import annotations
 
-import asyncio
 import logging
+import socket
+import ssl
+import struct
 import threading
-from collections.abc import Callable
+import time
+from collections import deque
 from contextlib import suppress
-from queue import Empty, SimpleQueue
+from math import ceil
 from typing import Protocol
 
-from doxa.base.errors import DoxaError, LimitError
+from doxa.base.errors import InputError, LimitError
 from doxa.base.limits import (
     BOLT_LOGIN_BYTES_MAX,
     BOLT_MESSAGE_BYTES_MAX,
-    BOLT_OUTPUT_BYTES_MAX,
     BOLT_QUEUE_BYTES_MAX,
     BOLT_SEND_MS,
 )
@@ -38,276 +41,299 @@ from doxa.servers.bolt.framing import (
     manifest_choice,
     negotiate,
 )
-from doxa.servers.workers import Workers
+
+BUSY_S = 0.02  # after which the event loop looks at the socket of a busy thread
 
 _LOG = logging.getLogger("doxa.bolt")
 _RESET = 0x0F
-_CANCEL_AGAIN_S = 0.05
-_WAKE = b""
-_HIGH_WATER_BYTES = 262_144
+_WAIT_STEP_S = 0.05
+_READ_BYTES = 65_536
+_CLOSE_S = 1
+_LAST_READS = 16
 _MESSAGE_BYTES = 128  # the overhead of a queued message
+
+
+class _Gone(Exception):
+    """The client is gone, or is to go."""
 
 
 class Host(Protocol):
     """The server of a connection."""
 
-    workers: Workers
     login_ms: int
+    watching: bool
 
-    def admit(self, connection: BoltConnection) -> bool: ...
+    def watch(self) -> None:
+        """Look at busy connections now and then; may be called from any thread."""
 
     def dismiss(self, connection: BoltConnection) -> None: ...
 
     def converse(self, connection: BoltConnection, version: Version) -> Conversation: ...
 
 
-class BoltConnection(asyncio.Protocol):
-    """One client. Methods run on the event loop unless noted otherwise."""
+class BoltConnection:
+    """One client. Methods run on the connection's thread unless noted otherwise."""
 
-    def __init__(self, host: Host, number: int) -> None:
+    def __init__(
+        self, host: Host, number: int, client: socket.socket, tls: ssl.SSLContext | None
+    ) -> None:
         self.number = number
         self.conversation: Conversation | None = None
         self.ended = threading.Event()  # set when the thread is done
         self._host = host
-        self._loop = asyncio.get_running_loop()
-        self._transport: asyncio.Transport | None = None
-        self._receive: Callable[[bytes], None] = self._handshake
-        self._start = b""
+        self._socket = client
+        self._tls = tls
+        self._login_by = time.monotonic() + host.login_ms / 1000
         self._dechunker = Dechunker(BOLT_LOGIN_BYTES_MAX)
-        self._inbox: SimpleQueue[bytes | None] = SimpleQueue()
-        self._cond = threading.Condition()
-        self._queued = self._unsent = 0
-        self._full = self._lost = self._reading_paused = False
-        self._login_timer: asyncio.TimerHandle | None = None
-        self._cancel_timer: asyncio.TimerHandle | None = None
+        self._inbox: deque[bytes] = deque()
+        self._queued = 0
+        # Held while the socket is read ahead, and while TLS is used: its state is one for reading
+        # and writing.
+        self._lock = threading.Lock()
+        self._busy_since = 0.0  # 0 while the thread waits for the client
+        self._finished = False  # the client sends no more, as the event loop saw
+        self._wait_s: float | None = -1.0
 
-    # Called by the event loop
-
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        assert isinstance(transport, asyncio.Transport)
-        self._transport = transport
-        transport.set_write_buffer_limits(high=_HIGH_WATER_BYTES)
-        if not self._host.admit(self):
-            self.ended.set()
-            transport.abort()
-            return
-        self._login_timer = self._loop.call_later(self._host.login_ms / 1000, self._login_late)
-
-    def data_received(self, data: bytes) -> None:
-        self._receive(data)
-
-    def eof_received(self) -> bool:
-        return False
+    # From the event loop
 
     @property
     def logged_in(self) -> bool:
         """Whether the client has logged in."""
         return self.conversation is not None and self.conversation.principal is not None
 
-    def pause_writing(self) -> None:
-        with self._cond:
-            self._full = True
-
-    def resume_writing(self) -> None:
-        with self._cond:
-            self._full = False
-            self._cond.notify_all()
-
-    def connection_lost(self, error: Exception | None) -> None:
-        with self._cond:
-            self._lost = True
-            self._cond.notify_all()
-        if self._login_timer is not None:
-            self._login_timer.cancel()
-        if self.conversation is None:
-            self.ended.set()
-        else:
-            self.conversation.hang_up()
-            self._inbox.put(None)
-            if self._cancel_timer is None:
-                self._cancel_again()
-        self._host.dismiss(self)
-
-    # Reading
-
-    def _handshake(self, data: bytes) -> None:
-        self._start += data
-        if len(self._start) < HANDSHAKE_BYTES:
-            if not b"\x60\x60\xb0\x17".startswith(self._start[:4]):
-                self.abort()
-            return
-        try:
-            version = negotiate(self._start[:HANDSHAKE_BYTES])
-        except DoxaError:
-            self.abort()
-            return
-        rest, self._start = self._start[HANDSHAKE_BYTES:], b""
-        if version is None:
-            self._write_now(NO_VERSION)
-            self.hang_up()
-        elif isinstance(version, Version):
-            self._write_now(bytes((0, 0, version.minor, version.major)))
-            self._begin(version, rest)
-        else:
-            assert version == MANIFEST
-            self._write_now(manifest())
-            self._receive = self._choose
-            if rest:
-                self._choose(rest)
-
-    def _choose(self, data: bytes) -> None:
-        self._start += data
-        try:
-            chosen = manifest_choice(self._start)
-        except DoxaError:
-            self.abort()
-            return
-        if chosen is not None:
-            version, length = chosen
-            rest, self._start = self._start[length:], b""
-            self._begin(version, rest)
-
-    def _begin(self, version: Version, rest: bytes) -> None:
-        self.conversation = self._host.converse(self, version)
-        self._receive = self._messages
-        self._host.workers.start(self._work)
-        if rest:
-            self._messages(rest)
-
-    def _messages(self, data: bytes) -> None:
-        assert self.conversation is not None
-        try:
-            messages = self._dechunker.feed(data)
-        except LimitError as error:
-            _LOG.warning("bolt-%d: %s", self.number, error.message)
-            self.abort()
-            return
-        for message in messages:
-            if len(message) > 1 and message[1] == _RESET and message[0] & 0xF0 == 0xB0:
-                self.conversation.interrupt()
-                if self._cancel_timer is None:
-                    self._cancel_again()
-            with self._cond:
-                self._queued += len(message) + _MESSAGE_BYTES
-            self._inbox.put(message)
-        if (
-            self._queued > BOLT_QUEUE_BYTES_MAX
-            and not self._reading_paused
-            and self._transport is not None
-        ):
-            self._reading_paused = True
-            self._transport.pause_reading()
-
-    def _read_on(self) -> None:
-        if self._reading_paused and not self._lost and self._transport is not None:
-            self._reading_paused = False
-            self._transport.resume_reading()
-
-    def _cancel_again(self) -> None:
-        """Cancel repeatedly until the conversation has noticed, because a statement may start right
-        after a cancellation."""
-        conversation = self.conversation
-        self._cancel_timer = None
-        if conversation is not None and conversation.interrupted and not self.ended.is_set():
-            conversation.cancel()
-            self._cancel_timer = self._loop.call_later(_CANCEL_AGAIN_S, self._cancel_again)
-
-    def _login_late(self) -> None:
-        if self.conversation is None:  # otherwise the conversation checks the deadline
-            _LOG.info("bolt-%d: no login in time", self.number)
-            self.abort()
-
-    # Writing
-
-    def _write_now(self, data: bytes) -> None:
-        if self._transport is not None and not self._lost:
-            self._transport.write(data)
-
-    def _write(self, data: bytes) -> None:
-        self._write_now(data)
-        with self._cond:
-            self._unsent -= len(data)
-            if not self._full:
-                self._cond.notify_all()
-
-    def hang_up(self) -> None:
-        """Send the pending output, then close."""
-        if self._transport is not None:
-            self._transport.close()
-
     def abort(self) -> None:
-        """Close at once."""
-        if self._transport is not None:
-            self._transport.abort()
+        """Close at once: whatever the thread waits for on the socket ends."""
+        with suppress(OSError):
+            self._socket.shutdown(socket.SHUT_RDWR)
+        if self.conversation is not None:
+            self.conversation.hang_up()
+
+    def refuse(self) -> None:
+        """Close a connection that no thread serves."""
+        self._socket.close()
+        self.ended.set()
 
     def wake(self) -> None:
-        """Wake the thread so that it checks whether to stop."""
-        self._inbox.put(_WAKE)
+        """End the wait of a thread that is to stop and has nothing open."""
+        conversation = self.conversation
+        if not self._busy_since and conversation is not None and conversation.idle:
+            with suppress(OSError):
+                self._socket.shutdown(socket.SHUT_RD)
+
+    def look(self, now: float) -> bool:
+        """Return whether the thread is busy. If it has been for some time, read what the client
+        sent meanwhile: a RESET or the end of the socket cancels what runs, again and again until
+        the conversation has noticed, because a statement may start right after."""
+        busy, conversation = self._busy_since, self.conversation
+        if not busy or conversation is None:
+            return False
+        if now - busy < BUSY_S:
+            return True
+        if self._lock.acquire(blocking=False):
+            try:
+                if self._busy_since and self._queued <= BOLT_QUEUE_BYTES_MAX:
+                    self._read_ahead(conversation)
+            finally:
+                self._lock.release()
+        if conversation.interrupted and not self.ended.is_set():
+            conversation.cancel()
+        return True
+
+    def _read_ahead(self, conversation: Conversation) -> None:
+        if self._finished:
+            return
+        try:
+            if isinstance(self._socket, ssl.SSLSocket):
+                self._socket.settimeout(0)
+                try:
+                    data = self._socket.recv(_READ_BYTES)
+                finally:
+                    self._wait_s = -1.0
+                    self._socket.settimeout(BOLT_SEND_MS / 1000)
+            else:
+                data = self._socket.recv(_READ_BYTES, socket.MSG_DONTWAIT)
+        except (BlockingIOError, ssl.SSLWantReadError, ssl.SSLWantWriteError):
+            return
+        except OSError:
+            data = b""
+        try:
+            if data:
+                self._feed(conversation, data)
+                return
+        except LimitError as error:
+            _LOG.warning("bolt-%d: %s", self.number, error.message)
+        self._finished = True
+        conversation.hang_up()
 
     # On the connection's thread
 
-    def send(self, data: bytes) -> None:
-        """Pass bytes to the event loop; blocks while the client does not read. Raises
-        RequestInterrupted if the client is gone."""
-        conversation = self.conversation
-        assert conversation is not None
-        with self._cond:
-            ready = self._unsent < BOLT_OUTPUT_BYTES_MAX and not self._full
-            if not ready:
-                ready = self._cond.wait_for(
-                    lambda: self._lost or (self._unsent < BOLT_OUTPUT_BYTES_MAX and not self._full),
-                    timeout=BOLT_SEND_MS / 1000,
-                )
-            if not ready:
-                _LOG.warning("bolt-%d: the client does not read", self.number)
-                self._loop.call_soon_threadsafe(self.abort)
-            if self._lost or not ready:
-                raise RequestInterrupted
-            self._unsent += len(data)
-        self._loop.call_soon_threadsafe(self._write, data)
-
-    def _work(self) -> None:
-        conversation = self.conversation
-        assert conversation is not None
+    def work(self) -> None:
+        """Serve the client until either side ends it."""
         try:
-            self._converse(conversation)
-        except RequestInterrupted:
+            self._serve()
+        except (_Gone, RequestInterrupted, OSError):  # OSError: the socket is gone; ssl.SSLError
             pass
-        except RuntimeError:
-            if not self._loop.is_closed():
-                _LOG.exception("bolt-%d: an unexpected error", self.number)
+        except InputError:  # it does not speak Bolt
+            pass
+        except LimitError as error:
+            _LOG.warning("bolt-%d: %s", self.number, error.message)
+        except Exception:
+            _LOG.exception("bolt-%d: an unexpected error", self.number)
         finally:
-            conversation.close()
+            if self.conversation is not None:
+                self.conversation.close()
+            self._hang_up()
+            self._host.dismiss(self)
             self.ended.set()
-            with suppress(RuntimeError):  # the loop is closed
-                self._loop.call_soon_threadsafe(self.hang_up)
+
+    def _serve(self) -> None:
+        self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        seconds, micros = divmod(BOLT_SEND_MS * 1000, 1_000_000)
+        self._socket.setsockopt(
+            socket.SOL_SOCKET, socket.SO_SNDTIMEO, struct.pack("ll", seconds, micros)
+        )
+        if self._tls is not None:
+            self._socket.settimeout(self._host.login_ms / 1000)
+            self._socket = secured = self._tls.wrap_socket(
+                self._socket, server_side=True, do_handshake_on_connect=False
+            )
+            secured.do_handshake()
+        version, rest = self._greet()
+        conversation = self.conversation = self._host.converse(self, version)
+        if rest:
+            self._feed(conversation, rest)
+        self._converse(conversation)
+
+    def _greet(self) -> tuple[Version, bytes]:
+        """Return the version that is spoken, and what the client sent after the handshake."""
+        start = b""
+        while len(start) < HANDSHAKE_BYTES:
+            start += self._receive_start()
+            if not b"\x60\x60\xb0\x17".startswith(start[:4]):
+                raise _Gone
+        version = negotiate(start[:HANDSHAKE_BYTES])
+        rest = start[HANDSHAKE_BYTES:]
+        if version is None:
+            self._socket.sendall(NO_VERSION)
+            raise _Gone
+        if isinstance(version, Version):
+            self._socket.sendall(bytes((0, 0, version.minor, version.major)))
+            return version, rest
+        assert version == MANIFEST
+        self._socket.sendall(manifest())
+        while (chosen := manifest_choice(rest)) is None:
+            rest += self._receive_start()
+        return chosen[0], rest[chosen[1] :]
+
+    def _receive_start(self) -> bytes:
+        data = self._receive(max(0.001, self._login_by - time.monotonic()))
+        if not data:
+            if data is None:
+                _LOG.info("bolt-%d: no login in time", self.number)
+            raise _Gone
+        return data
 
     def _converse(self, conversation: Conversation) -> None:
         inbox, welcome = self._inbox, True
         while True:
-            try:
-                message = inbox.get(timeout=conversation.seconds_left())
-            except Empty:
-                conversation.expire()
+            if not inbox:
+                conversation.flush()
+                if (conversation.stopping and conversation.idle) or not self._read(conversation):
+                    return
                 if conversation.done:
                     return
                 continue
-            if message is None:
-                return
-            if message is not _WAKE:
-                with self._cond:
-                    self._queued -= len(message) + _MESSAGE_BYTES
-                    full = self._reading_paused and self._queued <= BOLT_QUEUE_BYTES_MAX // 2
-                if full:
-                    self._loop.call_soon_threadsafe(self._read_on)
-                conversation.handle(message)
+            with self._lock:
+                message = inbox.popleft()
+                self._queued -= len(message) + _MESSAGE_BYTES
+            conversation.handle(message)
             if welcome and conversation.state is BoltState.READY:
                 welcome = False
                 self._dechunker.bytes_max = BOLT_MESSAGE_BYTES_MAX
             if conversation.done:
                 conversation.flush()
                 return
-            if inbox.empty():
-                conversation.flush()
-                if conversation.stopping and conversation.idle:
-                    return
+
+    def _read(self, conversation: Conversation) -> bool:
+        """Wait for bytes of the client, and queue the messages that they complete. Return whether
+        there may be more."""
+        with self._lock:
+            if self._inbox:  # what the event loop read meanwhile
+                return True
+            if self._finished:
+                return False
+            self._busy_since = 0.0
+        data = self._receive(conversation.seconds_left())
+        if data is None:
+            conversation.expire()
+            return True
+        if not data:
+            return False
+        self._feed(conversation, data)
+        self._busy_since = time.monotonic()
+        if not self._host.watching:
+            self._host.watch()
+        return True
+
+    def _feed(self, conversation: Conversation, data: bytes) -> None:
+        for message in self._dechunker.feed(data):
+            if len(message) > 1 and message[1] == _RESET and message[0] & 0xF0 == 0xB0:
+                conversation.interrupt()
+            self._queued += len(message) + _MESSAGE_BYTES
+            self._inbox.append(message)
+
+    def _receive(self, seconds: float | None) -> bytes | None:
+        """Return bytes of the client, empty at its end, None if none came in time."""
+        client = self._socket
+        if seconds is not None:  # in steps, so that the option seldom changes
+            seconds = max(1, ceil(seconds / _WAIT_STEP_S)) * _WAIT_STEP_S
+        if isinstance(client, ssl.SSLSocket):
+            client.settimeout(seconds)
+        elif seconds != self._wait_s:
+            micros = 0 if seconds is None else int(seconds * 1_000_000)
+            whole, part = divmod(micros, 1_000_000)
+            client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, struct.pack("ll", whole, part))
+            self._wait_s = seconds
+        try:
+            return client.recv(_READ_BYTES)
+        except (BlockingIOError, TimeoutError, ssl.SSLWantReadError):
+            return None
+
+    def send(self, data: bytes) -> None:
+        """Write to the client; blocks while it does not read. Raises RequestInterrupted if the
+        client is gone or does not read in time."""
+        try:
+            if isinstance(self._socket, ssl.SSLSocket):
+                with self._lock:
+                    self._socket.settimeout(BOLT_SEND_MS / 1000)
+                    self._socket.sendall(data)
+            else:
+                self._socket.sendall(data)
+        except (BlockingIOError, TimeoutError):
+            _LOG.warning("bolt-%d: the client does not read", self.number)
+            self._lose()
+            raise RequestInterrupted from None
+        except OSError:
+            self._lose()
+            raise RequestInterrupted from None
+
+    def _lose(self) -> None:
+        self._finished = True
+        if self.conversation is not None:
+            self.conversation.hang_up()
+        with suppress(OSError):
+            self._socket.shutdown(socket.SHUT_RDWR)
+
+    def _hang_up(self) -> None:
+        """Close. What was sent is delivered first: a socket that is closed with bytes that nobody
+        read is reset, and its client may lose the last answer."""
+        with suppress(OSError, ValueError):  # ValueError: there was no handshake
+            if isinstance(self._socket, ssl.SSLSocket):
+                self._socket.settimeout(_CLOSE_S)
+                self._socket = self._socket.unwrap()
+        with suppress(OSError):
+            self._socket.shutdown(socket.SHUT_WR)
+            for _ in range(_LAST_READS):
+                if not socket.socket.recv(self._socket, _READ_BYTES, socket.MSG_DONTWAIT):
+                    break
+        self._socket.close()

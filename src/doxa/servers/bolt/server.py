@@ -14,15 +14,17 @@ over a network without TLS.
 from __future__ import annotations
 
 import asyncio
+import logging
+import socket
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 from doxa.base.errors import StoreError
 from doxa.base.limits import BOLT_LOGIN_MS, BOLT_STOP_MS, BOLT_THREADS_MAX, QUERY_TIMEOUT_MS
-from doxa.servers.bolt.connection import BoltConnection
+from doxa.servers.bolt.connection import BUSY_S, BoltConnection
 from doxa.servers.bolt.conversation import Conversation
 from doxa.servers.bolt.framing import Version
 from doxa.servers.contract import Database
@@ -33,6 +35,10 @@ from doxa.servers.workers import Workers
 PORT = 7687
 _LOOK_S = 0.02
 _END_S = 2.0
+_ACCEPT_AGAIN_S = 1.0
+_QUIET_LOOKS = 50
+
+_LOG = logging.getLogger("doxa.bolt")
 
 
 class BoltServer:
@@ -69,7 +75,10 @@ class BoltServer:
         self._tls = tls_context(certificate, key) if certificate or key else None
         self._connections: dict[int, BoltConnection] = {}
         self._number = 0
-        self._server: asyncio.Server | None = None
+        self._listeners: list[socket.socket] = []
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self.watching = False
+        self._quiet = 0  # looks in a row that found no thread busy
         self._stopping = False
         require_safe(
             host, login=authenticator is not None, encrypted=self._tls is not None or plaintext
@@ -79,12 +88,15 @@ class BoltServer:
         """Start to listen; `port` is then the actual port. Raises StoreError if the address is in
         use or not available."""
         loop = asyncio.get_running_loop()
-        extra: dict[str, Any] = {"ssl_handshake_timeout": self.login_ms / 1000} if self._tls else {}
         try:
-            self._server = await loop.create_server(
-                self._connect, self.host, self.port, ssl=self._tls, backlog=BACKLOG, **extra
+            found = await loop.getaddrinfo(
+                self.host, self.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
             )
+            for family, _, _, _, address in dict.fromkeys(found):
+                self._listeners.append(_listening(family, (str(address[0]), self.port)))
+                self.port = self._listeners[-1].getsockname()[1]
         except OSError as error:
+            self._stop_listening()
             raise StoreError(
                 f"The Bolt server cannot listen on {self.host}:{self.port}:"
                 f" {error.strerror or error}.",
@@ -92,15 +104,16 @@ class BoltServer:
                 host=self.host,
                 port=self.port,
             ) from error
-        self.port = self._server.sockets[0].getsockname()[1]
+        self._loop = loop
+        for listener in self._listeners:
+            loop.add_reader(listener, self._accept, listener)
 
     async def serve_forever(self) -> None:
         """Start if necessary, and serve until cancelled or stopped."""
-        if self._server is None:
+        if self._loop is None:
             await self.start()
-        assert self._server is not None
         try:
-            await self._server.serve_forever()
+            await asyncio.get_running_loop().create_future()
         except asyncio.CancelledError:
             if not self._stopping:
                 await self.stop()
@@ -109,10 +122,10 @@ class BoltServer:
     async def stop(self, grace_ms: int = BOLT_STOP_MS) -> None:
         """Accept no more clients, wait for running work up to the grace period, then cancel it.
         Uncommitted work is rolled back."""
-        if self._server is None or self._stopping:
+        if self._loop is None or self._stopping:
             return
         self._stopping = True
-        self._server.close()
+        self._stop_listening()
         for connection in list(self._connections.values()):
             if connection.conversation is None:
                 connection.abort()
@@ -157,25 +170,73 @@ class BoltServer:
         """The number of connected clients."""
         return len(self._connections)
 
-    # Called by connections
+    # On the event loop
 
-    def _connect(self) -> BoltConnection:
-        self._number += 1
-        return BoltConnection(self, self._number)
+    def _accept(self, listener: socket.socket) -> None:
+        for _ in range(BACKLOG):
+            try:
+                client, _ = listener.accept()
+            except BlockingIOError:
+                return
+            except OSError as error:  # such as too many open files
+                _LOG.warning("the Bolt server cannot accept a client: %s", error)
+                assert self._loop is not None
+                self._loop.remove_reader(listener)
+                self._loop.call_later(_ACCEPT_AGAIN_S, self._accept_again, listener)
+                return
+            client.setblocking(True)
+            self._number += 1
+            self._admit(BoltConnection(self, self._number, client, self._tls))
 
-    def admit(self, connection: BoltConnection) -> bool:
-        """Admit a connection if the limit allows. At the limit, the oldest connection that has not
+    def _accept_again(self, listener: socket.socket) -> None:
+        if self._loop is not None and not self._stopping:
+            self._loop.add_reader(listener, self._accept, listener)
+
+    def _admit(self, connection: BoltConnection) -> None:
+        """Serve a connection if the limit allows. At the limit, the oldest connection that has not
         logged in is closed."""
-        if self._stopping:
-            return False
         if len(self._connections) >= self._connections_max:
-            idle = next((one for one in self._connections.values() if not one.logged_in), None)
+            idle = next(
+                (one for one in list(self._connections.values()) if not one.logged_in), None
+            )
             if idle is None:
-                return False
+                connection.refuse()
+                return
             self.dismiss(idle)
             idle.abort()
         self._connections[connection.number] = connection
-        return True
+        self.workers.start(connection.work)
+
+    def _look(self) -> None:
+        now = time.monotonic()
+        looked = [connection.look(now) for connection in list(self._connections.values())]
+        self._quiet = 0 if any(looked) else self._quiet + 1
+        assert self._loop is not None
+        if self._quiet < _QUIET_LOOKS:
+            self._loop.call_later(BUSY_S, self._look)
+        else:
+            self.watching = False
+
+    def _watch(self) -> None:
+        if not self.watching:
+            self.watching, self._quiet = True, 0
+            self._look()
+
+    def _stop_listening(self) -> None:
+        listeners, self._listeners = self._listeners, []
+        for listener in listeners:
+            if self._loop is not None:
+                self._loop.remove_reader(listener)
+            listener.close()
+
+    # Called by connections, on their threads
+
+    def watch(self) -> None:
+        """Look at busy connections now and then."""
+        loop = self._loop
+        if loop is not None:
+            with suppress(RuntimeError):  # the loop is closed
+                loop.call_soon_threadsafe(self._watch)
 
     def dismiss(self, connection: BoltConnection) -> None:
         """Forget a connection."""
@@ -193,6 +254,21 @@ class BoltServer:
             timeout_ms=self._timeout_ms,
             login_ms=self.login_ms,
         )
+
+
+def _listening(family: int, address: tuple[str, int]) -> socket.socket:
+    made = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        if family == socket.AF_INET6:
+            made.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
+        made.bind(address)
+        made.listen(BACKLOG)
+        made.setblocking(False)
+    except BaseException:
+        made.close()
+        raise
+    return made
 
 
 @contextmanager

@@ -31,6 +31,7 @@ from doxa.base.errors import (
 )
 from doxa.base.limits import BUSY_TIMEOUT_MS
 from doxa.base.temporal_instant import text_instant_key
+from doxa.store.file import process
 from doxa.store.locking.writer_queue import Waiting, WriterQueue, WriterTurn, queue_of
 
 _WAIT_FIRST_S = 0.0005
@@ -98,7 +99,7 @@ class Engine:
         self._lock = threading.Lock()
         self._inherited: list[apsw.Connection] = []
         self._moments: dict[apsw.Connection, TransactionClock] = {}
-        self._pid = os.getpid()
+        self._pid = process.number
         self._queue: WriterQueue | None = None
         self._queue_pid = self._pid
         self._backoff = BusyBackoff()
@@ -112,16 +113,16 @@ class Engine:
                 path=self.path,
             )
         found: apsw.Connection | None = getattr(self._local, "connection", None)
-        if found is not None and self._local.pid == os.getpid():
+        if found is not None and self._local.pid == process.number:
             return found
         with self._lock:
-            if self._pid != os.getpid():
-                self._inherited, self._all, self._pid = _let_go(self._all), [], os.getpid()
+            if self._pid != process.number:
+                self._inherited, self._all, self._pid = _let_go(self._all), [], process.number
         with translated(self.path):
             made = self._connect()
         self._local.connection, self._local.pid, self._local.moment = (
             made,
-            os.getpid(),
+            process.number,
             self._moments.pop(made),
         )
         with self._lock:
@@ -145,12 +146,12 @@ class Engine:
     def is_inherited(self) -> bool:
         """Whether this is a forked child that has not used the file: nothing of it is the child's
         to finish."""
-        return self._pid != os.getpid()
+        return self._pid != process.number
 
     def close(self) -> None:
         self.closed = True
         with self._lock:
-            if self._pid == os.getpid():
+            if self._pid == process.number:
                 for connection in self._all:
                     connection.close()
                 if self._queue is not None and self._queue_pid == self._pid:
@@ -178,8 +179,8 @@ class Engine:
 
     def _writers(self) -> WriterQueue:
         """The queue of writers that this process has for the file."""
-        if self._queue is None or self._queue_pid != os.getpid():
-            self._queue, self._queue_pid = queue_of(self.path), os.getpid()
+        if self._queue is None or self._queue_pid != process.number:
+            self._queue, self._queue_pid = queue_of(self.path), process.number
         return self._queue
 
     def _connect(self) -> apsw.Connection:

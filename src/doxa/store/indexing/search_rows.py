@@ -227,6 +227,10 @@ class SearchWriter:
         self._followers: dict[int, None] = {}
         self._forget_names = False
 
+    def let_go(self) -> None:
+        """Drop the transaction, which has ended."""
+        del self._source
+
     def node_touched(
         self,
         identity: int,

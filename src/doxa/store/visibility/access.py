@@ -16,7 +16,6 @@ noted since the last flush is lost if the process dies.
 from __future__ import annotations
 
 import hashlib
-import os
 import threading
 from array import array
 from collections.abc import Container, Iterable, Mapping, Sequence
@@ -36,6 +35,7 @@ from doxa.base.values import (
     encode_properties,
 )
 from doxa.policy.kalman import Filter, observe
+from doxa.store.file import process
 from doxa.store.intake.secrets import cleaned
 
 FIXED = ("accessCount", "lastAccessedAt", "traversalCount", "lastTraversedAt")
@@ -236,13 +236,13 @@ class AccessBuffer:
         self._lock = threading.Lock()
         self._notes: list[AccessRecord] = []
         self._size = 0
-        self._pid = os.getpid()
+        self._pid = process.number
 
     def note(self, noted: AccessRecord) -> int:
         """Keep a note; returns how many elements wait now."""
         with self._lock:
-            if self._pid != os.getpid():
-                self._notes, self._size, self._pid = [], 0, os.getpid()
+            if self._pid != process.number:
+                self._notes, self._size, self._pid = [], 0, process.number
             self._notes.append(noted)
             self._size += noted.size
             return self._size
@@ -252,7 +252,7 @@ class AccessBuffer:
         with self._lock:
             found, self._notes, self._size = self._notes, [], 0
             return (
-                found if self._pid == os.getpid() else []
+                found if self._pid == process.number else []
             )  # a forked child has its parent's notes: they are the parent's to write
 
     def put_back(self, notes: Iterable[AccessRecord]) -> None:
