@@ -140,6 +140,14 @@ ATTEMPTS: dict[str, tuple[Given, ...]] = {
     "chat_clear": ({"session": "s"}, {"every": True}),
     "chat_consolidated": ({"through": "1", "session": "s"},),
     "set_cursor": ({"name": "c", "after": "0"},),
+    "claim_propose": (
+        {"text": "Rome is in Italy", "sources": ["kref:p/ground.fact"]},
+        {"text": CLAIM, "sources": ["kref:p/home.fact"], "agent": "bot"},
+    ),
+    "claim_produce": ({"session": "one"}, {"handoff": "one"}),
+    "claim_decide": (
+        {"claim": T, "decision": "accept", "claim_hash": "0", "source_hash": "0", "reason": "x"},
+    ),
     "mention": (
         {"name": "Dan"},
         {"name": "Hal", "aliases": ["Ada"], "source": T + "?r=1"},
@@ -184,6 +192,7 @@ ATTEMPTS: dict[str, tuple[Given, ...]] = {
 }
 # Parameters whose values stand for nothing that is protected.
 NAMES_NOTHING = {
+    "claim_propose": ("kind",),  # a kind of claims
     "link": ("kind",),  # a type of edges
     "unlink": ("kind",),
     "hold": ("kind",),  # what the value is
@@ -225,6 +234,7 @@ PROCEDURES: dict[str, tuple[str, ...]] = {
 GUARDS = dict.fromkeys(
     (
         "agent/records/law:_require_role",
+        "agent/records/law:check_change",
         "app/sessions/beliefs:constrain",
         "app/bound:_refuse",
         "app/sessions/chat:chat_clear",
@@ -251,7 +261,8 @@ GUARDS = dict.fromkeys(
     ),
     "",
 ) | {
-    "agent/records/law:check_change": "tests/agent/test_records.py",
+    "agent/gate/keys:_unusable": "tests/agent/test_operator_gate.py",
+    "agent/gate/keys:require_operator": "tests/agent/test_operator_gate.py",
     "app/memory:session": "tests/app",
     "belief/background/laws:_refused": "tests/jobs",
     "belief/background/repetition:keep_inferred": "tests/adversary/test_repetition.py",
@@ -265,13 +276,19 @@ GUARDS = dict.fromkeys(
     "servers/databases/service:_administer": "tests/adversary/test_isolation_logins.py",
 }
 # Verbs whose attempts are about what is absent here, so that an operator is refused too.
-UNFIT = {"chat_consolidated", "attachment_note", "context_withdraw"}
+UNFIT = {
+    "attachment_note",
+    "chat_consolidated",
+    "claim_decide",
+    "claim_produce",
+    "context_withdraw",
+}
 # Verbs that add no node in these attempts: a full file does not stop them.
 GROWS_NOTHING = frozenset(
     "deprecate restore rollback untag unlink forget contract extract chat_add chat_clear"
     " chat_consolidated set_cursor quota spend_cap embed flush erase purge retain hold release undo"
-    " tag link constrain run write open import_ import_notes resolve attachment_note"
-    " context_withdraw".split()
+    " tag link constrain run write open import_ import_notes resolve claim_produce claim_decide"
+    " attachment_note context_withdraw".split()
 )
 
 

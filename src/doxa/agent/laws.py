@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from doxa.agent.attachments.types import TYPES as ATTACHMENTS
+from doxa.agent.claims.types import CLAIM_TYPES
 from doxa.agent.context.rules import TYPES as CONTEXT
+from doxa.agent.gate.types import GATE_TYPES
 from doxa.agent.records.law import check_change
 from doxa.agent.records.types import RecordType
 from doxa.store import Node, Transaction
 
-RECORD_TYPES: dict[str, RecordType] = {one.name: one for one in (*ATTACHMENTS, *CONTEXT)}
+RECORD_TYPES: dict[str, RecordType] = {
+    one.name: one for one in (*ATTACHMENTS, *CLAIM_TYPES, *CONTEXT, *GATE_TYPES)
+}
 
 
 def check_record(tx: Transaction, node: Node) -> None:

@@ -20,7 +20,13 @@ _SOURCES = (
         f"sessions/{name}"
         for name in ("beliefs", "chat", "units", "entities", "consolidating", "notes")
     ),
-    *(f"sessions/agent/{name}" for name in ("attachments", "context")),
+    *(
+        f"sessions/agent/{name}"
+        for name in (
+            *("continuity", "growth", "claims", "gate", "spine", "standing", "evolution"),
+            *("attachments", "context"),
+        )
+    ),
     *("care/jobs", "session", "file", "memory", "retention"),
 )
 _BY_HAND = ("open", "session", "close", "export", "graph", "events")

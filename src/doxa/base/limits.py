@@ -97,6 +97,20 @@ COMPLETE_TOKENS_DEFAULT = 1_024
 COMPLETE_TOKENS_MAX = 131_072
 RECORD_CHARS_MAX = 200_000  # text and data of one record of the agent's runtime
 RECORD_ABOUT_ITEMS_MAX = 1_000  # what one record concerns
+OPERATOR_KEY_BYTES = 32  # of randomness in an operator's key
+PROTECTED_FILE_BYTES_MAX = 1_048_576  # a file that the operator's gate changes
+RESTART_REACH_CALLS = 2  # calls to reach the runtime after a restart
+RESTART_IDENTIFY_CALLS = 1  # to compare the session
+RESTART_CALLS_MAX = 100  # that a continuation may declare
+CLAIM_CHARS_MAX = 2_000
+CLAIM_SOURCES_ITEMS_MAX = 10
+CLAIM_SOURCE_BYTES_MAX = 1_048_576  # a file or object that a source handle names
+CLAIM_PASSAGE_CHARS_MAX = 20_000  # of a source that are compared with a claim
+CLAIM_GIT_MS = 10_000
+CLAIMS_LIVE_ITEMS_MAX = 8  # that a prompt is given; of one kind or type of source, half
+CLAIMS_LIVE_HANDOFF_ITEMS_MAX = 3
+CLAIMS_REPORT_ITEMS_MAX = 1_000
+CLAIMS_PRODUCED_ITEMS_MAX = 200
 SPENDING_RESERVED_MS = 900_000  # longer than any call takes with all of its attempts
 SPENDING_DAYS_MAX = 400  # of the record of what was spent
 SPENDING_BUSY_MS = 10_000  # that a call waits for other processes to record theirs
@@ -267,6 +281,16 @@ HTTP_STOP_MS = 10_000
 HTTP_CONTEXT_ITEMS_MAX = 32
 HTTP_CONTEXT_NAME_CHARS_MAX = 64
 HTTP_CONTEXT_VALUE_BYTES_MAX = 1_024
+
+# The HTTP API
+API_PER_S_ITEMS_MAX = 500  # requests of a login, on average
+API_BURST_ITEMS_MAX = 2_000  # requests of a login at once, after a pause
+API_EVENTS_ITEMS_MAX = 1_000  # in one answer
+API_JOBS_RUNNING_ITEMS_MAX = 4
+API_JOBS_ITEMS_MAX = 200  # that are remembered, running ones among them
+API_LINK_MS = 120_000  # how long a link that opens a browser session is good
+API_BROWSER_SESSION_S = 43_200
+API_BROWSER_SESSIONS_ITEMS_MAX = 1_000
 
 # MCP
 MCP_BODY_BYTES_MAX = 4_194_304

@@ -24,6 +24,7 @@ from doxa.cli.context import (
     opened,
     progress,
     project_named,
+    steps,
     user,
 )
 from doxa.cli.entities import entities_text, entity_text, patterns_text, pending_text
@@ -93,15 +94,15 @@ def run(verb: Verb, values: Mapping[str, Any]) -> None:
         show(result, as_json, text)
 
 
-def call(memory: Memory, verb: Verb, values: Mapping[str, Any]) -> Any:
-    """Call the verb with what was given."""
+def call(memory: Memory, verb: Verb, values: Mapping[str, Any], **more: Any) -> Any:
+    """Call the verb with what was given, and `more` that a command line cannot give."""
     given: Given = {}
     for parameter in verb.of("cli"):
         value = values.get(parameter.name)
         if value is not None and not (parameter.kind in REPEATED and not value):
             given[parameter.name] = _converted(verb, parameter, value)
     placed = [one.name for one in verb.parameters if one.positional and one.name in given]
-    return getattr(memory, verb.name)(*[given.pop(name) for name in placed], **given)
+    return getattr(memory, verb.name)(*[given.pop(name) for name in placed], **given, **more)
 
 
 def _converted(verb: Verb, parameter: Parameter, value: Any) -> Any:
@@ -412,13 +413,28 @@ def _events(memory: Memory, verb: Verb, values: Given, as_json: bool) -> None:
 def _nightshift(memory: Memory, verb: Verb, values: Given, as_json: bool) -> None:
     """What became of each job; with --follow of those that were done, as it happens."""
     if not values["follow"]:
-        show(call(memory, verb, values), as_json, shifts_text)
+        with steps(as_json) as began:
+            own = {name: one for name, one in values.items() if name not in ("follow", "project")}
+            done = memory._nightshift(values["project"] or memory.project, own, began)
+        show(done, as_json, shifts_text)
         return
     given = {name: one for name, one in values.items() if name != "follow"}
     where = given.pop("project") or memory.project
     for done in memory._followed(where, {**given, "project": where}):
         show(done, as_json, shifts_text)
         sys.stdout.flush()
+
+
+def _consolidate(memory: Memory, verb: Verb, values: Given, as_json: bool) -> None:
+    with progress("sessions", as_json) as advance:
+        found = call(memory, verb, values, progress=advance)
+    show(found, as_json, consolidated_text)
+
+
+def _record_mentions(memory: Memory, verb: Verb, values: Given, as_json: bool) -> None:
+    with progress("sources", as_json) as advance:
+        found = call(memory, verb, values, progress=advance)
+    show(found, as_json, fields_text)
 
 
 def _cursors(memory: Memory, verb: Verb, values: Given, as_json: bool) -> None:
@@ -567,8 +583,10 @@ _SPECIAL: dict[str, Callable[[Memory, Verb, Given, bool], None]] = {
     "constrain": _constrain,
     "log": _log,
     "events": _events,
+    "consolidate": _consolidate,
     "cursors": _cursors,
     "nightshift": _nightshift,
+    "record_mentions": _record_mentions,
     "set_cursor": _set_cursor,
     "verify": _verify,
     "backup": _backup,

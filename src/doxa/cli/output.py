@@ -328,6 +328,12 @@ def consolidated_text(found: Any) -> str:
         said += f"; {one.error}" if one.error else ""
         said += f" Next attempt {format_time(one.due)[:19]}." if one.due is not None else ""
         lines.append(said)
+    lines += [
+        f"{one.model or one.producer}: {one.calls} calls and {one.tokens:,} tokens for"
+        f" {one.sessions} sessions, {one.tokens_per_session:,.0f} tokens a session"
+        + ("" if one.money_per_session is None else f" at {one.money_per_session:.4f}")
+        for one in found.costs
+    ]
     lines.append(f"{found.status}; {found.pending} sessions in the queue")
     if found.needs is not None:
         lines.append("Repeat with --json for the schema and the turns that are asked for.")
@@ -438,6 +444,8 @@ def shifts_text(found: Any) -> str:
     return "\n".join(
         f"{one.job} {one.state}"
         + "".join(f", {name} {value}" for name, value in one.counts.items())
+        + ("; limits" if one.limits else "")
+        + "".join(f" {name} {value:g}" for name, value in one.limits.items())
         + (f": {visible(one.reason)}" if one.reason else "")
         for one in found
     )

@@ -520,7 +520,9 @@ class Transaction(ElementWriter):
             raise binding.refusal("what other projects depend on") from None
 
     def _finish(self) -> None:
-        if self._check_before_commit is not None and (self._dirty or self.run is not None):
+        if self._check_before_commit is not None and (
+            self._dirty or self._owed or self.run is not None
+        ):
             self._check_before_commit(self)
         self.verify_constraints()
         known = self._cache.edges

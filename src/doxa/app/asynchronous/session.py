@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from doxa.agent.attachments.receipts import Attachment
+    from doxa.agent.claims.claims import ClaimPreview
+    from doxa.agent.claims.reporting import ClaimReport
     from doxa.agent.context.pipeline import AssembledContext
     from doxa.agent.records.types import Record
     from doxa.app.session import History, Session
@@ -770,6 +772,76 @@ class AsyncSession:
             project=project,
         )
 
+    async def claim_propose(
+        self,
+        text: str,
+        *,
+        sources: Iterable[str],
+        kind: str = "project_state",
+        policy: str = "user_correction_wins",
+        expires_s: int = 0,
+        agent: str = "",
+        project: str | None = None,
+    ) -> Record:
+        """Keep a claim with the handles of its sources, as a candidate."""
+        return await on_thread(
+            self._session.claim_propose,
+            text,
+            sources=sources,
+            kind=kind,
+            policy=policy,
+            expires_s=expires_s,
+            agent=agent,
+            project=project,
+        )
+
+    async def claim_produce(
+        self, *, session: str = "", handoff: str = "", agent: str = "", project: str | None = None
+    ) -> list[Record]:
+        """Make candidates of a session's turns or of a handoff, by rules."""
+        return await on_thread(
+            self._session.claim_produce,
+            session=session,
+            handoff=handoff,
+            agent=agent,
+            project=project,
+        )
+
+    async def claim_preview(self, claim: str | Kref) -> ClaimPreview:
+        """Report what the sources of a claim say now, with the hashes that a decision names."""
+        return await on_thread(self._session.claim_preview, claim)
+
+    async def claim_decide(
+        self, claim: str | Kref, decision: str, *, claim_hash: str, source_hash: str, reason: str
+    ) -> Record:
+        """Accept, reject, defer or reverse a claim, as it was previewed."""
+        return await on_thread(
+            self._session.claim_decide,
+            claim,
+            decision,
+            claim_hash=claim_hash,
+            source_hash=source_hash,
+            reason=reason,
+        )
+
+    async def claims(
+        self,
+        *,
+        state: str = "",
+        live: bool = False,
+        agent: str = "",
+        project: str | None = None,
+        limit: int = 50,
+    ) -> list[Record]:
+        """List the claims of an agent."""
+        return await on_thread(
+            self._session.claims, state=state, live=live, agent=agent, project=project, limit=limit
+        )
+
+    async def claim_report(self, *, agent: str = "", project: str | None = None) -> ClaimReport:
+        """Report recurrence, sources, age, tensions and readiness of candidate claims."""
+        return await on_thread(self._session.claim_report, agent=agent, project=project)
+
     async def attachment_add(
         self,
         source: str | Path | bytes,
@@ -921,9 +993,17 @@ class AsyncSession:
             self._session.mention, name, kind=kind, aliases=aliases, source=source, project=project
         )
 
-    async def record_mentions(self, *, project: str | None = None, again: bool = False) -> Recorded:
+    async def record_mentions(
+        self,
+        *,
+        project: str | None = None,
+        again: bool = False,
+        progress: Callable[[int], None] | None = None,
+    ) -> Recorded:
         """Record the names that turns and beliefs of a project mention, since the last call."""
-        return await on_thread(self._session.record_mentions, project=project, again=again)
+        return await on_thread(
+            self._session.record_mentions, project=project, again=again, progress=progress
+        )
 
     async def merge_entities(
         self,
@@ -1003,6 +1083,7 @@ class AsyncSession:
         digest: str = "",
         dry_run: bool = False,
         limit: int = 20,
+        progress: Callable[[int], None] | None = None,
     ) -> Consolidated:
         """Make a session or thread into a summary, events, facts, decisions and tasks."""
         return await on_thread(
@@ -1018,6 +1099,7 @@ class AsyncSession:
             digest=digest,
             dry_run=dry_run,
             limit=limit,
+            progress=progress,
         )
 
     async def consolidations(self, *, project: str | None = None) -> list[Pending]:

@@ -9,6 +9,9 @@ from typing import Any
 
 _BELIEF = "doxa.belief"
 _WHERE = {
+    "ArtifactFile": "doxa.ingestion.units.files",
+    "MemoryAudit": "doxa.audit.types",
+    "Spend": "doxa.models.meter",
     **dict.fromkeys(
         ("Bundle", "Change", "Conflict", "Exchange", "Explanation", "Listing", "Place"), _BELIEF
     ),
@@ -24,6 +27,8 @@ _WHERE = {
     "Recorded": "doxa.entities.recording",
     "PendingMention": "doxa.entities.types",
     "PathYield": "doxa.entities.patterns",
+    "ClaimPreview": "doxa.agent.claims.claims",
+    "ClaimReport": "doxa.agent.claims.reporting",
     "Consolidated": "doxa.consolidation.consolidate",
     "Pending": "doxa.consolidation.queue",
     "Task": "doxa.consolidation.tasks",
@@ -36,6 +41,7 @@ _WHERE = {
     "Dropped": "doxa.store.retention.dropping",
     "ErasureProof": "doxa.maintenance.erasure_proof",
     "Execution": "doxa.ingestion.units.executions",
+    "Event": "doxa.events.event",
     "EventCursor": "doxa.store.stream.cursors",
     "ExportedNotes": "doxa.transfer.vault.write",
     "Extracted": "doxa.ingestion.extraction",

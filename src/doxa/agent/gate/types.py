@@ -1,0 +1,18 @@
+"""Records of the operator's gate."""
+
+from __future__ import annotations
+
+from doxa.agent.records.types import RecordType
+
+CHANGE = "change"
+# A change of a protected file: begun before the file is replaced, applied after it was, so that a
+# crash in between is seen.
+CHANGES = RecordType(
+    CHANGE,
+    states={"begun": "operator", "applied": "operator"},  # the latter: of the catalogue, at once
+    moves={
+        "begun": {"applied": "operator", "abandoned": "operator"},
+        "applied": {"rolled_back": "operator"},
+    },
+)
+GATE_TYPES = (CHANGES,)
