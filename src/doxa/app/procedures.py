@@ -496,7 +496,7 @@ def _records(found: Any) -> Rows:
         data, time = dict(one.data), format_time(one.made)
         yield (
             *(one.kref, one.type, one.agent, one.state, one.text),
-            *(data, one.content_hash, time, one.said),
+            *(data, dict(one.notes), one.content_hash, time, one.said),
         )
 
 

@@ -13,6 +13,7 @@ from doxa.app.asynchronous.threads import on_thread
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from doxa.agent.attachments.receipts import Attachment
     from doxa.agent.claims.claims import ClaimPreview
     from doxa.agent.claims.reporting import ClaimReport
     from doxa.agent.growth.contemplation import Contemplated, PassProducer
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from doxa.agent.growth.files import ExportedIdentity, IdentityFile, ImportedIdentity
     from doxa.agent.growth.identity import AgentIdentity
     from doxa.agent.growth.metabolism import Metabolised
+    from doxa.agent.context.pipeline import AssembledContext
     from doxa.agent.records.types import Record
     from doxa.agent.continuity.archive import ArchiveProof, ArchiveRebuilt, ArchiveWritten
     from doxa.agent.continuity.exchanges import ExchangePair, SessionInfo
@@ -1467,6 +1469,121 @@ class AsyncSession:
     async def bundle_approve(self, bundle: str | Kref, manifest_hash: str) -> ResearchBundle:
         """Approve one research bundle for training, as an operator, by its manifest's hash."""
         return await on_thread(self._session.bundle_approve, bundle, manifest_hash)
+
+    async def attachment_add(
+        self,
+        source: str | Path | bytes,
+        *,
+        name: str = "",
+        session: str = "",
+        thread: str = "",
+        about: Iterable[str] = (),
+        extract: bool = True,
+        project: str | None = None,
+    ) -> Attachment:
+        """Keep the receipt of a file: its hash, what it is, its text, and where it lies."""
+        return await on_thread(
+            self._session.attachment_add,
+            source,
+            name=name,
+            session=session,
+            thread=thread,
+            about=about,
+            extract=extract,
+            project=project,
+        )
+
+    async def attachment_show(
+        self, kref: str, *, capabilities: Iterable[str] = (), whole: bool = False
+    ) -> Attachment:
+        """Return an attachment as it is now: its file is hashed again."""
+        return await on_thread(
+            self._session.attachment_show, kref, capabilities=capabilities, whole=whole
+        )
+
+    async def attachment_list(
+        self,
+        *,
+        session: str = "",
+        thread: str = "",
+        limit: int = 6,
+        agent: str = "",
+        project: str | None = None,
+    ) -> list[Attachment]:
+        """List the attachments that were used last, each verified again."""
+        return await on_thread(
+            self._session.attachment_list,
+            session=session,
+            thread=thread,
+            limit=limit,
+            agent=agent,
+            project=project,
+        )
+
+    async def attachment_note(self, kref: str, text: str) -> Attachment:
+        """Keep what was observed of an attachment, in place of the last observation."""
+        return await on_thread(self._session.attachment_note, kref, text)
+
+    async def context_assemble(
+        self,
+        question: str = "",
+        *,
+        session: str = "",
+        thread: str = "",
+        mode: str = "chat",
+        language: str = "en",
+        tokens_max: int = 2000,
+        agent: str = "",
+        project: str | None = None,
+        since: Time | None = None,
+        check: bool = True,
+        commands: bool = False,
+    ) -> AssembledContext:
+        """Assemble what an agent should know at the beginning of a turn, within a budget."""
+        return await on_thread(
+            self._session.context_assemble,
+            question,
+            session=session,
+            thread=thread,
+            mode=mode,
+            language=language,
+            tokens_max=tokens_max,
+            agent=agent,
+            project=project,
+            since=since,
+            check=check,
+            commands=commands,
+        )
+
+    async def verifier_declare(
+        self, kref: str, kind: str, *, path: str = "", command: Iterable[str] = ()
+    ) -> Record:
+        """Declare how a belief about this machine is checked, as it holds now: an operator's."""
+        return await on_thread(
+            self._session.verifier_declare, kref, kind, path=path, command=command
+        )
+
+    async def window_declare(
+        self,
+        since: Time,
+        until: Time,
+        why: str,
+        *,
+        words: Iterable[str] = (),
+        project: str | None = None,
+    ) -> Record:
+        """Mark a period whose words are not reliable: an operator's."""
+        return await on_thread(
+            self._session.window_declare, since, until, why, words=words, project=project
+        )
+
+    async def context_withdraw(self, kref: str, *, why: str = "") -> Record:
+        """Withdraw a verifier or a window: an operator's."""
+        return await on_thread(self._session.context_withdraw, kref, why=why)
+
+    async def context_rules(self, *, project: str | None = None) -> list[Record]:
+        """List the verifiers and windows of a project, withdrawn ones too."""
+        return await on_thread(self._session.context_rules, project=project)
 
     async def entities(
         self,
