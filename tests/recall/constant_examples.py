@@ -19,9 +19,10 @@ from numpy.typing import NDArray
 from doxa import Memory
 from doxa.base.clock import FakeClock, parse_time
 from doxa.models import HashEmbedder
-from doxa.recall import constants, vector_index
+from doxa.recall import constants
 from doxa.recall.candidates import CandidateSet
 from doxa.recall.filters import find_scopes
+from doxa.recall.indexes import vector_index
 from doxa.recall.indexes.project_index import Believed, IndexCache
 from doxa.recall.indexes.vector_index import VectorIndex
 from doxa.recall.lanes import calibration, entities, graph, phrases, time

@@ -15,8 +15,9 @@ from numpy.typing import NDArray
 
 from doxa.base.clock import FakeClock
 from doxa.models import HashEmbedder
-from doxa.recall import constants, vector_index
+from doxa.recall import constants
 from doxa.recall.filters import believed_now, find_scopes
+from doxa.recall.indexes import vector_index
 from doxa.recall.indexes.project_index import Believed, IndexCache
 from doxa.recall.indexes.vector_index import VectorIndex
 from doxa.recall.lanes import words as words_lane
