@@ -1,11 +1,12 @@
 """StateBench without a search: whether what holds is in what an agent begins with, and whether what
 does not hold is absent from it.
 
-Three tracks: commitments, interruption, authority. A timeline is played up to its query, in a memory
-of its own, in two feeds:
+Three tracks: commitments, interruption, authority. A timeline is played up to its query, in a
+memory of its own, in three feeds:
 
     writes      the structured state, stated by a person; a supersession is the next revision
     talk        the conversation alone, ingested with the rules that extract candidates
+    both        one and the other
 
 Three surfaces are read at the moment of the query. None of the first two sees the question:
 
@@ -14,7 +15,7 @@ Three surfaces are read at the moment of the query. None of the first two sees t
     context     what is assembled for the question, in another session than that of the talk
 
 `holds` is the share of the required expressions that are in it, `absent` the share of the forbidden
-ones that are not. Expressions that no text of the timeline has ("escalate") are left out of `holds`:
+ones that are not. Expressions that no text of the feed has ("escalate") are left out of `holds`:
 they are an answer's words, not a memory's; `stated` says how many remain. An empty surface has all
 that does not hold absent, so read the two together. `state` and `replaced` are the same for whole
 values: those of writes that hold, and those that were superseded.
@@ -41,8 +42,12 @@ TRACKS = {
     "interruption_resumption": "interruption",
     "authority_hierarchy": "authority",
 }
-FEEDS = ("writes", "talk")
-SURFACES = {"writes": ("brief", "context"), "talk": ("brief", "handoff", "context")}
+SURFACES = {
+    "writes": ("brief", "context"),
+    "talk": ("brief", "handoff", "context"),
+    "both": ("brief", "handoff", "context"),
+}
+FEEDS = tuple(SURFACES)
 WANTED_HOLDS, WANTED_ABSENT = 0.90, 0.95
 Event = dict[str, Any]
 
@@ -128,7 +133,7 @@ class _Player:
         self._names: dict[str, str] = {}  # key or id of a write -> the name of its belief
         self._holds: dict[str, str] = {}  # name -> the value that holds
         self._replaced: list[str] = []
-        self._said: list[str] = []  # every text up to now, of both feeds
+        self._said: list[str] = []  # every text that the memory was given
 
     def play(self, timeline: Event) -> Iterator[Shown]:
         self._clock.set(parse_time(timeline["initial_state"]["environment"]["now"]))
@@ -145,11 +150,12 @@ class _Player:
                     self._write(write)
 
     def _say(self, event: Event) -> None:
+        if self._feed == "writes":
+            return
         self._said.append(event["text"])
         role = "user" if event["speaker"] == "user" else "assistant"
         turn = {"role": role, "speaker": role, "text": event["text"], "time": event["ts"]}
-        if self._feed == "talk":
-            self._agent.ingest([turn], thread="monday", session="monday")
+        self._agent.ingest([turn], thread="monday", session="monday")
 
     def _write(self, write: Event) -> None:
         value = str(write["value"])
@@ -157,10 +163,10 @@ class _Player:
         name = self._names.get(write.get("supersedes") or "", "") or f"w{len(self._names)}"
         if name in self._holds:
             self._replaced.append(self._holds[name])
-        self._said.append(value)
         self._holds[name] = value
         self._names[write["key"]] = self._names[write["id"]] = name
-        if self._feed == "writes":
+        if self._feed != "talk":
+            self._said.append(value)
             self._person.remember(f"{words}: {value}", name=name)
 
     def _ask(self, track: str, event: Event) -> Iterator[Shown]:
@@ -182,7 +188,7 @@ class _Player:
 
     def _surfaces(self, question: str) -> Iterator[tuple[str, str]]:
         yield "brief", brief(self._agent).block()
-        if self._feed == "talk":
+        if self._feed != "writes":
             self._agent.handoff_write("monday", thread="monday", reason="end")
             opened = self._agent.session_open("tuesday", thread="tuesday")
             yield "handoff", opened.handoff.prose if opened.handoff is not None else ""

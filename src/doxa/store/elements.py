@@ -570,8 +570,7 @@ class ElementWriter(Reader):
             self._dirty[dst] = None
 
     def has_changed_edges(self, identity: int) -> bool:
-        """Whether this transaction made, set or removed an edge that leaves a node and is of a type
-        by which its guard shows it to the check before the commit."""
+        """Return whether this transaction changed an edge in `shown_by` that leaves a node."""
         return identity in self._edges_changed
 
     @property

@@ -17,7 +17,7 @@ from doxa.agent.records.records import CONCERNS, read_record
 from doxa.agent.records.types import RecordType
 from doxa.agent.spine.facts import decision_body, find_decision, outcome_body, request_of
 from doxa.agent.spine.governor import MODES, VERIFY, decide
-from doxa.agent.spine.lane import check_applied
+from doxa.agent.spine.lane import check_applied, require_receipt
 from doxa.agent.spine.leases import DECISION, LEASE, OUTCOME, body
 from doxa.agent.spine.packets import (
     DeclaredLane,
@@ -213,6 +213,8 @@ def check_maturation(tx: Transaction, before: Node | None, after: Node) -> None:
         require_hash(after)
     elif _is_move(before, after, "applied") and before.props["state"] == "candidate":
         check_applied(tx, after, said)
+    elif _is_move(before, after, "reversed"):
+        require_receipt(tx, after)
 
 
 def check_lane(tx: Transaction, before: Node | None, after: Node) -> None:
