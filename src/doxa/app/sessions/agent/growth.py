@@ -292,7 +292,7 @@ class GrowthVerbs(ContinuityVerbs):
         project: str | None = None,
         limit: int = 20,
     ) -> Contemplated:
-        """Begin inquiries for the moments of an agent, and do the passes that are due.
+        """Begin inquiries for the moments of an agent, and do the pending passes.
 
         The passes are due at 0, 4 and 20 hours from the start of an inquiry; the last may propose a
         candidate. Rules do them, or `producer`: a function of an `InquiryPass` that returns text.
@@ -345,7 +345,7 @@ class GrowthVerbs(ContinuityVerbs):
         return found | {"contemplate": Work(notes_itself=lambda: self._contemplate_shift(project))}
 
     def _contemplate_shift(self, project: str) -> Shift:
-        """Do by rules the passes that are due, for each agent of the project. The report of the run
+        """Do by rules the pending passes, for each agent of the project. The report of the run
         begins with what failed, and with moments that were dropped."""
         from doxa.agent.growth.contemplation import contemplate, waiting_agents
         from doxa.dream.nightshift import Shift
