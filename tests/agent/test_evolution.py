@@ -104,6 +104,9 @@ def test_a_bundle_is_redacted_and_whole(world: World, tmp_path: Path) -> None:
     with pytest.raises(RoleError):
         world.ana.bundle_export(folder)
     assert not folder.exists()
+    with pytest.raises(StoreError):
+        world.olga.bundle_export(tmp_path / "nowhere" / "bundle", agent="ana")
+    assert not list(world.memory.run("MATCH (r:Record {type: 'research_bundle'}) RETURN r"))
     made = world.olga.bundle_export(folder, agent="ana")
     assert (made.training_approval, made.state, made.rows) == (False, "exported", 2)
     assert made.redactions >= 2

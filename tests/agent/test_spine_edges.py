@@ -92,6 +92,17 @@ def test_an_approval_is_of_no_more_risk_than_was_shown(
     assert world.ana.govern(**asked, decision=kref).state == "consumed"
 
 
+def test_an_approval_that_could_not_be_used_is_not_given(world: World) -> None:
+    said = world.say("Send it")
+    made = world.ana.govern(
+        "external_message", "Send", instruction=said
+    )  # nobody confirmed whom to
+    assert made.mode == "require_approval"
+    with pytest.raises(ConstraintError, match="recipient_or_intent_unconfirmed"):
+        world.olga.packet_move(made.kref, "approved", content_hash=made.content_hash)
+    assert world.state(made.kref) == "pending"
+
+
 def test_a_lease_that_is_used_up_is_paused_at_the_next_attempt(world: World) -> None:
     lease = world.olga.lease_grant(
         "Edit", allowed=["local_project_edit"], agent="ana", actions_max=1

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -76,6 +77,11 @@ def export_bundle(
     """
     if folder.exists():
         raise ConflictError(f"There is something at {folder}.", next_step="Name a new folder.")
+    if not os.access(folder.absolute().parent, os.W_OK | os.X_OK):
+        raise StoreError(
+            f"The folder {folder} cannot be made: nothing can be written above it.",
+            next_step="Name another place.",
+        )
     chosen = kinds or tuple(SOURCES)
     unknown = [one for one in chosen if one not in SOURCES]
     if unknown:
