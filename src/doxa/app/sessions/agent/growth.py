@@ -335,6 +335,9 @@ class GrowthVerbs(ContinuityVerbs):
     def _turn_log(self, project: str, agent: str) -> TurnLog:
         from doxa.agent.signals.log import TurnLog, log_path
 
+        bound = self._store.binding
+        if bound is not None and project not in bound.projects:  # the log is a file of its own
+            raise bound.refusal(f"to the project {project[:80]!r}")
         path = log_path(self._store.path, project, agent)
         return self._memory.turn_logs.setdefault(path, TurnLog(path))
 
