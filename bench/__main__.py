@@ -222,8 +222,8 @@ def _run(options: argparse.Namespace, embedder: Embedder | None) -> Report:
     if options.command == "longmemeval":
         return longmemeval.run(options.data, embedder, seed=options.seed, limit=options.limit)
     if options.command == "statebench":
-        played = statebench_brief if options.brief else statebench
-        return played.run(options.data, embedder, seed=options.seed, limit=options.limit)
+        played = statebench_brief.run if options.brief else statebench.run
+        return played(options.data, embedder, seed=options.seed, limit=options.limit)
     if options.command == "precision":
         return precision.run(
             options.cases,
