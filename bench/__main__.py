@@ -41,6 +41,7 @@ from bench import (
     simulation,
     speed,
     statebench,
+    statebench_brief,
     talk,
     tck,
     updates,
@@ -221,7 +222,8 @@ def _run(options: argparse.Namespace, embedder: Embedder | None) -> Report:
     if options.command == "longmemeval":
         return longmemeval.run(options.data, embedder, seed=options.seed, limit=options.limit)
     if options.command == "statebench":
-        return statebench.run(options.data, embedder, seed=options.seed, limit=options.limit)
+        played = statebench_brief.run if options.brief else statebench.run
+        return played(options.data, embedder, seed=options.seed, limit=options.limit)
     if options.command == "precision":
         return precision.run(
             options.cases,
@@ -374,6 +376,10 @@ def _parser() -> argparse.ArgumentParser:
             simulation.options(command)
         if name in ("longmemeval", "statebench", "ripening-state"):
             command.add_argument("--limit", type=int, help="the first so many only")
+        if name == "statebench":
+            command.add_argument(
+                "--brief", action="store_true", help="what an agent begins with, in place of recall"
+            )
         if name == "sensitivity":
             command.add_argument(
                 "--only", type=_names, default=(), help="some constants only, as K1,B"

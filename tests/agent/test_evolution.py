@@ -11,7 +11,7 @@ import pytest
 from doxa.agent.evolution.bundles import digest_of, retention_of
 from doxa.agent.records.records import move_record
 from doxa.base.clock import NS
-from doxa.base.errors import ConflictError, ConstraintError, InputError, RoleError
+from doxa.base.errors import ConflictError, ConstraintError, InputError, RoleError, StoreError
 from doxa.store import Identity
 from tests.agent.test_spine_ledger import World
 
@@ -96,12 +96,17 @@ def test_a_bundle_is_redacted_and_whole(world: World, tmp_path: Path) -> None:
     for number in range(2):
         world.clock.advance(seconds=1)
         world.ana.outcome(
-            "failed", failure_class="timeout", observed=f"{number} ana: kim@example.org {secret}"
+            "failed",
+            failure_class="timeout",
+            observed=f"{number} ana: kim@example.org {secret} banana",
         )
     folder = tmp_path / "bundle"
     with pytest.raises(RoleError):
         world.ana.bundle_export(folder)
     assert not folder.exists()
+    with pytest.raises(StoreError):
+        world.olga.bundle_export(tmp_path / "nowhere" / "bundle", agent="ana")
+    assert not list(world.memory.run("MATCH (r:Record {type: 'research_bundle'}) RETURN r"))
     made = world.olga.bundle_export(folder, agent="ana")
     assert (made.training_approval, made.state, made.rows) == (False, "exported", 2)
     assert made.redactions >= 2
@@ -109,7 +114,9 @@ def test_a_bundle_is_redacted_and_whole(world: World, tmp_path: Path) -> None:
     text = "".join(path.read_text() for path in folder.iterdir())
     for word in (secret, "kim@example.org", '"ana"', " ana:", "kref://"):
         assert word not in text, word
+    assert text.count("banana") == 2  # the agent's name is replaced, not a part of a word
     manifest = json.loads((folder / "manifest.json").read_text())
+    assert manifest["retention"] == "research_export"
     assert manifest["training_approval"] is False
     row = json.loads((folder / "outcome_event.jsonl").read_text().splitlines()[0])
     assert (row["source"], row["retention"], row["split"]) == ("ledger", "hot", row["split"])
@@ -118,6 +125,12 @@ def test_a_bundle_is_redacted_and_whole(world: World, tmp_path: Path) -> None:
     (folder / "outcome_event.jsonl").write_text("{}\n")
     with pytest.raises(ConflictError):
         digest_of(folder)
+    with pytest.raises(ConflictError):
+        world.olga.bundle_approve(made.kref, made.manifest_hash, folder=folder)
+    (folder / "manifest.json").write_text("[]")
+    with pytest.raises(StoreError):
+        world.olga.bundle_approve(made.kref, made.manifest_hash, folder=folder)
+    assert world.olga.bundle_approve(made.kref, made.manifest_hash).training_approval
 
 
 def test_training_takes_an_operator_for_each_bundle(world: World, tmp_path: Path) -> None:

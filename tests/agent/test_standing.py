@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from doxa.agent.records.records import write_record
+from doxa.agent.records.records import note_record, write_record
 from doxa.agent.standing.patterns import DELTAS, dimensions, found_in, patterns
 from doxa.agent.standing.types import evidence_name
 from doxa.base.errors import ConstraintError, DoxaError, RoleError
@@ -130,6 +130,67 @@ def test_the_report_of_a_day_keeps_its_evidence(world: World) -> None:
     found = world.ana.standing("Kim")
     assert [len(one["evidence"]) for one in found.reports] == [1, 1]  # type: ignore[arg-type]
     assert found.scores["word"] == pytest.approx(5.18)
+
+
+def test_no_agent_counts_what_was_said_before(world: World) -> None:
+    """Neither by setting what it noted back, nor by writing the evidence itself."""
+    before = world.say(OWN)
+    world.clock.advance(seconds=5)
+    consent = str(world.olga.standing_in("Kim", agent="ana")["kref"])
+    with world.memory.store.write(Identity("ana"), op="x") as tx:
+        note_record(tx, consent, {"since": 0, "last": 0})
+    assert world.ana.standing_update().evidence == 0
+    with world.memory.store.read() as snapshot:
+        node = snapshot.node_by_kref(before)
+    assert node is not None
+    said = {"person": "Kim", "turn": before, "patterns": ["owns_mistake"],
+            "said_ns": node.props["time"]}  # fmt: skip
+    with (
+        pytest.raises(ConstraintError, match="not what the patterns find"),
+        world.memory.store.write(Identity("ana"), op="x") as tx,
+    ):
+        write_record(
+            tx, project="default", agent="ana", kind="standing_evidence",
+            name=evidence_name(node), state="counted", data=said, about=[before],
+        )  # fmt: skip
+
+
+def test_an_agent_invents_no_report(world: World) -> None:
+    world.olga.standing_in("Kim", agent="ana")
+    world.say(OWN)
+    world.ana.standing_update()
+    world.clock.advance(days=1)
+    evidence = world.ana.standing("Kim").trail[0].evidence
+    for said in (
+        {"person": "Kim", "scores": {"word": 1.0}, "evidence": [evidence]},
+        {"person": "Lee", "scores": {}, "evidence": []},
+        {},
+    ):
+        with (
+            pytest.raises(ConstraintError, match="adds up to"),
+            world.memory.store.write(Identity("ana"), op="x") as tx,
+        ):
+            write_record(
+                tx, project="default", agent="ana", kind="standing_synthesis", name="made-up",
+                state="written", data=said, about=[evidence],
+            )  # fmt: skip
+    assert world.ana.standing("Kim").reports == ()
+
+
+def test_the_night_shift_reports_of_everybody_who_is_in(world: World) -> None:
+    (shift,) = world.memory.nightshift(jobs=["standing"])
+    assert (shift.state, shift.reason) == ("skipped", "nobody opted in")
+    for person, agent in (("Kim", "ana"), ("Lee", "ana"), ("Kim", "bob")):
+        world.olga.standing_in(person, agent=agent)
+    world.say(OWN)
+    world.say("I was wrong about the color.", speaker="Lee")
+    world.clock.advance(days=1)
+    (shift,) = world.memory.nightshift(jobs=["standing"])
+    assert shift.state == "done"
+    assert dict(shift.counts) == {"agents": 2, "turns": 3, "evidence": 3, "reports": 3}
+    assert world.olga.standing("Lee", agent="ana").scores["word"] > 5
+    (again,) = world.memory.nightshift(jobs=["standing"])
+    assert (again.counts["evidence"], again.counts["reports"]) == (0, 0)
 
 
 def test_opting_out_stops_at_once_and_leaves_no_trace(world: World) -> None:

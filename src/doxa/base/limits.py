@@ -136,6 +136,7 @@ GOVERNOR_FAILURES_S = 3_600  # within which two failures of one kind stop an age
 GOVERNOR_OUTCOMES_ITEMS_READ = 50  # the newest, to look for failures
 LEASES_ITEMS_MAX = 100  # that an agent has at once
 LEASE_S_MAX = 7_776_000  # 90 days; a longer one is granted again
+LEASE_EXPIRING_S = 3_600  # before its end, of which a lease may notify
 LEASE_NOTICES_ITEMS_MAX = 50  # kept with a lease
 STATE_FRESH_S_MAX = 86_400  # of a current state that an agent observed
 LANE_APPLIED_ITEMS_READ = 2_000  # claims that an agent applied by itself, to count those of a day

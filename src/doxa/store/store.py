@@ -323,8 +323,7 @@ class Store:
 
     @contextmanager
     def joined(self, reader: Reader) -> Iterator[None]:
-        """Make writes of this thread part of the transaction `reader`, if it is one, in the
-        block."""
+        """Make writes of this thread part of transaction `reader`, if it is one, in the block."""
         before = getattr(self._local, "joined", None)
         self._local.joined = reader if isinstance(reader, Transaction) else None
         try:

@@ -12,6 +12,8 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -75,6 +77,11 @@ def export_bundle(
     """
     if folder.exists():
         raise ConflictError(f"There is something at {folder}.", next_step="Name a new folder.")
+    if not os.access(folder.absolute().parent, os.W_OK | os.X_OK):
+        raise StoreError(
+            f"The folder {folder} cannot be made: nothing can be written above it.",
+            next_step="Name another place.",
+        )
     chosen = kinds or tuple(SOURCES)
     unknown = [one for one in chosen if one not in SOURCES]
     if unknown:
@@ -99,6 +106,7 @@ def export_bundle(
     ]
     manifest = {
         "version": 1,
+        "retention": "research_export",
         "files": files,
         "redactions": replaced,
         "excluded": len(SOURCES) - len(chosen),
@@ -125,8 +133,15 @@ def export_bundle(
     return bundle_of(record, str(folder)), {**texts, "manifest.json": body}
 
 
-def approve_bundle(tx: Transaction, kref: str, *, manifest_hash: str) -> ResearchBundle:
-    """Approve one bundle for training, by the hash of its manifest. An operator's alone."""
+def approve_bundle(
+    tx: Transaction, kref: str, *, manifest_hash: str, folder: Path | None = None
+) -> ResearchBundle:
+    """Approve one bundle for training, by the hash of its manifest. An operator's alone. With
+    `folder`, its files are compared first."""
+    if folder is not None and digest_of(folder) != manifest_hash:
+        raise ConflictError(
+            f"The manifest in {folder} has another hash.", next_step="Export the bundle again."
+        )
     record = read_record(require_record(tx, kref))
     if record.type != BUNDLE:
         raise InputError(
@@ -192,7 +207,7 @@ def _split(who: str, day: str) -> str:
 
 def _clean(text: str, agent: str, who: str) -> tuple[str, int]:
     done = redact(text, pii=True)
-    return done.text.replace(agent, who), len(done.findings)
+    return re.sub(rf"(?<!\w){re.escape(agent)}(?!\w)", who, done.text), len(done.findings)
 
 
 def _clean_data(value: Any, agent: str, who: str) -> tuple[Any, int]:
@@ -232,9 +247,18 @@ def write_files(folder: Path, texts: dict[str, str]) -> None:
 def digest_of(folder: Path) -> str:
     """Return the hash of the manifest in a folder, after comparing each file with it. Raises
     ConflictError if one differs."""
-    body = (folder / "manifest.json").read_bytes()
-    for one in json.loads(body)["files"]:
-        if hashlib.sha256((folder / one["name"]).read_bytes()).hexdigest() != one["sha256"]:
+    try:
+        body = (folder / "manifest.json").read_bytes()
+        found = [
+            (one, hashlib.sha256((folder / Path(one["name"]).name).read_bytes()).hexdigest())
+            for one in json.loads(body)["files"]
+        ]
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise StoreError(
+            f"The bundle in {folder} cannot be read: {error}.", next_step="Export the bundle again."
+        ) from error
+    for one, digest in found:
+        if digest != one["sha256"]:
             raise ConflictError(
                 f"{one['name']} of {folder} is not what the manifest says.",
                 next_step="Export the bundle again.",

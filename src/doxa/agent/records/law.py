@@ -75,7 +75,7 @@ def _check_moved(tx: Transaction, before: Node, node: Node, kind: RecordType) ->
         str(before.props["state"]),
         str(node.props["state"]),
     )
-    if tx.has_changed_edges(node.id):
+    if node.id in tx.changed_edges:
         raise ConstraintError(
             f"What {kref} concerns does not change.", next_step="Make another record.", kref=kref
         )

@@ -40,8 +40,9 @@ _LIVE = frozenset(("active", "verified", "current_state"))
 
 @dataclass(frozen=True, slots=True)
 class RecordView:
-    """A record as the contracts see it. `in_force`: a lease that is not stopped, a decision that
-    allows its action now. `applied`: a claim of the declared lane, or one that was accepted."""
+    """A record as the contracts see it. `agent` is "" where it belongs to the project. `in_force`:
+    a lease that is not stopped, a decision that allows its action now. `applied`: a claim of the
+    declared lane, or one that was accepted."""
 
     kind: str
     status: str
@@ -175,7 +176,7 @@ def _of_record(consumer: str, contract: ConsumerContract, view: RecordView) -> l
 
 def _of_context(contract: ConsumerContract, view: RecordView, context: UseContext) -> list[str]:
     found = []
-    if contract.scoped and view.agent != context.agent and context.role != "operator":
+    if contract.scoped and view.agent not in ("", context.agent) and context.role != "operator":
         found.append("agent")
     if contract.scoped and context.project not in view.projects:
         found.append("project")

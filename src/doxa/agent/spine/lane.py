@@ -76,13 +76,19 @@ def check_applied(tx: Transaction, node: Node, said: MaturationCandidate) -> Non
             next_step="Leave it to the operator.",
             kref=kref,
         )
+    require_receipt(tx, node)
+
+
+def require_receipt(tx: Transaction, node: Node) -> None:
+    """Check that an outcome about a candidate is written in the transaction that moves it."""
+    kref = str(node.props["kref"])
     written = tx.nodes([edge.src for edge in tx.edges_in(node.id, CONCERNS)])
     if not any(
         one.props.get("type") == OUTCOME and one.props.get("made_ns") == tx.now for one in written
     ):
         raise ConstraintError(
-            f"{kref} would be applied without a receipt.",
-            next_step="Apply it with packet_move, which writes one.",
+            f"{kref} would be moved without a receipt.",
+            next_step="Move it with packet_move, which writes one.",
             kref=kref,
         )
 

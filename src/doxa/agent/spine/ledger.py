@@ -23,7 +23,7 @@ from doxa.agent.records.records import (
 )
 from doxa.agent.records.types import Record
 from doxa.agent.spine.facts import decision_body, find_decision, request_of
-from doxa.agent.spine.governor import GovernorVerdict, decide
+from doxa.agent.spine.governor import LEVELS, MODES, GovernorVerdict, decide
 from doxa.agent.spine.leases import DECISION, LEASE, OUTCOME, body, stopped_by, use_of
 from doxa.agent.spine.packets import (
     DeclaredLane,
@@ -35,8 +35,9 @@ from doxa.agent.spine.packets import (
     body_of,
     read_body,
 )
+from doxa.base.clock import NS
 from doxa.base.errors import ConflictError, ConstraintError, InputError, NotFoundError
-from doxa.base.limits import LEASE_NOTICES_ITEMS_MAX, LEASES_ITEMS_MAX
+from doxa.base.limits import LEASE_EXPIRING_S, LEASE_NOTICES_ITEMS_MAX, LEASES_ITEMS_MAX
 from doxa.base.values import canonical
 from doxa.store import Reader, Transaction
 
@@ -132,7 +133,18 @@ def grant_lease(
 
 def govern(tx: Transaction, *, project: str, agent: str, said: GovernorDecision) -> Decision:
     """Decide about an action, and write the decision. `mode` and what follows it in `said` are
-    ignored and set here."""
+    ignored and set here. A lease that it names and that has stopped is paused with it."""
+    lease = find_record(tx, said.lease) if said.lease else None
+    if (
+        lease is not None
+        and lease.type == LEASE
+        and (lease.agent, lease.state)
+        == (
+            agent,
+            "active",
+        )
+    ):
+        _settle(tx, lease, "")
     request = request_of(tx, said, project=project, agent=agent, now_ns=tx.now)
     verdict = decide(request)
     record = write_packet(
@@ -176,11 +188,29 @@ def consume(
         raise ConflictError(
             f"{kref} is about another action.", next_step="Ask about this one.", kref=kref
         )
+    more = _riskier(said, held)
+    if more:
+        raise ConflictError(
+            f"{kref} was approved with less risk: {', '.join(more)}.",
+            next_step="Ask about the action as it is now.",
+            kref=kref,
+        )
     verdict = decide(
         request_of(tx, held, project=project, agent=agent, now_ns=tx.now, approval=True, kref=kref)
     )
     moved = move_record(tx, kref, "consumed", expected=("approved",))
     return _decision(moved, verdict)
+
+
+def _riskier(said: GovernorDecision, held: GovernorDecision) -> list[str]:
+    """Return in which fields a request names more risk than the one that was approved."""
+    levels = {**LEVELS, "floor": MODES}
+    found = [
+        name
+        for name, words in levels.items()
+        if words.index(getattr(said, name)) > words.index(getattr(held, name))
+    ]
+    return [*found, *(["boundaries"] if set(said.boundaries) - set(held.boundaries) else [])]
 
 
 def record_outcome(
@@ -265,8 +295,19 @@ def lease_info(reader: Reader, lease: Record, now_ns: int) -> LeaseInfo:
         use.actions,
         held.expires_ns,
         lease.content_hash,
-        tuple(one["text"] for one in lease.notes.get("notices", ())),
+        (*(one["text"] for one in lease.notes.get("notices", ())), *_due(lease, stopped, now_ns)),
     )
+
+
+def _due(lease: Record, stopped: str, now_ns: int) -> list[str]:
+    """Return the notices that hold now and that nobody wrote yet: nothing runs when time passes."""
+    held = body(lease)
+    if lease.state != "active":
+        return []
+    if stopped:
+        return [f"stopped: {stopped}"] if "stopped" in held.notify else []
+    near = held.expires_ns - now_ns <= LEASE_EXPIRING_S * NS
+    return ["expiring: it ends within the hour"] if near and "expiring" in held.notify else []
 
 
 def write_candidate(

@@ -17,10 +17,11 @@ from doxa.agent.records.records import CONCERNS, read_record
 from doxa.agent.records.types import RecordType
 from doxa.agent.spine.facts import decision_body, find_decision, outcome_body, request_of
 from doxa.agent.spine.governor import MODES, VERIFY, decide
-from doxa.agent.spine.lane import check_applied
+from doxa.agent.spine.lane import check_applied, require_receipt
 from doxa.agent.spine.leases import DECISION, LEASE, OUTCOME, body
 from doxa.agent.spine.packets import (
     DeclaredLane,
+    GovernorDecision,
     MaturationCandidate,
     StateRecord,
     read_body,
@@ -106,7 +107,9 @@ def check_lease(tx: Transaction, before: Node | None, after: Node) -> None:
     if before is None:
         if said.executor != record.agent or said.owner == said.executor:
             raise refuse(
-                after, "is held by its owner, or by another agent.", "Name the person as its owner."
+                after,
+                "is held by its owner, or by another agent.",
+                "Name the agent that holds it, and a person as its owner.",
             )
         if not said.allowed or set(said.allowed) & set(said.prohibited):
             raise refuse(
@@ -154,18 +157,26 @@ def check_decision(tx: Transaction, before: Node | None, after: Node) -> None:
         require_hash(after)
         if tx.now - record.made > GOVERNOR_DECISION_S * NS:
             raise refuse(after, "is more than a day old.", "Ask again.")
+        _require_use(tx, after, said, asked)
     elif _is_move(before, after, "consumed"):
         moved = before.props["moved_ns"]
         if not isinstance(moved, int) or tx.now - moved > GOVERNOR_APPROVAL_S * NS:
             raise refuse(after, "was approved too long ago.", "Ask for another approval.")
-        verdict = decide(request_of(tx, said, approval=True, **asked))  # type: ignore[arg-type]
-        if not verdict.may_act:
-            raise refuse(
-                after,
-                f"is approved, but the governor decides {verdict.mode}"
-                f" ({', '.join(verdict.reasons)}).",
-                verdict.instead,
-            )
+        _require_use(tx, after, said, asked)
+
+
+def _require_use(
+    tx: Transaction, node: Node, said: GovernorDecision, asked: dict[str, object]
+) -> None:
+    """Check that an approval allows the action now: no other rule forbids it."""
+    verdict = decide(request_of(tx, said, approval=True, **asked))  # type: ignore[arg-type]
+    if not verdict.may_act:
+        raise refuse(
+            node,
+            f"cannot be used: with an approval the governor decides {verdict.mode}"
+            f" ({', '.join(verdict.reasons)}).",
+            verdict.instead,
+        )
 
 
 def check_outcome(tx: Transaction, before: Node | None, after: Node) -> None:
@@ -213,6 +224,8 @@ def check_maturation(tx: Transaction, before: Node | None, after: Node) -> None:
         require_hash(after)
     elif _is_move(before, after, "applied") and before.props["state"] == "candidate":
         check_applied(tx, after, said)
+    elif _is_move(before, after, "reversed"):
+        require_receipt(tx, after)
 
 
 def check_lane(tx: Transaction, before: Node | None, after: Node) -> None:

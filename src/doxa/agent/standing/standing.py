@@ -19,44 +19,29 @@ from doxa.agent.records.records import (
     write_record,
 )
 from doxa.agent.records.types import Record
-from doxa.agent.standing.patterns import (
-    SCORE_MAX,
-    SCORE_MIN,
-    SCORE_START,
-    dimensions,
-    found_in,
-    patterns,
+from doxa.agent.standing.patterns import found_in
+from doxa.agent.standing.scores import (
+    EVIDENCE,
+    SYNTHESIS,
+    StandingDelta,
+    evidence_of,
+    report_of,
+    reports_of,
+    score,
 )
 from doxa.agent.standing.types import (
     CONSENT,
-    EVIDENCE,
-    SYNTHESIS,
     consent_of,
     evidence_name,
+    seconds_of,
+    since_of,
 )
-from doxa.base.clock import NS, format_time
 from doxa.base.errors import ConstraintError, InputError
 from doxa.base.ids import is_below_operator
 from doxa.base.limits import STANDING_TURNS_ITEMS_MAX
 from doxa.store import Node, Reader, Transaction
 
 _ALL = 1_000_000
-_STUCK_DAYS = 30
-_MOVED = 0.1  # a change in a score that is a direction
-
-
-@dataclass(frozen=True, slots=True)
-class StandingDelta:
-    """One step of the trail: which pattern was found in which turn, and what it changed."""
-
-    evidence: str
-    turn: str
-    time: int
-    dimension: str
-    pattern: str
-    delta: float
-    score: float
-    state: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,9 +77,7 @@ def opt_in(tx: Transaction, *, project: str, agent: str, person: str) -> Record:
             name=person,
             state="in",
             data={"person": person},
-            notes={"since": tx.now},
         )
-    note_record(tx, known.kref, {"since": tx.now})
     return move_record(tx, known.kref, "in", expected=("out",)) if known.state == "out" else known
 
 
@@ -105,49 +88,14 @@ def opt_out(tx: Transaction, *, project: str, agent: str, person: str) -> int:
         move_record(tx, known.kref, "out")
     if known is None or is_below_operator(tx.rights):
         return 0
-    kept = [known, *evidence_of(tx, project, agent, person), *_reports(tx, project, agent, person)]
+    kept = [
+        known,
+        *evidence_of(tx, project, agent, person),
+        *reports_of(tx, project, agent, person),
+    ]
     nodes = [require_record(tx, one.kref).id for one in kept]
     tx.erase(nodes)
     return len(nodes)
-
-
-def evidence_of(reader: Reader, project: str, agent: str, person: str) -> list[Record]:
-    """Return the evidence about a person, in the order of the turns."""
-    found = list_records(reader, project=project, agent=agent, kind=EVIDENCE, limit=_ALL)
-    return [one for one in found if one.data["person"] == person]
-
-
-def _reports(reader: Reader, project: str, agent: str, person: str) -> list[Record]:
-    found = list_records(reader, project=project, agent=agent, kind=SYNTHESIS, limit=_ALL)
-    return [one for one in found if one.data["person"] == person]
-
-
-def score(evidence: list[Record]) -> tuple[dict[str, float], list[StandingDelta]]:
-    """Return the scores that evidence adds up to, and the trail."""
-    scores = dict.fromkeys(dimensions(), SCORE_START)
-    trail = []
-    for one in evidence:
-        for name in one.data["patterns"]:
-            pattern = patterns().get(name)
-            if pattern is None:
-                continue
-            delta = pattern.delta if one.state == "counted" else 0.0
-            before = scores[pattern.dimension]
-            after = round(min(max(before + delta, SCORE_MIN), SCORE_MAX), 6)
-            scores[pattern.dimension] = after
-            trail.append(
-                StandingDelta(
-                    one.kref,
-                    str(one.data["turn"]),
-                    int(one.data["said_ns"]),
-                    pattern.dimension,
-                    name,
-                    round(after - before, 6),
-                    after,
-                    one.state,
-                )
-            )
-    return scores, trail
 
 
 def read_standing(reader: Reader, *, project: str, agent: str, person: str, limit: int) -> Standing:
@@ -156,7 +104,7 @@ def read_standing(reader: Reader, *, project: str, agent: str, person: str, limi
     if known is None or known.state != "in":
         return Standing(person, known.state if known else "never asked", {})
     scores, trail = score(evidence_of(reader, project, agent, person))
-    reports = tuple(dict(one.data) for one in _reports(reader, project, agent, person))
+    reports = tuple(dict(one.data) for one in reports_of(reader, project, agent, person))
     return Standing(person, "in", scores, tuple(trail[-limit:] if limit else ()), reports[-limit:])
 
 
@@ -207,67 +155,43 @@ def _turns_of(
         " AND n.props ->> '$.project' = ? AND n.id > ? ORDER BY n.id LIMIT ?",
         (person, project, int(consent.notes.get("last", 0)), STANDING_TURNS_ITEMS_MAX),
     )
-    since = int(consent.notes.get("since", consent.made)) // NS  # turns are timed in seconds
+    since = since_of(consent)
     found = [
         node
         for node in tx.nodes([row[0] for row in rows])
-        if not node.props.get("deprecated") and _seconds(node) >= since
+        if not node.props.get("deprecated") and seconds_of(node) >= since
     ]
     return found, rows[-1][0] if rows else 0
 
 
-def _seconds(turn: Node) -> int:
-    time = turn.props["time"]
-    assert isinstance(time, int)
-    return time // NS
-
-
 def _synthesize(tx: Transaction, project: str, agent: str, person: str) -> int:
     """Write the report of a person's day, once. The evidence stays: the report cites it."""
-    evidence = evidence_of(tx, project, agent, person)
-    day = format_time(tx.now)[:10]
-    today = [one for one in evidence if format_time(int(one.data["said_ns"]))[:10] < day]
-    earlier = _reports(tx, project, agent, person)
-    last = earlier[-1].data if earlier else None
-    cited = {kref for one in earlier for kref in one.data["evidence"]}
-    fresh = [one for one in today if one.kref not in cited]
-    if not fresh:
+    said = report_of(tx, project, agent, person, tx.now)
+    if said is None:
         return 0
-    scores, trail = score(today)
-    before = last["scores"] if last else dict.fromkeys(dimensions(), SCORE_START)
-    changes = {name: round(scores[name] - before[name], 6) for name in scores}
     write_record(
         tx,
         project=project,
         agent=agent,
         kind=SYNTHESIS,
-        name=f"{tx.now:019d}",
+        name=f"{tx.now:019d}-{person}",
         state="written",
-        data={
-            "person": person,
-            "day": day,
-            "scores": scores,
-            "changes": changes,
-            "trajectory": {
-                name: _trajectory(name, change, trail, tx.now) for name, change in changes.items()
-            },
-            "evidence": [one.kref for one in fresh],
-        },
-        about=[one.kref for one in fresh],
+        data=said,
+        about=said["evidence"],
     )
     return 1
 
 
-def _trajectory(name: str, change: float, trail: list[StandingDelta], now_ns: int) -> str:
-    if abs(change) >= _MOVED:
-        return "rising" if change > 0 else "declining"
-    recent = [
-        one
-        for one in trail
-        if one.dimension == name and now_ns - one.time < _STUCK_DAYS * 86_400 * NS
-    ]
-    stuck = [one for one in recent if one.pattern == "names_stuckness"]
-    return "stuck" if len(stuck) > 1 else "stable"
+def people_in(reader: Reader, project: str) -> list[tuple[str, str]]:
+    """Return who is in, in a project: pairs of agent and person."""
+    rows = reader.rows(
+        "SELECT n.props ->> '$.agent', n.id FROM node n JOIN node_label l ON l.node = n.id AND"
+        " l.label = 'Record' WHERE n.props ->> '$.project' = ? AND n.props ->> '$.type' = ? AND"
+        " n.props ->> '$.state' = 'in' ORDER BY n.id",
+        (project, CONSENT),
+    )
+    nodes = {node.id: node for node in reader.nodes([row[1] for row in rows])}
+    return [(str(row[0]), str(read_record(nodes[row[1]]).data["person"])) for row in rows]
 
 
 def appeal(tx: Transaction, kref: str, *, why: str, decision: str) -> Record:

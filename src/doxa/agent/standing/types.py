@@ -5,7 +5,8 @@
     standing_synthesis  written: a dated report, never the score itself
 
 Evidence is derived: the commit reads the turn again and accepts no more than the patterns find in
-it, of a person who opted in. So no agent can invent any.
+it, of a person who opted in, in what they said since. A report is derived again in the same way. So
+no agent can invent any.
 """
 
 from __future__ import annotations
@@ -13,10 +14,12 @@ from __future__ import annotations
 from doxa.agent.records.records import CONCERNS, find_record, read_record, record_kref
 from doxa.agent.records.types import Record, RecordType
 from doxa.agent.standing.patterns import found_in
+from doxa.agent.standing.scores import EVIDENCE, SYNTHESIS, report_of
+from doxa.base.clock import NS
 from doxa.base.errors import ConstraintError
 from doxa.store import Node, Reader, Transaction
 
-CONSENT, EVIDENCE, SYNTHESIS = "standing_consent", "standing_evidence", "standing_synthesis"
+CONSENT = "standing_consent"
 
 
 def consent_of(reader: Reader, project: str, agent: str, person: str) -> Record | None:
@@ -51,12 +54,48 @@ def check_evidence(tx: Transaction, before: Node | None, after: Node) -> None:
         or record.name != evidence_name(turn)
         or set(record.data) != {"person", "turn", "patterns", "said_ns"}
         or record.data["said_ns"] != turn.props["time"]
+        or seconds_of(turn) < since_of(agreed)
     ):
         raise ConstraintError(
             f"{record.kref} is not what the patterns find in a turn of {person}.",
             next_step="Let standing_update read the turns.",
             kref=record.kref,
         )
+
+
+def check_synthesis(tx: Transaction, before: Node | None, after: Node) -> None:
+    """Check that a report is what the evidence adds up to now, of a person who opted in."""
+    record = read_record(after)
+    person = str(record.data.get("person", ""))
+    agreed = consent_of(tx, record.project, record.agent, person) if person else None
+    linked = {edge.dst for edge in tx.edges_out(after.id, CONCERNS)}
+    derived = None
+    if agreed is not None and agreed.state == "in":
+        derived = report_of(tx, record.project, record.agent, person, tx.now, without=record.kref)
+    cited = [tx.node_by_kref(kref) for kref in derived["evidence"]] if derived else []
+    if before is None and (
+        derived is None
+        or dict(record.data) != derived
+        or record.text
+        or any(node is None or node.id not in linked for node in cited)
+    ):
+        raise ConstraintError(
+            f"{record.kref} is not what the evidence adds up to.",
+            next_step="Let standing_update write it.",
+            kref=record.kref,
+        )
+
+
+def since_of(consent: Record) -> int:
+    """Return since when a person is in, in seconds: turns are timed in seconds."""
+    return (consent.made if consent.moved is None else consent.moved) // NS
+
+
+def seconds_of(turn: Node) -> int:
+    """Return when a turn was said, in seconds."""
+    time = turn.props["time"]
+    assert isinstance(time, int)
+    return time // NS
 
 
 def evidence_name(turn: Node) -> str:
@@ -85,5 +124,5 @@ STANDING_TYPES = (
         },
         check=check_evidence,
     ),
-    RecordType(SYNTHESIS, states={"written": "agent"}),
+    RecordType(SYNTHESIS, states={"written": "agent"}, check=check_synthesis),
 )

@@ -1466,9 +1466,11 @@ class AsyncSession:
             self._session.bundle_export, folder, kinds=kinds, agent=agent, project=project
         )
 
-    async def bundle_approve(self, bundle: str | Kref, manifest_hash: str) -> ResearchBundle:
+    async def bundle_approve(
+        self, bundle: str | Kref, manifest_hash: str, *, folder: str | Path | None = None
+    ) -> ResearchBundle:
         """Approve one research bundle for training, as an operator, by its manifest's hash."""
-        return await on_thread(self._session.bundle_approve, bundle, manifest_hash)
+        return await on_thread(self._session.bundle_approve, bundle, manifest_hash, folder=folder)
 
     async def attachment_add(
         self,

@@ -147,11 +147,17 @@ class EvolutionVerbs(StandingVerbs):
         self._store.note_copy(place, kind="export")
         return made
 
-    def bundle_approve(self, bundle: str | Kref, manifest_hash: str) -> ResearchBundle:
-        """Approve one research bundle for training, as an operator, by its manifest's hash."""
+    def bundle_approve(
+        self, bundle: str | Kref, manifest_hash: str, *, folder: str | Path | None = None
+    ) -> ResearchBundle:
+        """Approve one research bundle for training, as an operator, by its manifest's hash.
+
+        With `folder`, the files there are compared with the manifest first.
+        """
         from doxa.agent.evolution.bundles import approve_bundle
 
         arguments.text(str(bundle), "bundle")
         arguments.text(manifest_hash, "manifest_hash")
+        place = None if folder is None else arguments.path(folder, "folder")
         with self._store.write(self.identity, op="bundle_approve") as tx:
-            return approve_bundle(tx, str(bundle), manifest_hash=manifest_hash)
+            return approve_bundle(tx, str(bundle), manifest_hash=manifest_hash, folder=place)

@@ -365,11 +365,23 @@ def _form(kind: Any, body: Mapping[str, Any]) -> Any:
         return msgspec.convert(dict(body), kind, strict=True)
     except msgspec.ValidationError as error:
         field = str(error).rpartition("$.")[2].strip("`").partition("[")[0]
+        words = _words_of(kind, field)
         raise InputError(
             f"An argument is not what it must be: {error}.",
-            next_step="See packets(schema=True) for what each may be.",
+            next_step=f"Use {', '.join(words)}."
+            if words
+            else "`packets` with `schema` has the form.",
             field=field[:60],
         ) from error
+
+
+def _words_of(kind: Any, field: str) -> tuple[str, ...]:
+    """Return the words that a field of a packet may be; none if it is free."""
+    from typing import Literal, get_args, get_origin, get_type_hints
+
+    hint = get_type_hints(kind).get(field)
+    inner = get_args(hint)[:1] if get_origin(hint) is tuple else (hint,)
+    return tuple(get_args(inner[0])) if inner and get_origin(inner[0]) is Literal else ()
 
 
 def _known_only(tx: Any, said: GovernorDecision) -> GovernorDecision:

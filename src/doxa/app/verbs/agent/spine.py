@@ -41,7 +41,7 @@ SPINE: tuple[Verb, ...] = (
             actions_max=Parameter("The number of actions at most.", 100, "integer"),
             failures_max=Parameter("The failures after which it stops.", 3, "integer"),
             notify=Parameter(
-                "What is noted for the owner: stopped, failed, ended.",
+                "What is noted for the owner: stopped, failed, ended, expiring.",
                 ("stopped", "ended"),
                 "texts",
             ),
