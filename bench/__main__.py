@@ -20,6 +20,7 @@ from bench import (
     counts,
     embedding,
     hooks,
+    injection,
     libraries,
     locomo,
     locomo_plus,
@@ -78,6 +79,7 @@ _RECORDED = (
     "ripening-costs",
     "simulation",
     "hooks",
+    "injection",
     "api",
 )
 _WITHOUT_DATA = ("speed", "embedding", "precision", "poison", "talk", "questions", "hooks", "api")
@@ -271,6 +273,8 @@ def _run(options: argparse.Namespace, embedder: Embedder | None) -> Report:
         return simulation.run(
             options.data, seed=options.seed, days=options.days, folder=options.folder
         )
+    if options.command == "injection":
+        return injection.run(options.data, embedder, seed=options.seed)
     if options.command == "hooks":
         return hooks.run(embedder, seed=options.seed, sizes=options.sizes)
     if options.command == "api":
@@ -325,6 +329,7 @@ def _parser() -> argparse.ArgumentParser:
         "ripening-costs",
         "simulation",
         "hooks",
+        "injection",
         "api",
         "all",
     ):

@@ -358,6 +358,25 @@ HOOK_SESSIONS_S_MAX = 2_592_000  # how long the state of a conversation is kept
 HOOK_QUESTION_CHARS_MAX = 1_000  # of a prompt, for recall
 HOOK_INPUT_CHARS_MAX = 16_777_216  # of what a host sends about an event
 
+# Context and attachments of agents
+CONTEXT_TOKENS_DEFAULT = 2_000  # of an assembled context, by default
+CONTEXT_TOKENS_MIN = 200  # the least budget of a context
+CONTEXT_TOKENS_MAX = 100_000  # the largest budget of a context
+CONTEXT_QUOTE_CHARS_MAX = 800  # of a message that a context quotes
+VERIFIER_FILE_BYTES_MAX = 15_728_640  # of a file that a verifier hashes
+VERIFIER_COMMAND_MS = 2_000  # that the command of a verifier may take
+VERIFIER_COMMAND_ITEMS_MAX = 50  # of the command of a verifier
+ATTACHMENT_BYTES_MAX = 15_728_640  # of an attached file
+ATTACHMENT_TEXT_CHARS_MAX = 190_000  # of the text that is read from it
+ATTACHMENT_EXCERPT_CHARS_MAX = 900  # of it that later turns may carry
+ATTACHMENT_OBSERVATION_CHARS_MAX = 1_200  # of what was last observed of it
+ATTACHMENT_PAGES_MAX = 500  # of a PDF that are read
+ATTACHMENT_READ_MS = 20_000  # that reading a document may take
+ATTACHMENT_MEMORY_BYTES_MAX = 1_073_741_824  # of memory that reading a document may take, on Linux
+ATTACHMENT_UNPACKED_BYTES_MAX = 104_857_600  # of a Word document when unpacked
+ATTACHMENT_RATIO_MAX = 100  # that it may grow when unpacked
+ATTACHMENT_ENTRIES_ITEMS_MAX = 2_000  # of a Word document
+
 # Consolidation
 CONSOLIDATED_TURNS_ITEMS_MAX = 100  # of one part of a session
 CONSOLIDATED_TEXT_CHARS_MAX = 2_000_000  # a structure that a producer gives, as JSON

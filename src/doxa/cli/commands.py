@@ -565,9 +565,24 @@ def _one_address() -> InputError:
     )
 
 
+def _context(memory: Memory, verb: Verb, values: Given, as_json: bool) -> None:
+    """The text of a context, or each line with its reason."""
+    explain = values.pop("explain")
+    found = call(memory, verb, values)
+    if as_json:
+        from dataclasses import asdict
+
+        parts = {"instructions": found.instructions, "quotations": found.quotations}
+        show(asdict(found) | parts, as_json, str)
+        return
+    empty = f"memory holds nothing for the project {found.project} yet"
+    show(found, as_json, lambda one: one.explained() if explain else one.text or empty)
+
+
 _SPECIAL: dict[str, Callable[[Memory, Verb, Given, bool], None]] = {
     "recall": _recall,
     "recent": _recent,
+    "context_assemble": _context,
     "ingest": _ingest,
     "extract": _extract,
     "export": _export,

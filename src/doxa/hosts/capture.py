@@ -6,7 +6,7 @@ Claude Code too), is known already.
 
 A belief that the agent stated in the conversation gets an edge DERIVED_FROM to the message of the
 user that says the same, if there is one: so that it can be distinguished from one that the agent
-made up or read elsewhere (`standing.py`).
+made up or read elsewhere (`agent/context/vouching.py`).
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from collections import defaultdict
 from contextlib import suppress
 from dataclasses import dataclass
 
+from doxa.agent.context.saying import says
+from doxa.agent.context.vouching import BELIEF_KINDS, said_by_user
 from doxa.app import Session
 from doxa.base.errors import DoxaError
 from doxa.belief import parse_kref
-from doxa.hosts.events import digest_of
 from doxa.hosts import continuity
-from doxa.hosts.saying import says
+from doxa.hosts.events import digest_of
 from doxa.hosts.spool import Spool, Spooled
-from doxa.hosts.standing import BELIEF_KINDS, said_by_user
 from doxa.ingestion.ingest import CONVERSATIONS, Ingest
 from doxa.language.turns import Turn, TurnRole, untimed_id
 from doxa.recall import Hit

@@ -13,14 +13,10 @@ from doxa.app.asynchronous.threads import on_thread
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from doxa.agent.attachments.receipts import Attachment
     from doxa.agent.claims.claims import ClaimPreview
     from doxa.agent.claims.reporting import ClaimReport
-    from doxa.agent.growth.contemplation import Contemplated, PassProducer
-    from doxa.agent.growth.crystallising import CrystalliseApproval, Crystallised, CrystallisePlan
-    from doxa.agent.growth.files import ExportedIdentity, IdentityFile, ImportedIdentity
-    from doxa.agent.growth.identity import AgentIdentity
-    from doxa.agent.growth.metabolism import Metabolised
-    from doxa.agent.records.types import Record
+    from doxa.agent.context.pipeline import AssembledContext
     from doxa.agent.continuity.archive import ArchiveProof, ArchiveRebuilt, ArchiveWritten
     from doxa.agent.continuity.exchanges import ExchangePair, SessionInfo
     from doxa.agent.continuity.handoff import HandoffWritten
@@ -28,11 +24,16 @@ if TYPE_CHECKING:
     from doxa.agent.continuity.metrics import HookLoad
     from doxa.agent.continuity.topics import TopicInfo
     from doxa.agent.continuity.view import HandoffView, SessionOpened
-    from doxa.agent.signals.log import TurnSignals
     from doxa.agent.evolution.bundles import ResearchBundle
     from doxa.agent.evolution.refiner import Refined
     from doxa.agent.evolution.scaffolds import Scaffold
+    from doxa.agent.growth.contemplation import Contemplated, PassProducer
+    from doxa.agent.growth.crystallising import CrystalliseApproval, Crystallised, CrystallisePlan
+    from doxa.agent.growth.files import ExportedIdentity, IdentityFile, ImportedIdentity
+    from doxa.agent.growth.identity import AgentIdentity
+    from doxa.agent.growth.metabolism import Metabolised
     from doxa.agent.records.types import Record
+    from doxa.agent.signals.log import TurnSignals
     from doxa.agent.spine.consumers import Eligibility
     from doxa.agent.spine.ledger import Decision, LeaseInfo
     from doxa.agent.standing.standing import Standing, StandingUpdate
@@ -790,6 +791,184 @@ class AsyncSession:
             project=project,
         )
 
+    async def session_open(
+        self,
+        session: str,
+        *,
+        thread: str = "",
+        mode: str = "",
+        title: str = "",
+        language: str = "en",
+        project: str | None = None,
+    ) -> SessionOpened:
+        """Begin a session, or go on with it, and return what it begins with."""
+        return await on_thread(
+            self._session.session_open,
+            session,
+            thread=thread,
+            mode=mode,
+            title=title,
+            language=language,
+            project=project,
+        )
+
+    async def session_list(
+        self, *, thread: str = "", mode: str = "", project: str | None = None, limit: int = 20
+    ) -> list[SessionInfo]:
+        """List sessions with title, modes and times, the one used last first."""
+        return await on_thread(
+            self._session.session_list, thread=thread, mode=mode, project=project, limit=limit
+        )
+
+    async def exchange_list(
+        self,
+        *,
+        thread: str = "",
+        session: str | None = None,
+        mode: str = "",
+        project: str | None = None,
+        limit: int = 20,
+    ) -> list[ExchangePair]:
+        """Return the newest exchanges as pairs of what was said and what followed, oldest first."""
+        return await on_thread(
+            self._session.exchange_list,
+            thread=thread,
+            session=session,
+            mode=mode,
+            project=project,
+            limit=limit,
+        )
+
+    async def topic_list(
+        self,
+        *,
+        thread: str = "",
+        session: str | None = None,
+        mode: str = "",
+        project: str | None = None,
+        limit: int = 20,
+    ) -> list[TopicInfo]:
+        """Return what people come back to, with what goes together and what it belongs to."""
+        return await on_thread(
+            self._session.topic_list,
+            thread=thread,
+            session=session,
+            mode=mode,
+            project=project,
+            limit=limit,
+        )
+
+    async def handoff_write(
+        self,
+        session: str,
+        *,
+        thread: str = "",
+        reason: str = "turn",
+        mode: str = "",
+        project: str | None = None,
+    ) -> HandoffWritten:
+        """Write where a session stands, for the one after it."""
+        return await on_thread(
+            self._session.handoff_write,
+            session,
+            thread=thread,
+            reason=reason,
+            mode=mode,
+            project=project,
+        )
+
+    async def handoff_take(
+        self,
+        session: str,
+        *,
+        thread: str = "",
+        mode: str = "",
+        language: str = "en",
+        project: str | None = None,
+    ) -> HandoffView | None:
+        """Take the newest handoff that a session may read: it is handed over once."""
+        return await on_thread(
+            self._session.handoff_take,
+            session,
+            thread=thread,
+            mode=mode,
+            language=language,
+            project=project,
+        )
+
+    async def handoff_show(
+        self,
+        thread: str = "",
+        *,
+        mode: str = "",
+        agent: str = "",
+        language: str = "en",
+        project: str | None = None,
+    ) -> HandoffView | None:
+        """Show where a thread stands, as often as wanted; without one, what was handed off last."""
+        return await on_thread(
+            self._session.handoff_show,
+            thread,
+            mode=mode,
+            agent=agent,
+            language=language,
+            project=project,
+        )
+
+    async def knowledge_root(
+        self,
+        folder: str | Path,
+        *,
+        remove: bool = False,
+        agent: str = "",
+        project: str | None = None,
+    ) -> str:
+        """Declare a folder whose files an agent may read, or withdraw it; returns its address."""
+        return await on_thread(
+            self._session.knowledge_root, folder, remove=remove, agent=agent, project=project
+        )
+
+    async def knowledge_index(
+        self, folder: str | Path, *, project: str | None = None
+    ) -> KnowledgeIndexed:
+        """Read the Markdown and text files below a declared folder, section by section."""
+        return await on_thread(self._session.knowledge_index, folder, project=project)
+
+    async def knowledge_list(
+        self,
+        text: str = "",
+        *,
+        every: bool = False,
+        agent: str = "",
+        project: str | None = None,
+        limit: int = 20,
+    ) -> list[KnowledgeEntry]:
+        """List sections of files, those that share most words with a text first."""
+        return await on_thread(
+            self._session.knowledge_list,
+            text,
+            every=every,
+            agent=agent,
+            project=project,
+            limit=limit,
+        )
+
+    async def archive_write(self, *, agent: str = "") -> ArchiveWritten:
+        """Archive what an agent stored since the last time: one file a day, next to the memory."""
+        return await on_thread(self._session.archive_write, agent=agent)
+
+    async def archive_verify(self, *, agent: str = "") -> ArchiveProof:
+        """Check the chain of an archive, and every line against the log of the memory."""
+        return await on_thread(self._session.archive_verify, agent=agent)
+
+    async def archive_rebuild(self, target: str | Path, *, agent: str = "") -> ArchiveRebuilt:
+        """Make a new memory file from an archive, and compare the digests of both."""
+        return await on_thread(self._session.archive_rebuild, target, agent=agent)
+
+    async def hook_report(self) -> list[HookLoad]:
+        """Return how long hooks of agent hosts took, by event, against their budgets."""
+        return await on_thread(self._session.hook_report)
+
     async def growth_propose(
         self,
         text: str,
@@ -993,183 +1172,6 @@ class AsyncSession:
     async def claim_report(self, *, agent: str = "", project: str | None = None) -> ClaimReport:
         """Report recurrence, sources, age, tensions and readiness of candidate claims."""
         return await on_thread(self._session.claim_report, agent=agent, project=project)
-    async def session_open(
-        self,
-        session: str,
-        *,
-        thread: str = "",
-        mode: str = "",
-        title: str = "",
-        language: str = "en",
-        project: str | None = None,
-    ) -> SessionOpened:
-        """Begin a session, or go on with it, and return what it begins with."""
-        return await on_thread(
-            self._session.session_open,
-            session,
-            thread=thread,
-            mode=mode,
-            title=title,
-            language=language,
-            project=project,
-        )
-
-    async def session_list(
-        self, *, thread: str = "", mode: str = "", project: str | None = None, limit: int = 20
-    ) -> list[SessionInfo]:
-        """List sessions with title, modes and times, the one used last first."""
-        return await on_thread(
-            self._session.session_list, thread=thread, mode=mode, project=project, limit=limit
-        )
-
-    async def exchange_list(
-        self,
-        *,
-        thread: str = "",
-        session: str | None = None,
-        mode: str = "",
-        project: str | None = None,
-        limit: int = 20,
-    ) -> list[ExchangePair]:
-        """Return the newest exchanges as pairs of what was said and what followed, oldest first."""
-        return await on_thread(
-            self._session.exchange_list,
-            thread=thread,
-            session=session,
-            mode=mode,
-            project=project,
-            limit=limit,
-        )
-
-    async def topic_list(
-        self,
-        *,
-        thread: str = "",
-        session: str | None = None,
-        mode: str = "",
-        project: str | None = None,
-        limit: int = 20,
-    ) -> list[TopicInfo]:
-        """Return what people come back to, with what goes together and what it belongs to."""
-        return await on_thread(
-            self._session.topic_list,
-            thread=thread,
-            session=session,
-            mode=mode,
-            project=project,
-            limit=limit,
-        )
-
-    async def handoff_write(
-        self,
-        session: str,
-        *,
-        thread: str = "",
-        reason: str = "turn",
-        mode: str = "",
-        project: str | None = None,
-    ) -> HandoffWritten:
-        """Write where a session stands, for the one after it."""
-        return await on_thread(
-            self._session.handoff_write,
-            session,
-            thread=thread,
-            reason=reason,
-            mode=mode,
-            project=project,
-        )
-
-    async def handoff_take(
-        self,
-        session: str,
-        *,
-        thread: str = "",
-        mode: str = "",
-        language: str = "en",
-        project: str | None = None,
-    ) -> HandoffView | None:
-        """Take the newest handoff that a session may read: it is handed over once."""
-        return await on_thread(
-            self._session.handoff_take,
-            session,
-            thread=thread,
-            mode=mode,
-            language=language,
-            project=project,
-        )
-
-    async def handoff_show(
-        self,
-        thread: str = "",
-        *,
-        mode: str = "",
-        agent: str = "",
-        language: str = "en",
-        project: str | None = None,
-    ) -> HandoffView | None:
-        """Show where a thread stands, as often as wanted; without one, what was handed off last."""
-        return await on_thread(
-            self._session.handoff_show,
-            thread,
-            mode=mode,
-            agent=agent,
-            language=language,
-            project=project,
-        )
-
-    async def knowledge_root(
-        self,
-        folder: str | Path,
-        *,
-        remove: bool = False,
-        agent: str = "",
-        project: str | None = None,
-    ) -> str:
-        """Declare a folder whose files an agent may read, or withdraw it; returns its address."""
-        return await on_thread(
-            self._session.knowledge_root, folder, remove=remove, agent=agent, project=project
-        )
-
-    async def knowledge_index(
-        self, folder: str | Path, *, project: str | None = None
-    ) -> KnowledgeIndexed:
-        """Read the Markdown and text files below a declared folder, section by section."""
-        return await on_thread(self._session.knowledge_index, folder, project=project)
-
-    async def knowledge_list(
-        self,
-        text: str = "",
-        *,
-        every: bool = False,
-        agent: str = "",
-        project: str | None = None,
-        limit: int = 20,
-    ) -> list[KnowledgeEntry]:
-        """List sections of files, those that share most words with a text first."""
-        return await on_thread(
-            self._session.knowledge_list,
-            text,
-            every=every,
-            agent=agent,
-            project=project,
-            limit=limit,
-        )
-
-    async def archive_write(self, *, agent: str = "") -> ArchiveWritten:
-        """Archive what an agent stored since the last time: one file a day, next to the memory."""
-        return await on_thread(self._session.archive_write, agent=agent)
-
-    async def archive_verify(self, *, agent: str = "") -> ArchiveProof:
-        """Check the chain of an archive, and every line against the log of the memory."""
-        return await on_thread(self._session.archive_verify, agent=agent)
-
-    async def archive_rebuild(self, target: str | Path, *, agent: str = "") -> ArchiveRebuilt:
-        """Make a new memory file from an archive, and compare the digests of both."""
-        return await on_thread(self._session.archive_rebuild, target, agent=agent)
-
-    async def hook_report(self) -> list[HookLoad]:
-        """Return how long hooks of agent hosts took, by event, against their budgets."""
-        return await on_thread(self._session.hook_report)
 
     async def lease_grant(
         self,
@@ -1467,6 +1469,121 @@ class AsyncSession:
     async def bundle_approve(self, bundle: str | Kref, manifest_hash: str) -> ResearchBundle:
         """Approve one research bundle for training, as an operator, by its manifest's hash."""
         return await on_thread(self._session.bundle_approve, bundle, manifest_hash)
+
+    async def attachment_add(
+        self,
+        source: str | Path | bytes,
+        *,
+        name: str = "",
+        session: str = "",
+        thread: str = "",
+        about: Iterable[str] = (),
+        extract: bool = True,
+        project: str | None = None,
+    ) -> Attachment:
+        """Keep the receipt of a file: its hash, what it is, its text, and where it lies."""
+        return await on_thread(
+            self._session.attachment_add,
+            source,
+            name=name,
+            session=session,
+            thread=thread,
+            about=about,
+            extract=extract,
+            project=project,
+        )
+
+    async def attachment_show(
+        self, kref: str, *, capabilities: Iterable[str] = (), whole: bool = False
+    ) -> Attachment:
+        """Return an attachment as it is now: its file is hashed again."""
+        return await on_thread(
+            self._session.attachment_show, kref, capabilities=capabilities, whole=whole
+        )
+
+    async def attachment_list(
+        self,
+        *,
+        session: str = "",
+        thread: str = "",
+        limit: int = 6,
+        agent: str = "",
+        project: str | None = None,
+    ) -> list[Attachment]:
+        """List the attachments that were used last, each verified again."""
+        return await on_thread(
+            self._session.attachment_list,
+            session=session,
+            thread=thread,
+            limit=limit,
+            agent=agent,
+            project=project,
+        )
+
+    async def attachment_note(self, kref: str, text: str) -> Attachment:
+        """Keep what was observed of an attachment, in place of the last observation."""
+        return await on_thread(self._session.attachment_note, kref, text)
+
+    async def context_assemble(
+        self,
+        question: str = "",
+        *,
+        session: str = "",
+        thread: str = "",
+        mode: str = "chat",
+        language: str = "en",
+        tokens_max: int = 2000,
+        agent: str = "",
+        project: str | None = None,
+        since: Time | None = None,
+        check: bool = True,
+        commands: bool = False,
+    ) -> AssembledContext:
+        """Assemble what an agent should know at the beginning of a turn, within a budget."""
+        return await on_thread(
+            self._session.context_assemble,
+            question,
+            session=session,
+            thread=thread,
+            mode=mode,
+            language=language,
+            tokens_max=tokens_max,
+            agent=agent,
+            project=project,
+            since=since,
+            check=check,
+            commands=commands,
+        )
+
+    async def verifier_declare(
+        self, kref: str, kind: str, *, path: str = "", command: Iterable[str] = ()
+    ) -> Record:
+        """Declare how a belief about this machine is checked, as it holds now: an operator's."""
+        return await on_thread(
+            self._session.verifier_declare, kref, kind, path=path, command=command
+        )
+
+    async def window_declare(
+        self,
+        since: Time,
+        until: Time,
+        why: str,
+        *,
+        words: Iterable[str] = (),
+        project: str | None = None,
+    ) -> Record:
+        """Mark a period whose words are not reliable: an operator's."""
+        return await on_thread(
+            self._session.window_declare, since, until, why, words=words, project=project
+        )
+
+    async def context_withdraw(self, kref: str, *, why: str = "") -> Record:
+        """Withdraw a verifier or a window: an operator's."""
+        return await on_thread(self._session.context_withdraw, kref, why=why)
+
+    async def context_rules(self, *, project: str | None = None) -> list[Record]:
+        """List the verifiers and windows of a project, withdrawn ones too."""
+        return await on_thread(self._session.context_rules, project=project)
 
     async def entities(
         self,

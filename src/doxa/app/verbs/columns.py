@@ -258,6 +258,7 @@ RECORD = (
     ("state", _TEXT),
     ("text", _TEXT),
     ("data", "MAP"),
+    ("notes", "MAP"),
     ("hash", _TEXT),
     ("time", _TEXT),
     ("said", _TEXT),
