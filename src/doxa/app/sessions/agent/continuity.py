@@ -220,7 +220,7 @@ class ContinuityVerbs(NoteVerbs):
         arguments.text(language, "language")
         for value, name in ((thread, "thread"), (mode, "mode")):
             arguments.text(value, name)
-        reads, own = check_mode(mode), self._meant_agent(agent)
+        reads, own = check_mode(mode), self._agent(agent)
         with self._store.read() as reader:
             if thread:
                 found = [thread_handoff(reader, place, own, self._thread(thread, place))]
@@ -252,7 +252,7 @@ class ContinuityVerbs(NoteVerbs):
         place, given = self._chat_project(project), arguments.path(folder, "folder")
         found = given.resolve() if remove else checked_folder(given)
         with self._store.write(self.identity, op="knowledge_root") as tx:
-            return declare_root(tx, place, self._meant_agent(agent), found, remove=remove).kref
+            return declare_root(tx, place, self._agent(agent), found, remove=remove).kref
 
     def knowledge_index(
         self, folder: str | Path, *, project: str | None = None
@@ -292,7 +292,7 @@ class ContinuityVerbs(NoteVerbs):
         place = self._chat_project(project)
         with self._store.read() as reader:
             return entries_of(
-                reader, place, self._meant_agent(agent), text=text, every=every, limit=max(0, limit)
+                reader, place, self._agent(agent), text=text, every=every, limit=max(0, limit)
             )
 
     # Archive
@@ -305,13 +305,13 @@ class ContinuityVerbs(NoteVerbs):
         """
         from doxa.agent.continuity.archive import write_archive
 
-        return write_archive(self._whole("archive_write"), self._meant_agent(agent, own=True))
+        return write_archive(self._whole("archive_write"), self._agent(agent, own=True))
 
     def archive_verify(self, *, agent: str = "") -> ArchiveProof:
         """Check the chain of an archive, and every line against the log of the memory."""
         from doxa.agent.continuity.archive import verify_archive
 
-        return verify_archive(self._whole("archive_verify"), self._meant_agent(agent))
+        return verify_archive(self._whole("archive_verify"), self._agent(agent))
 
     def archive_rebuild(self, target: str | Path, *, agent: str = "") -> ArchiveRebuilt:
         """Make a new memory file from an archive, and compare the digests of both.
@@ -322,7 +322,7 @@ class ContinuityVerbs(NoteVerbs):
         from doxa.agent.continuity.rebuilding import rebuild
         from doxa.app.file import new_store
 
-        source, own = self._whole("archive_rebuild"), self._meant_agent(agent)
+        source, own = self._whole("archive_rebuild"), self._agent(agent)
         self._require_operator("rebuild a memory")
         path = arguments.path(target, "target")
         if path.exists():
@@ -410,7 +410,7 @@ class ContinuityVerbs(NoteVerbs):
                     turns = [one for one in turns if one.props.get("session") == session]
             return place, readable_turns(reader, place, turns, mode)
 
-    def _meant_agent(self, agent: str, *, own: bool = False) -> str:
+    def _agent(self, agent: str, *, own: bool = False) -> str:
         """The agent that a call means: the session's actor, or the one that is named. With `own`,
         only an operator may name another."""
         from doxa.belief import check_name
