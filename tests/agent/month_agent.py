@@ -132,6 +132,8 @@ def by_hooks(own: Session, clock: FakeClock, session: dict[str, Any], number: in
             send("compaction", f"What {name} said up to {place}.")
             hooks.settle()
             send("open", source="compact")
+    if session["end"]:
+        send("close")
     hooks.settle()
     plant(own, "", number)
 

@@ -30,6 +30,7 @@ from doxa.base.clock import NS
 from doxa.base.errors import InputError
 from doxa.base.limits import (
     CONSOLIDATE_COMPACTIONS_ITEMS_MIN,
+    CONTINUITY_TURNS_ITEMS_MAX,
     HANDOFF_EXCHANGES_ITEMS_MIN,
     HANDOFF_ORPHANED_S,
     HANDOFF_PAUSE_S,
@@ -135,10 +136,10 @@ def _new_exchanges(reader: Reader, key: SessionKey, counted: int) -> tuple[int, 
     if thread is None:
         return 0, 0
     ((new, upto),) = reader.rows(
-        "SELECT sum(n.props ->> '$.role' IN ('user', 'person')), max(e.dst) FROM edge e JOIN node n"
-        " ON n.id = e.dst WHERE e.src = ? AND e.type = 'HAS_EXCHANGE' AND e.dst > ? AND"
-        " n.props ->> '$.session' = ?",
-        (thread.id, counted, key.session),
+        "SELECT sum(n.props ->> '$.role' IN ('user', 'person')), max(e.dst) FROM (SELECT dst FROM"
+        " edge WHERE src = ? AND type = 'HAS_EXCHANGE' AND dst > ? ORDER BY dst DESC LIMIT ?) e"
+        " JOIN node n ON n.id = e.dst WHERE n.props ->> '$.session' = ?",
+        (thread.id, counted, CONTINUITY_TURNS_ITEMS_MAX, key.session),
     )
     return int(new or 0), int(upto or 0)
 
@@ -220,14 +221,16 @@ def _note_thread(
     )
 
 
-def ready_handoffs(reader: Reader, project: str, agent: str) -> list[Record]:
+def ready_handoffs(
+    reader: Reader, project: str, agent: str, *, limit: int = _READY_MAX
+) -> list[Record]:
     """Return the handoffs of the last week that nobody has taken, the newest first."""
     base = record_kref(project, agent, HANDOFF, "0").removesuffix("0.record")
     since = max(0, reader.now - HANDOFF_ORPHANED_S * NS)
     rows = reader.rows(
         "SELECT id FROM node WHERE kref > ? AND kref < ? AND props ->> '$.state' = 'ready' ORDER BY"
         " kref DESC LIMIT ?",
-        (f"{base}{since:020d}", base + "\U0010ffff", _READY_MAX),
+        (f"{base}{since:020d}", base + "\U0010ffff", limit),
     )
     nodes = {node.id: node for node in reader.nodes([row[0] for row in rows])}
     return [read_record(nodes[row[0]]) for row in rows if row[0] in nodes]
