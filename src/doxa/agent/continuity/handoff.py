@@ -246,7 +246,7 @@ def taken_by(reader: Reader, key: SessionKey) -> Record | None:
 
 def take_handoff(tx: Transaction, key: SessionKey, *, mode: str = "") -> Record | None:
     """Consume the newest handoff that a session may read, and return it; None if there is none. Its
-    own is none. A session that took one gets that again. One of which nothing can be read any more is
+    own is none. A session that took one gets that again. One of which nothing can be read is
     quarantined and passed over."""
     known = taken_by(tx, key)
     if known is not None:
