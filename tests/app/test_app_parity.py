@@ -255,6 +255,10 @@ def test_an_agent_is_refused_where_the_table_names_the_operator(verb: Verb, tmp_
         given["folder"] = tmp_path / ("notes" if verb.name == "import_notes" else "new")
         if verb.name in ("knowledge_root", "knowledge_index"):
             given["folder"] = tmp_path / "work"
+        if verb.name == "handoff_quarantine":
+            said = {"text": "We deploy on Fridays", "role": "user", "speaker": "user"}
+            memory.ingest([said], thread="one", session="one")
+            given["handoff"] = memory.handoff_write("one", reason="end").kref
         if verb.name in ("export_to", "export_subject", "export_memory_json"):
             given["target"] = tmp_path / "new.jsonl"
         given |= OF_VERB.get(verb.name, {})

@@ -408,6 +408,7 @@ ARCHIVE_BATCH_ITEMS_MAX = 1_000
 KNOWLEDGE_FILE_BYTES_MAX = 1_048_576
 KNOWLEDGE_FILES_ITEMS_MAX = 2_000  # of one folder
 KNOWLEDGE_SECTION_CHARS_MAX = 8_000
+KNOWLEDGE_RECALLED_CHARS_MAX = 600  # of a section that goes into a prompt
 HOOK_BEFORE_MS = 150  # budget of a hook that a host waits for before a turn
 HOOK_AFTER_MS = 250  # budget of one after it
 HOOK_METRICS_BYTES_MAX = 1_048_576  # of the file of measurements; one older is kept

@@ -915,6 +915,25 @@ class AsyncSession:
             project=project,
         )
 
+    async def handoff_quarantine(
+        self,
+        handoff: str,
+        *,
+        release: bool = False,
+        reason: str = "",
+        language: str = "en",
+        project: str | None = None,
+    ) -> HandoffView:
+        """Keep a handoff from being handed over, or release it."""
+        return await on_thread(
+            self._session.handoff_quarantine,
+            handoff,
+            release=release,
+            reason=reason,
+            language=language,
+            project=project,
+        )
+
     async def knowledge_root(
         self,
         folder: str | Path,
@@ -952,6 +971,12 @@ class AsyncSession:
             project=project,
             limit=limit,
         )
+
+    async def knowledge_recall(
+        self, text: str, *, project: str | None = None, limit: int = 3
+    ) -> list[KnowledgeEntry]:
+        """Return what files say about a text, cut to what goes into a prompt, and count it."""
+        return await on_thread(self._session.knowledge_recall, text, project=project, limit=limit)
 
     async def archive_write(self, *, agent: str = "") -> ArchiveWritten:
         """Archive what an agent stored since the last time: one file a day, next to the memory."""
