@@ -28,6 +28,14 @@ from doxa.cli.context import (
     user,
 )
 from doxa.cli.entities import entities_text, entity_text, patterns_text, pending_text
+from doxa.cli.growth import (
+    approval_text,
+    files_text,
+    identity_text,
+    plan_text,
+    records_text,
+    signals_text,
+)
 from doxa.cli.output import (
     applied_text,
     audit_text,
@@ -37,8 +45,10 @@ from doxa.cli.output import (
     consolidated_text,
     cursors_text,
     doctor_text,
+    each_text,
     element_text,
     encoded,
+    entries_text,
     erasure_text,
     event_text,
     fields_text,
@@ -602,6 +612,23 @@ _TEXTS: dict[str, Callable[[Any], str]] = {
     "Consolidated": consolidated_text,
     "list[Pending]": waiting_text,
     "list[Task]": tasks_text,
+    **dict.fromkeys(
+        (
+            "list[ExchangePair]",
+            "list[HookLoad]",
+            "list[KnowledgeEntry]",
+            "list[SessionInfo]",
+            "list[TopicInfo]",
+        ),
+        entries_text,
+    ),
+    "HandoffView | None": lambda found: fields_text(found) if found else "There is none.",
+    "list[Record]": records_text,
+    "CrystallisePlan": plan_text,
+    "CrystalliseApproval": approval_text,
+    "AgentIdentity": identity_text,
+    "list[IdentityFile]": files_text,
+    "list[TurnSignals]": signals_text,
     "int": str,
     "str": str,
     "Remembered": lambda made: said_text(made.change, made.warnings),
@@ -620,5 +647,8 @@ _TEXTS: dict[str, Callable[[Any], str]] = {
     "Spending": spending_text,
     "History": history_text,
     "Listing": listing_text,
+    "list[LeaseInfo]": each_text,
+    "list[Scaffold]": each_text,
+    "list[dict[str, object]]": each_text,
     "Revision | Exchange | Place | Bundle | Conflict": element_text,
 }

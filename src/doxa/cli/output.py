@@ -148,6 +148,11 @@ def fields_text(value: Any) -> str:
     )
 
 
+def each_text(values: list[Any]) -> str:
+    """Return the fields of each value of a list, with an empty line between two."""
+    return "\n\n".join(map(fields_text, values)) or "none"
+
+
 def _plain(item: Any) -> str:
     if isinstance(item, dict) and "kref" in item:
         if "since" in item:  # a bundle's member
@@ -355,6 +360,11 @@ def waiting_text(found: list[Any]) -> str:
     return "\n".join(lines) or "No session awaits consolidation."
 
 
+def entries_text(found: list[Any]) -> str:
+    """Return results of several fields each, an empty line between two."""
+    return "\n\n".join(map(fields_text, found)) or "There are none."
+
+
 def tasks_text(found: list[Any]) -> str:
     """Return tasks, a line each."""
     from doxa.base.quoting import one_line
@@ -441,8 +451,9 @@ def applied_text(found: Any) -> str:
 
 
 def shifts_text(found: Any) -> str:
-    """Format what the night shift did."""
+    """Format what the night shift did, what failed or was refused first."""
     from doxa.base.quoting import visible
+    from doxa.dream.nightshift import losses_first
 
     return "\n".join(
         f"{one.job} {one.state}"
@@ -450,7 +461,7 @@ def shifts_text(found: Any) -> str:
         + ("; limits" if one.limits else "")
         + "".join(f" {name} {value:g}" for name, value in one.limits.items())
         + (f": {visible(one.reason)}" if one.reason else "")
-        for one in found
+        for one in losses_first(found)
     )
 
 

@@ -8,7 +8,7 @@ jobs and while they work. Jobs that must not run at once have leases of their ow
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -19,6 +19,8 @@ from doxa.jobs import JobRun, begin, lease
 from doxa.jobs.lease import NIGHTSHIFT
 from doxa.jobs.runs import SHARE_MAX, Caps
 from doxa.store import Store
+
+_REPORTED = ("failed", "stopped", "skipped", "done")
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +71,12 @@ def work_through(
     except BusyError as error:
         done += [Shift(name, "skipped", reason=error.message) for name in [*jobs][len(done) :]]
     return done
+
+
+def losses_first(shifts: Sequence[Shift]) -> list[Shift]:
+    """Return what a shift did in the order in which a person reads it: what failed, what was
+    refused, and then what was done."""
+    return sorted(shifts, key=lambda one: _REPORTED.index(one.state))
 
 
 def follow(

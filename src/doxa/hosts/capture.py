@@ -21,6 +21,7 @@ from doxa.app import Session
 from doxa.base.errors import DoxaError
 from doxa.belief import parse_kref
 from doxa.hosts.events import digest_of
+from doxa.hosts import continuity
 from doxa.hosts.spool import Spool, Spooled
 from doxa.ingestion.ingest import CONVERSATIONS, Ingest
 from doxa.language.turns import Turn, TurnRole, untimed_id
@@ -59,6 +60,7 @@ def capture(session: Session, spool: Spool) -> Captured:
     if not spool.waiting():
         return Captured()
     added = traced = 0
+    hosts: set[str] = set()
     with spool.draining() as mine:
         if not mine:
             return Captured(busy=True)
@@ -69,7 +71,10 @@ def capture(session: Session, spool: Spool) -> Captured:
             for project, lines in by_project.items():
                 done = store_lines(session, project, lines)
                 added, traced = added + done.added, traced + done.traced
+                continuity.stored(session, project, lines)
+                hosts |= {line.host for line in lines}
             spool.finish(path)
+    continuity.archived(session, sorted(hosts))
     session.memory.wake()
     return Captured(added, traced)
 

@@ -12,7 +12,9 @@ from __future__ import annotations
 import time
 from collections.abc import Collection
 from dataclasses import dataclass
+from pathlib import Path
 
+from doxa.agent.continuity.metrics import measured
 from doxa.agent.context.quoting import shown as said
 from doxa.agent.context.recalled import recalled
 from doxa.agent.context.trivial import is_trivial
@@ -20,9 +22,11 @@ from doxa.app import Session
 from doxa.app.sessions.agent.context import situation_of
 from doxa.base.clock import format_time
 from doxa.base.limits import HOOK_PROMPT_CHARS_MAX
+from doxa.base.places import agents_folder
 from doxa.base.quoting import bare
 from doxa.hosts.brief import EarlierBrief, brief
 from doxa.hosts.capture import Captured, capture, in_project
+from doxa.hosts.continuity import begun
 from doxa.hosts.events import EMPTIED, HookEvent, Injection, digest_of
 from doxa.hosts.spool import SessionState, Spool
 from doxa.recall import Hit
@@ -42,6 +46,10 @@ class Pipeline:
 
     def handle(self, event: HookEvent, project: str) -> Injection:
         """Take an event, durably, and return what is injected."""
+        with measured(agents_folder(Path(self.session.memory.store.path)), event.kind):
+            return self._handle(event, project)
+
+    def _handle(self, event: HookEvent, project: str) -> Injection:
         state = self.spool.session(event.session)
         if self.capturing:
             self.spool.append(event, project)
@@ -50,6 +58,8 @@ class Pipeline:
         if event.kind == "open":
             self.settle()
             made = self._opened(own, event, state)
+            handed = begun(own, event, project) if self.capturing else ""
+            made = Injection("\n".join(filter(None, (made.block, handed))), made.notice)
         elif event.kind == "prompt":
             made = self._asked(own, event.text, state)
         else:

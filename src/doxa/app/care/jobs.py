@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from doxa.jobs.applying import ActionApart
 
 _OF_DREAM = ("apply", "share", "number", "age_days", "seconds", "calls", "tokens")
-NIGHTSHIFT = ("embed", "retain", "mentions", "consolidate", "dream")
+NIGHTSHIFT = ("embed", "retain", "mentions", "consolidate", "contemplate", "dream")
 
 
 class JobVerbs(BeliefVerbs):
@@ -67,13 +67,13 @@ class JobVerbs(BeliefVerbs):
         return {}
 
     def nightshift(self, **options: Unpack[NightshiftOptions]) -> list[Shift]:
-        """Do the background jobs one after another: embed, retain, mentions, consolidate, dream.
+        """Do the background jobs one after another.
 
-        A job that fails stops no other, and one process does them on a file at a time. With
-        `every_s`, `idle_s` or `entries` they are left out until they are due: so long since the
-        last dream, so long without a change, or so many new entries of the log. Each job is
-        bounded: 20 sessions, mentions of 2,000 sources. With `follow` it returns when the
-        memory is closed.
+        They are embed, retain, mentions, consolidate, contemplate and dream. A job that fails
+        stops no other, and one process does them on a file at a time. With `every_s`, `idle_s` or
+        `entries` they are left out until they are due: so long since the last dream, so long
+        without a change, or so many new entries of the log. Each job is bounded: 20 sessions,
+        mentions of 2,000 sources. With `follow` it returns when the memory is closed.
         """
         given = checked("nightshift", options)
         arguments.flags(follow=given["follow"])
