@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from doxa.agent.claims.claims import DECISION
 from doxa.agent.claims.live import live_claims
+from doxa.agent.claims.types import DECISION
 from doxa.agent.context.beliefs import held_and_known
 from doxa.agent.context.quoting import shown
 from doxa.agent.context.stages import ContextLine, Situation
@@ -24,13 +24,14 @@ from doxa.agent.growth.identity import assemble as assemble_identity
 from doxa.agent.records.records import list_records
 from doxa.agent.records.types import Record
 from doxa.agent.spine.consumers import UseContext, check_use
-from doxa.agent.spine.types import STATE
 from doxa.base.clock import format_time
-from doxa.base.limits import IDENTITY_FILE_CHARS_MAX
+from doxa.base.limits import IDENTITY_LINE_CHARS_MAX
 from doxa.base.quoting import bare
+from doxa.belief import parse_kref, place_of
+from doxa.ingestion.ingest import CONVERSATIONS, thread_kref
 from doxa.store import Reader
 
-_CONSUMER = "context_injection"
+_STATE, _CONSUMER = "state_record", "context_injection"
 _LIVE_STATES = ("active", "verified", "current_state")
 _STATES_READ = 100
 _LINE_CHARS = 240
@@ -45,7 +46,7 @@ def identity_lines(situation: Situation) -> Iterator[ContextLine]:
             require_unchanged(reader, situation.project, situation.agent)
         held = assemble_identity(reader, situation.project, situation.agent)
     for line in held.lines:
-        text = f"- {shown(line.text, IDENTITY_FILE_CHARS_MAX)} [{line.file}]"
+        text = f"- {shown(line.text, IDENTITY_LINE_CHARS_MAX)} [{line.file}]"
         day = format_time(line.time)[:10]
         reason = f"{line.candidate}: {line.approved_by} approved it on {day}"
         yield ContextLine("identity", text, reason, line.item)
@@ -81,7 +82,8 @@ def claim_lines(situation: Situation) -> Iterator[ContextLine]:
     for claim in found:
         handles = ", ".join(bare(str(one["handle"])) for one in claim.data["sources"])
         day = format_time(claim.moved or claim.made)[:10]
-        text = f"- {shown(claim.text, _LINE_CHARS)} [{bare(str(claim.data['kind']))}, from {handles}, accepted {day}]"
+        kind = bare(str(claim.data["kind"]))
+        text = f"- {shown(claim.text, _LINE_CHARS)} [{kind}, from {handles}, accepted {day}]"
         reason = f"{claim.kref}: {claim.moved_by} accepted it with its source"
         yield ContextLine("claims", text, reason, str(claim.notes[DECISION]["belief"]))
 
@@ -93,13 +95,13 @@ def current_lines(situation: Situation) -> Iterator[ContextLine]:
             reader,
             project=situation.project,
             agent=situation.agent,
-            kind=STATE,
+            kind=_STATE,
             states=_LIVE_STATES,
             newest=True,
             limit=_STATES_READ,
         )
         use = UseContext(situation.agent, situation.project, reader.now)
-        found = [one for one in held if check_use(reader, one.kref, _CONSUMER, use).eligible]
+        found = [one for one in held if check_use(reader, one.kref, _CONSUMER, use).allowed]
     for one in found:
         day = format_time(one.made)[:10]
         text = f"- {shown(one.text, _LINE_CHARS)} [{bare(one.state)}, {day}]"
@@ -110,7 +112,8 @@ def current_lines(situation: Situation) -> Iterator[ContextLine]:
 def _handoff(reader: Reader, situation: Situation) -> Record | None:
     """The last handoff of the thread; without one, the newest that nobody has taken."""
     if situation.thread:
-        known = thread_handoff(reader, situation.project, situation.agent, situation.thread)
+        thread = _thread(situation)
+        known = thread_handoff(reader, situation.project, situation.agent, thread)
         found = [] if known is None else [known]
     else:
         found = ready_handoffs(reader, situation.project, situation.agent)
@@ -120,6 +123,13 @@ def _handoff(reader: Reader, situation: Situation) -> Record | None:
         ):
             return one
     return None
+
+
+def _thread(situation: Situation) -> str:
+    """The address of a thread that is given by its name or address."""
+    if "://" in situation.thread:
+        return str(parse_kref(situation.thread).item())
+    return str(thread_kref(place_of(situation.project, CONVERSATIONS), situation.thread))
 
 
 def _without(found: HandoffView, known: set[str]) -> HandoffView:
