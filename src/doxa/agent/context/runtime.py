@@ -51,7 +51,7 @@ def identity_lines(situation: Situation) -> Iterator[ContextLine]:
         reason = f"{line.candidate}: {line.approved_by} approved it on {day}"
         yield ContextLine("identity", text, reason, line.item)
     if held.lines:
-        text = f"- [{len(held.lines)}; sha256 {held.digest[:_DIGEST_CHARS]}]"
+        text = f"- [lines {len(held.lines)}, sha256 {held.digest[:_DIGEST_CHARS]}]"
         yield ContextLine("identity", text, "the hash of the identity, as identity_show gives it")
 
 

@@ -22,9 +22,9 @@ from doxa.agent.context.state import state_lines
 
 STAGES: tuple[Stage, ...] = (
     Stage("identity", "essential", identity_lines),
+    Stage("claims", "essential", claim_lines),
     Stage("knowledge", "essential", known_lines),
     Stage("person", "high", person_lines),
-    Stage("claims", "high", claim_lines),
     Stage("current", "high", current_lines),
     Stage("state", "high", state_lines),
     Stage("continuity", "high", continuity_lines, quoted=True),
