@@ -84,7 +84,7 @@ def _furnish(memory: doxa.Memory, folder: Path) -> None:
     """Give the agent everything that a context may hold."""
     for number in range(_LINES):
         made = memory.growth_propose(
-            f"I check figure {number} before I say it.", file="TOOLS", agent="bench"
+            f"I check figure {number} before I say it.", file="SOUL", agent="bench"
         )
         nonce = memory.crystallise_approve(made.kref, made.content_hash).nonce
         memory.crystallise_apply(made.kref, nonce)
