@@ -326,3 +326,32 @@ def test_an_encrypted_pdf_says_so_and_one_of_an_owner_opens(ana: Session) -> Non
         else:
             with pytest.raises(InputError, match="encrypted"):
                 ana.attachment_add(held.getvalue(), name="a.pdf")
+
+
+def test_no_server_reads_a_file_for_a_client() -> None:
+    from doxa.app.verbs.table import ALL
+
+    from doxa.app.verbs.resources import not_served
+    from doxa.servers.mcp.tools import FULL
+
+    [verb] = [one for one in ALL if one.name == "attachment_add"]
+    assert not_served(verb) == "it uses a file of the server's machine"
+    assert all("attachment_add" not in tool.verbs for tool in FULL)
+
+
+def test_the_command_lists_attachments_with_their_times(tmp_path: Path) -> None:
+    from typer.testing import CliRunner
+
+    from doxa.cli import app
+
+    environ = {"DOXA_DB": str(tmp_path / "m.db"), "DOXA_EMBEDDER": "none"}
+    environ["DOXA_CONFIG"] = os.devnull
+    for name in ("plan.txt", "bill.txt"):
+        (tmp_path / name).write_text(name)
+        added = CliRunner().invoke(app, ["attachment-add", str(tmp_path / name)], env=environ)
+        assert added.exit_code == 0, added.output
+    found = CliRunner().invoke(app, ["attachment-list"], env=environ)
+    assert found.exit_code == 0, found.output
+    assert found.stdout.index("bill.txt") < found.stdout.index("plan.txt")
+    assert "last_seen: 20" in found.stdout
+    assert "T" in found.stdout.split("last_seen: ")[1][:20]

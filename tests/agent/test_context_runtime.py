@@ -18,6 +18,7 @@ from doxa.agent.records.types import Record
 from doxa.app import Memory, Session
 from doxa.base.clock import FakeClock
 from doxa.base.errors import ConflictError, DoxaError, RoleError
+from doxa.store.statements import counted_statements
 
 PRINCIPLE = "I say what I do not know."
 
@@ -245,3 +246,22 @@ def test_no_candidate_of_any_part_reaches_a_prompt(
     assert held
     assert len(closed) > 30
     assert [one for one in held if one not in text] == []
+
+
+def test_a_context_costs_no_more_statements_in_a_larger_memory(
+    memory: Memory, ana: Session
+) -> None:
+    crystallise(memory, PRINCIPLE)
+    counts = []
+    for start in (0, 150, 300):
+        for number in range(start, start + 150):
+            memory.remember(f"Invoice {number} is kept", name=f"n{number}", kind="decision")
+            ana.ingest([{"text": f"Invoice {number}.", "role": "user", "speaker": "user"}])
+        talk(ana, "monday", "The cellar is dry.")
+        ana.context_assemble("Which invoices are kept?", session="tuesday")
+        with counted_statements(memory.store) as seen:
+            ana.context_assemble("Which invoices are kept?", session="tuesday")
+        counts.append(len(seen))
+    # who stated a belief is found by halving the log: its logarithm for each of 100 beliefs
+    assert counts[2] <= counts[1] + 110 <= counts[0] + 220
+    assert counts[2] < 2_500

@@ -20,6 +20,11 @@ TIMES = frozenset(
         "decided",
         "first",
         "last",
+        "first_seen",
+        "last_seen",
+        "observed",
+        "made",
+        "moved",
     )
 )
 

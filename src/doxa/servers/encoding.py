@@ -30,12 +30,14 @@ TIMES = frozenset(
     "time created since until valid_from valid_until recorded opened decided at".split()
 )
 _TIMES_OF: Mapping[str, frozenset[str]] = {
+    "Attachment": frozenset(("first_seen", "last_seen", "observed")),
     "BeliefCount": frozenset(("oldest", "newest")),
     "DreamReport": frozenset(("started",)),
     "EntityInfo": frozenset(("first", "last")),
     "EntityPage": frozenset(("first", "last")),
     "JobProposal": frozenset(("made",)),
     "Pending": frozenset(("queued", "due")),
+    "Record": frozenset(("made", "moved")),
     "RunInfo": frozenset(("started", "ended")),
     "SessionResult": frozenset(("due",)),
 }
