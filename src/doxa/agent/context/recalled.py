@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from doxa.agent.context.beliefs import belief_line
-from doxa.agent.context.gate import NEEDED, question_of, signals
+from doxa.agent.context.gate import NEEDED, question_of, requests, signals
 from doxa.agent.context.phrases import phrases_of
 from doxa.agent.context.quoting import shown
 from doxa.agent.context.rules import windows_over
@@ -67,7 +67,7 @@ def quote_lines(situation: Situation) -> Iterator[ContextLine]:
     """Yield what the person said about the question before, in the order in which it was said, if
     the gate opens. What an assistant, a tool or a page said is never among it."""
     question = question_of(situation.question)
-    if not question:
+    if not question or not requests(situation.question):  # before a search that may be in vain
         return
     found = situation.recall(question, kinds=("exchange",), limit=_QUOTES_READ, strict=True)
     held = signals(situation.question, found, found.hits)
