@@ -329,8 +329,7 @@ def test_an_encrypted_pdf_says_so_and_one_of_an_owner_opens(ana: Session) -> Non
 
 
 def test_no_server_reads_a_file_for_a_client() -> None:
-    from doxa.app.verbs.table import ALL
-
+    from doxa.app.verbs import ALL
     from doxa.app.verbs.resources import not_served
     from doxa.servers.mcp.tools import FULL
 
