@@ -12,8 +12,8 @@ from typing import Literal
 from doxa.base.errors import InputError
 from doxa.base.limits import (
     ATTACHMENT_ENTRIES_ITEMS_MAX,
-    ATTACHMENT_RATIO_MAX,
     ATTACHMENT_UNPACKED_BYTES_MAX,
+    ATTACHMENT_RATIO_ITEMS_MAX,
 )
 
 FileKind = Literal["document", "image"]
@@ -106,7 +106,7 @@ def _office(content: bytes, name: str) -> FileForm:
     if (
         len(entries) > ATTACHMENT_ENTRIES_ITEMS_MAX
         or unpacked > ATTACHMENT_UNPACKED_BYTES_MAX
-        or unpacked > packed * ATTACHMENT_RATIO_MAX
+        or unpacked > packed * ATTACHMENT_RATIO_ITEMS_MAX
     ):
         raise _refused(name, f"a document of {unpacked:,} bytes when unpacked, which is too large")
     if any(entry.flag_bits & 1 for entry in entries):

@@ -23,7 +23,7 @@ from doxa.agent.attachments.kinds import DOCX, PDF, PLAIN
 from doxa.base.errors import InputError, LimitError
 from doxa.base.limits import (
     ATTACHMENT_MEMORY_BYTES_MAX,
-    ATTACHMENT_PAGES_MAX,
+    ATTACHMENT_PAGES_ITEMS_MAX,
     ATTACHMENT_READ_MS,
     ATTACHMENT_TEXT_CHARS_MAX,
 )
@@ -56,7 +56,7 @@ def read_document(content: bytes, mime: str, name: str) -> DocumentText:
             field="source",
         )
     words = [sys.executable, "-m", __name__, mime]
-    words += [str(ATTACHMENT_PAGES_MAX), str(ATTACHMENT_TEXT_CHARS_MAX)]
+    words += [str(ATTACHMENT_PAGES_ITEMS_MAX), str(ATTACHMENT_TEXT_CHARS_MAX)]
     try:
         done = subprocess.run(  # noqa: S603 - our own module
             words,
