@@ -12,8 +12,8 @@ from typing import Literal
 from doxa.base.errors import InputError
 from doxa.base.limits import (
     ATTACHMENT_ENTRIES_ITEMS_MAX,
-    ATTACHMENT_UNPACKED_BYTES_MAX,
     ATTACHMENT_RATIO_ITEMS_MAX,
+    ATTACHMENT_UNPACKED_BYTES_MAX,
 )
 
 FileKind = Literal["document", "image"]
