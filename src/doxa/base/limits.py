@@ -371,11 +371,11 @@ ATTACHMENT_BYTES_MAX = 15_728_640  # of an attached file
 ATTACHMENT_TEXT_CHARS_MAX = 190_000  # of the text that is read from it
 ATTACHMENT_EXCERPT_CHARS_MAX = 900  # of it that later turns may carry
 ATTACHMENT_OBSERVATION_CHARS_MAX = 1_200  # of what was last observed of it
-ATTACHMENT_PAGES_MAX = 500  # of a PDF that are read
+ATTACHMENT_PAGES_ITEMS_MAX = 500  # of a PDF that are read
 ATTACHMENT_READ_MS = 20_000  # that reading a document may take
 ATTACHMENT_MEMORY_BYTES_MAX = 1_073_741_824  # of memory that reading a document may take, on Linux
 ATTACHMENT_UNPACKED_BYTES_MAX = 104_857_600  # of a Word document when unpacked
-ATTACHMENT_RATIO_MAX = 100  # that it may grow when unpacked
+ATTACHMENT_RATIO_ITEMS_MAX = 100  # that it may grow when unpacked
 ATTACHMENT_ENTRIES_ITEMS_MAX = 2_000  # of a Word document
 
 # Consolidation

@@ -20,6 +20,11 @@ TIMES = frozenset(
         "decided",
         "first",
         "last",
+        "first_seen",
+        "last_seen",
+        "observed",
+        "made",
+        "moved",
     )
 )
 
@@ -137,9 +142,12 @@ def element_text(found: Any) -> str:
 
 
 def fields_text(value: Any) -> str:
+    """Return the fields of a result, one on a line; of a list, those of each element."""
     import msgspec
 
     data = _with_times(msgspec.to_builtins(value, enc_hook=str))
+    if isinstance(data, list):
+        return "\n\n".join(fields_text(one) for one in data) or "none"
     return "\n".join(
         f"{name}: {_plain(item)}" for name, item in data.items() if item not in (None, "", [], {})
     )
