@@ -70,6 +70,16 @@ GATES: dict[str, tuple[str, tuple[str, ...]]] = {
             f"MATCH (v {{kref: '{V}'}}) DETACH DELETE v",
         ),
     ),
+    "records of the runtime": (
+        "judged",
+        (
+            "MATCH (r:Record) SET r:Read",  # of another agent: its law says so
+            "MATCH (r:Record) SET r.state = 'accepted'",
+            "MATCH (r:Record) SET r.notes = '{}'",
+            "MATCH (r:Record) SET r.text = 'The port is 1'",
+            "MATCH (r:Record) DETACH DELETE r",
+        ),
+    ),
     "retiring what is verified": (
         "",
         (
@@ -103,6 +113,7 @@ def memory(tmp_path: Path) -> Iterator[doxa.Memory]:
     for name in ("Ada", "Bob"):
         made.mention(name)
     made.verify_entity("Ada")
+    made.claim_propose("The moon is cheese", sources=["kref:p/mine.fact"], agent="bot")
     made.folder_of_test = folder  # type: ignore[attr-defined]
     yield made
     folder.close()
