@@ -1,9 +1,11 @@
-"""What the hooks of an agent host cost in a store of n exchanges: the brief, a prompt, what follows
-an answer, and the command for hosts that start one; and how much they inject into a session.
+"""What the hooks of an agent host cost in a store of n exchanges: the brief, a prompt, the context
+of a turn, what follows an answer, and the command for hosts that start one; and how much they
+inject into a session.
 
 Each exchange of the store is synthetic; one in fifty (2,000 at most) has a belief that an operator
 stated, so that there is something to inject. Vectors are those of the speed benchmark. A session is
-one brief and ten prompts. The command is a process of its own, with the interpreter's start.
+one brief and ten prompts. The command is a process of its own, with the interpreter's start. With a
+model, a server of its own is asked too, as hosts do (bench/hooks_server.py).
 """
 
 from __future__ import annotations
@@ -18,6 +20,7 @@ from pathlib import Path
 
 import doxa
 from bench.embedders import CloudEmbedder
+from bench.hooks_server import measure as measure_server
 from bench.report import Report
 from bench.texts import questions_of, turns_of
 from bench.timing import Spread, seconds_of, spread
@@ -44,6 +47,8 @@ def _measure(report: Report, model: Embedder | None, size: int) -> None:
     turns = list(turns_of(size, seed=report.seed))
     asked = questions_of(turns, _SESSIONS * _PROMPTS, seed=report.seed + 1)
     embedder = CloudEmbedder(model)
+    if model is not None:  # so that a server takes the vectors for those of its own model
+        embedder.name, embedder.tokens_max = model.name, model.tokens_max
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "memory.db"
         with doxa.open(path, role="operator", embedder=embedder, background=False) as memory:
@@ -54,6 +59,8 @@ def _measure(report: Report, model: Embedder | None, size: int) -> None:
             memory.embed()
         rows, injected = _events(path, embedder, asked)
         rows += _commands(path, asked)
+        if model is not None:
+            rows += measure_server(path, asked, _PROJECT)
     place = f"size.{size}"
     for key, result in rows:
         report.put(f"{place}.{key}.p50_ms", result.p50_ms)
@@ -88,6 +95,9 @@ def _events(
             chars += send("open", session)
             for text in asked[number * _PROMPTS :][:_PROMPTS]:
                 chars += send("prompt", session, text)
+                began = time.perf_counter()
+                hooks.session.context_assemble(text, session=session)
+                times.setdefault("context", []).append(time.perf_counter() - began)
                 send("answer", session, f"It is so: {text}")
                 times.setdefault("store a turn, after the answer", []).append(
                     seconds_of(hooks.settle)

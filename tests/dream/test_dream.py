@@ -376,7 +376,12 @@ def test_the_night_shift_does_each_job_by_itself(memory: Memory) -> None:
     assert [(one.job, one.state) for one in done] == [(job, "done") for job in NIGHT]
     counts = {one.job: one.counts for one in done}
     assert counts["mentions"]["sources"] >= 2
-    assert counts["consolidate"] == {"sessions": 1, "stored": 1, "queued": 0}
+    assert counts["consolidate"] == {
+        "sessions": 1,
+        "stored": 1,
+        "queued": 0,
+        "tokens": 0,
+    }
     assert {run.job for run in memory.runs()} == set(NIGHT)
     assert all(any(f"{job} ran today" in said for said in memory.stats()["jobs"]) for job in NIGHT)  # type: ignore[attr-defined]
     (check,) = [one for one in memory.doctor() if one.name == "jobs"]

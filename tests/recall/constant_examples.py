@@ -439,7 +439,8 @@ def reached(statement: str, *, seed: str) -> list[float]:
         memory.run(statement)
         with memory.store.read() as reader:
             (node,) = reader.labelled(seed)
-            return sorted(graph.spread(reader, {node.id: 1.0}).values(), reverse=True)
+            found = graph.spread(reader, {node.id: 1.0}).values()
+            return sorted((link.value for link in found), reverse=True)
 
 
 @example("GRAPH_HOPS", "GRAPH_DECAY")

@@ -266,3 +266,15 @@ def progress(what: str, as_json: bool) -> Iterator[Callable[[int], None]]:
     with Progress(*columns, console=Console(stderr=True)) as bar:
         task = bar.add_task(what, total=None)
         yield lambda count: bar.update(task, advance=count)
+
+
+@contextmanager
+def steps(as_json: bool) -> Iterator[Callable[[str], None] | None]:
+    """Name the step that goes on, on standard error of a terminal only."""
+    if as_json or not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+
+    with Console(stderr=True).status("") as shown:
+        yield lambda name: shown.update(f"{name} ...")

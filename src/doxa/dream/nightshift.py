@@ -8,28 +8,34 @@ jobs and while they work. Jobs that must not run at once have leases of their ow
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from doxa.base.errors import BusyError, DoxaError, RoleError
 from doxa.base.limits import NIGHTSHIFT_LEASE_MS
+from doxa.base.stopping import stop_asked
 from doxa.jobs import JobRun, begin, lease
 from doxa.jobs.lease import NIGHTSHIFT
 from doxa.jobs.runs import SHARE_MAX, Caps
 from doxa.store import Store
 
+_REPORTED = ("failed", "stopped", "skipped", "done")
+
 
 @dataclass(frozen=True, slots=True)
 class Shift:
     """What became of a job: done, failed or skipped, with its counts or the reason. `run` is the
-    address of its run."""
+    address of its run. Of what may ask a model, `counts` has the `tokens` that it spent; `limits`
+    are what a dream had to keep: `number`, `share`, `age_days`, and of `seconds`, `calls` and
+    `tokens` those that were given."""
 
     job: str
     state: str
     counts: Mapping[str, Any] = field(default_factory=dict)
     reason: str = ""
     run: str = ""
+    limits: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,18 +48,35 @@ class Work:
     number: int = 20
 
 
-def work_through(store: Store, project: str, jobs: Mapping[str, Work]) -> list[Shift]:
+def work_through(
+    store: Store,
+    project: str,
+    jobs: Mapping[str, Work],
+    *,
+    began: Callable[[str], None] | None = None,
+) -> list[Shift]:
     """Do jobs in order. They are skipped if another process has the lease, and the rest of them if
-    it was lost."""
+    it was lost. `began` is called with the name of each job that begins."""
     done: list[Shift] = []
     try:
         with lease(store, NIGHTSHIFT, ttl_ms=NIGHTSHIFT_LEASE_MS) as held:
             for name, work in jobs.items():
+                if stop_asked():
+                    done.append(Shift(name, "skipped", reason="It was asked to stop."))
+                    continue
                 held.renew()
+                if began is not None:
+                    began(name)
                 done.append(_done(store, project, name, work))
     except BusyError as error:
         done += [Shift(name, "skipped", reason=error.message) for name in [*jobs][len(done) :]]
     return done
+
+
+def losses_first(shifts: Sequence[Shift]) -> list[Shift]:
+    """Return what a shift did in the order in which a person reads it: what failed, what was
+    refused, and then what was done."""
+    return sorted(shifts, key=lambda one: _REPORTED.index(one.state))
 
 
 def follow(

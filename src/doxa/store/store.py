@@ -83,6 +83,8 @@ class Store:
         self.on_due: Callable[[bool], None] = lambda urgent: (
             None
         )  # called when accesses wait to be written, or windows to follow
+        # called after an erasure, to reach what lies next to the file; returns what is left, or ""
+        self.on_scrub: Callable[[], str] = str
         self._engine = Engine(self.path, read_only=read_only)
         self._catalogue_version = -1
         self._declared = declared({})
@@ -494,7 +496,8 @@ class Store:
                 path=self.path,
             )
         with translated(self.path):
-            return scrub(db)
+            left = scrub(db)
+        return " ".join(part for part in (left, self.on_scrub()) if part)
 
     def left_to_scrub(self) -> str:
         """Return what an earlier erasure could not finish, in words; empty if nothing is left."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Unpack
 
@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from doxa.jobs import Applied, JobProposal, JobRun, RunInfo, Undone
     from doxa.jobs.applying import ActionApart
 
-NIGHTSHIFT = ("embed", "retain", "mentions", "consolidate", "dream")
+_OF_DREAM = ("apply", "share", "number", "age_days", "seconds", "calls", "tokens")
+NIGHTSHIFT = ("embed", "retain", "mentions", "consolidate", "contemplate", "dream")
 
 
 class JobVerbs(BeliefVerbs):
@@ -66,13 +67,13 @@ class JobVerbs(BeliefVerbs):
         return {}
 
     def nightshift(self, **options: Unpack[NightshiftOptions]) -> list[Shift]:
-        """Do the background jobs one after another: embed, retain, mentions, consolidate, dream.
+        """Do the background jobs one after another.
 
-        A job that fails stops no other, and one process does them on a file at a time. With
-        `every_s`, `idle_s` or `entries` they are left out until they are due: so long since the
-        last dream, so long without a change, or so many new entries of the log. Each job is
-        bounded: 20 sessions, mentions of 2,000 sources. With `follow` it returns when the
-        memory is closed.
+        They are embed, retain, mentions, consolidate, contemplate and dream. A job that fails
+        stops no other, and one process does them on a file at a time. With `every_s`, `idle_s` or
+        `entries` they are left out until they are due: so long since the last dream, so long
+        without a change, or so many new entries of the log. Each job is bounded: 20 sessions,
+        mentions of 2,000 sources. With `follow` it returns when the memory is closed.
         """
         given = checked("nightshift", options)
         arguments.flags(follow=given["follow"])
@@ -95,13 +96,15 @@ class JobVerbs(BeliefVerbs):
 
         yield from follow(shift, self._memory.closing, pause_s=NIGHTSHIFT_PAUSE_S)
 
-    def _nightshift(self, where: str, given: Mapping[str, Any]) -> list[Shift]:
+    def _nightshift(
+        self, where: str, given: Mapping[str, Any], began: Callable[[str], None] | None = None
+    ) -> list[Shift]:
         from doxa.dream.nightshift import Shift, work_through
 
-        for name in ("seconds", "every_s", "idle_s"):
+        for name in ("every_s", "idle_s"):
             arguments.number(given[name], name, optional=True)
-        arguments.whole(given["calls"], "calls")
         arguments.whole(given["entries"], "entries", optional=True)
+        dreaming = _options({name: given[name] for name in _OF_DREAM})
         arguments.project(where)
         wanted = given["jobs"] or NIGHTSHIFT
         unknown = sorted(set(wanted) - set(NIGHTSHIFT))
@@ -114,8 +117,9 @@ class JobVerbs(BeliefVerbs):
         ordered = [name for name in NIGHTSHIFT if name in wanted]
         if not self._is_due(where, ordered, given):
             return [Shift(name, "skipped", reason="it is not due") for name in ordered]
-        known = self._night_work(where, given)
-        return work_through(self._store, where, {name: known[name] for name in ordered})
+        known = self._night_work(where, dreaming)
+        jobs = {name: known[name] for name in ordered}
+        return work_through(self._store, where, jobs, began=began)
 
     def _is_due(self, project: str, jobs: list[str], given: Mapping[str, Any]) -> bool:
         from doxa.dream import Triggers, why_due
@@ -127,14 +131,14 @@ class JobVerbs(BeliefVerbs):
             found = why_due(reader, project, Triggers(*when), now=reader.now, job=jobs[-1])
         return bool(found)
 
-    def _night_work(self, project: str, given: Mapping[str, Any]) -> dict[str, Work]:
+    def _night_work(self, project: str, dreaming: DreamOptions) -> dict[str, Work]:
         """Return what each job of the night shift does; a subclass adds its own."""
         from doxa.dream.nightshift import Work
 
         return {
             "embed": Work(self._embed_work),
             "retain": Work(notes_itself=lambda: self._retain_shift(project)),
-            "dream": Work(notes_itself=lambda: self._dream_shift(project, given)),
+            "dream": Work(notes_itself=lambda: self._dream_shift(project, dreaming)),
         }
 
     def _embed_work(self, run: JobRun) -> Mapping[str, Any]:
@@ -148,15 +152,16 @@ class JobVerbs(BeliefVerbs):
         dropped = retain_as_job(self._store, self.identity, project=project)
         return Shift("retain", "done", {"versions": dropped.versions})
 
-    def _dream_shift(self, project: str, given: Mapping[str, Any]) -> Shift:
+    def _dream_shift(self, project: str, options: DreamOptions) -> Shift:
         from doxa.dream.nightshift import Shift
 
-        options = _options({name: given[name] for name in ("apply", "seconds", "calls")})
+        limits = options.limits
         try:
             report = self._dream(project, options)
         except BusyError as error:
-            return Shift("dream", "skipped", reason=error.message)
-        return Shift("dream", report.state, report.counts, report.stopped, report.run)
+            return Shift("dream", "skipped", reason=error.message, limits=limits)
+        counts = report.counts | {"calls": report.calls, "tokens": report.tokens}
+        return Shift("dream", report.state, counts, report.stopped, report.run, limits)
 
     def runs(self, *, project: str | None = None, job: str = "", limit: int = 20) -> list[RunInfo]:
         """List the runs of background jobs, the newest first, with what they touched."""

@@ -40,12 +40,12 @@ JOBS = (
     Verb(
         "nightshift",
         "care",
-        "Do the background jobs one after another: embed, retain, mentions, consolidate, dream.",
-        "A job that fails stops no other, and one process does them on a file at a time. With"
-        " `every_s`, `idle_s` or `entries` they are left out until they are due: so long since the"
-        " last dream, so long without a change, or so many new entries of the log. Each job is"
-        " bounded: 20 sessions, mentions of 2,000 sources. With `follow` it returns when the memory"
-        " is closed.",
+        "Do the background jobs one after another.",
+        "They are embed, retain, mentions, consolidate, contemplate and dream. A job that fails"
+        " stops no other, and one process does them on a file at a time. With `every_s`, `idle_s`"
+        " or `entries` they are left out until they are due: so long since the last dream, so long"
+        " without a change, or so many new entries of the log. Each job is bounded: 20 sessions,"
+        " mentions of 2,000 sources. With `follow` it returns when the memory is closed.",
         options_of(NightshiftOptions),
         "list[Shift]",
         writes=True,
