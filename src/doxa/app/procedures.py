@@ -508,6 +508,8 @@ def _crystallise_plan(found: Any) -> Rows:
 def _agent_identity(found: Any) -> Rows:
     for one in found.lines:
         yield one.file, one.text, one.candidate, one.item, one.approved_by, found.digest
+
+
 def _as_map(found: Any) -> Rows:
     yield (msgspec.json.decode(msgspec.json.encode(found)),)
 

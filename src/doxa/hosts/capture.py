@@ -20,8 +20,8 @@ from doxa.agent.context.vouching import BELIEF_KINDS, said_by_user
 from doxa.app import Session
 from doxa.base.errors import DoxaError
 from doxa.belief import parse_kref
-from doxa.hosts.events import digest_of
 from doxa.hosts import continuity
+from doxa.hosts.events import digest_of
 from doxa.hosts.spool import Spool, Spooled
 from doxa.ingestion.ingest import CONVERSATIONS, Ingest
 from doxa.language.turns import Turn, TurnRole, untimed_id

@@ -10,10 +10,10 @@ from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import replace
 
+from doxa.agent.context.quoting import shown
 from doxa.app import Session
 from doxa.base.errors import DoxaError
 from doxa.hosts.events import EMPTIED, HookEvent
-from doxa.hosts.quoting import shown
 from doxa.hosts.spool import Spooled
 from doxa.redaction.stripping import BLOCK
 from doxa.store import Identity

@@ -14,10 +14,10 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 
-from doxa.agent.continuity.metrics import measured
 from doxa.agent.context.quoting import shown as said
 from doxa.agent.context.recalled import recalled
 from doxa.agent.context.trivial import is_trivial
+from doxa.agent.continuity.metrics import measured
 from doxa.app import Session
 from doxa.app.sessions.agent.context import situation_of
 from doxa.base.clock import format_time

@@ -16,13 +16,7 @@ if TYPE_CHECKING:
     from doxa.agent.attachments.receipts import Attachment
     from doxa.agent.claims.claims import ClaimPreview
     from doxa.agent.claims.reporting import ClaimReport
-    from doxa.agent.growth.contemplation import Contemplated, PassProducer
-    from doxa.agent.growth.crystallising import CrystalliseApproval, Crystallised, CrystallisePlan
-    from doxa.agent.growth.files import ExportedIdentity, IdentityFile, ImportedIdentity
-    from doxa.agent.growth.identity import AgentIdentity
-    from doxa.agent.growth.metabolism import Metabolised
     from doxa.agent.context.pipeline import AssembledContext
-    from doxa.agent.records.types import Record
     from doxa.agent.continuity.archive import ArchiveProof, ArchiveRebuilt, ArchiveWritten
     from doxa.agent.continuity.exchanges import ExchangePair, SessionInfo
     from doxa.agent.continuity.handoff import HandoffWritten
@@ -30,11 +24,16 @@ if TYPE_CHECKING:
     from doxa.agent.continuity.metrics import HookLoad
     from doxa.agent.continuity.topics import TopicInfo
     from doxa.agent.continuity.view import HandoffView, SessionOpened
-    from doxa.agent.signals.log import TurnSignals
     from doxa.agent.evolution.bundles import ResearchBundle
     from doxa.agent.evolution.refiner import Refined
     from doxa.agent.evolution.scaffolds import Scaffold
+    from doxa.agent.growth.contemplation import Contemplated, PassProducer
+    from doxa.agent.growth.crystallising import CrystalliseApproval, Crystallised, CrystallisePlan
+    from doxa.agent.growth.files import ExportedIdentity, IdentityFile, ImportedIdentity
+    from doxa.agent.growth.identity import AgentIdentity
+    from doxa.agent.growth.metabolism import Metabolised
     from doxa.agent.records.types import Record
+    from doxa.agent.signals.log import TurnSignals
     from doxa.agent.spine.consumers import Eligibility
     from doxa.agent.spine.ledger import Decision, LeaseInfo
     from doxa.agent.standing.standing import Standing, StandingUpdate
@@ -792,6 +791,184 @@ class AsyncSession:
             project=project,
         )
 
+    async def session_open(
+        self,
+        session: str,
+        *,
+        thread: str = "",
+        mode: str = "",
+        title: str = "",
+        language: str = "en",
+        project: str | None = None,
+    ) -> SessionOpened:
+        """Begin a session, or go on with it, and return what it begins with."""
+        return await on_thread(
+            self._session.session_open,
+            session,
+            thread=thread,
+            mode=mode,
+            title=title,
+            language=language,
+            project=project,
+        )
+
+    async def session_list(
+        self, *, thread: str = "", mode: str = "", project: str | None = None, limit: int = 20
+    ) -> list[SessionInfo]:
+        """List sessions with title, modes and times, the one used last first."""
+        return await on_thread(
+            self._session.session_list, thread=thread, mode=mode, project=project, limit=limit
+        )
+
+    async def exchange_list(
+        self,
+        *,
+        thread: str = "",
+        session: str | None = None,
+        mode: str = "",
+        project: str | None = None,
+        limit: int = 20,
+    ) -> list[ExchangePair]:
+        """Return the newest exchanges as pairs of what was said and what followed, oldest first."""
+        return await on_thread(
+            self._session.exchange_list,
+            thread=thread,
+            session=session,
+            mode=mode,
+            project=project,
+            limit=limit,
+        )
+
+    async def topic_list(
+        self,
+        *,
+        thread: str = "",
+        session: str | None = None,
+        mode: str = "",
+        project: str | None = None,
+        limit: int = 20,
+    ) -> list[TopicInfo]:
+        """Return what people come back to, with what goes together and what it belongs to."""
+        return await on_thread(
+            self._session.topic_list,
+            thread=thread,
+            session=session,
+            mode=mode,
+            project=project,
+            limit=limit,
+        )
+
+    async def handoff_write(
+        self,
+        session: str,
+        *,
+        thread: str = "",
+        reason: str = "turn",
+        mode: str = "",
+        project: str | None = None,
+    ) -> HandoffWritten:
+        """Write where a session stands, for the one after it."""
+        return await on_thread(
+            self._session.handoff_write,
+            session,
+            thread=thread,
+            reason=reason,
+            mode=mode,
+            project=project,
+        )
+
+    async def handoff_take(
+        self,
+        session: str,
+        *,
+        thread: str = "",
+        mode: str = "",
+        language: str = "en",
+        project: str | None = None,
+    ) -> HandoffView | None:
+        """Take the newest handoff that a session may read: it is handed over once."""
+        return await on_thread(
+            self._session.handoff_take,
+            session,
+            thread=thread,
+            mode=mode,
+            language=language,
+            project=project,
+        )
+
+    async def handoff_show(
+        self,
+        thread: str = "",
+        *,
+        mode: str = "",
+        agent: str = "",
+        language: str = "en",
+        project: str | None = None,
+    ) -> HandoffView | None:
+        """Show where a thread stands, as often as wanted; without one, what was handed off last."""
+        return await on_thread(
+            self._session.handoff_show,
+            thread,
+            mode=mode,
+            agent=agent,
+            language=language,
+            project=project,
+        )
+
+    async def knowledge_root(
+        self,
+        folder: str | Path,
+        *,
+        remove: bool = False,
+        agent: str = "",
+        project: str | None = None,
+    ) -> str:
+        """Declare a folder whose files an agent may read, or withdraw it; returns its address."""
+        return await on_thread(
+            self._session.knowledge_root, folder, remove=remove, agent=agent, project=project
+        )
+
+    async def knowledge_index(
+        self, folder: str | Path, *, project: str | None = None
+    ) -> KnowledgeIndexed:
+        """Read the Markdown and text files below a declared folder, section by section."""
+        return await on_thread(self._session.knowledge_index, folder, project=project)
+
+    async def knowledge_list(
+        self,
+        text: str = "",
+        *,
+        every: bool = False,
+        agent: str = "",
+        project: str | None = None,
+        limit: int = 20,
+    ) -> list[KnowledgeEntry]:
+        """List sections of files, those that share most words with a text first."""
+        return await on_thread(
+            self._session.knowledge_list,
+            text,
+            every=every,
+            agent=agent,
+            project=project,
+            limit=limit,
+        )
+
+    async def archive_write(self, *, agent: str = "") -> ArchiveWritten:
+        """Archive what an agent stored since the last time: one file a day, next to the memory."""
+        return await on_thread(self._session.archive_write, agent=agent)
+
+    async def archive_verify(self, *, agent: str = "") -> ArchiveProof:
+        """Check the chain of an archive, and every line against the log of the memory."""
+        return await on_thread(self._session.archive_verify, agent=agent)
+
+    async def archive_rebuild(self, target: str | Path, *, agent: str = "") -> ArchiveRebuilt:
+        """Make a new memory file from an archive, and compare the digests of both."""
+        return await on_thread(self._session.archive_rebuild, target, agent=agent)
+
+    async def hook_report(self) -> list[HookLoad]:
+        """Return how long hooks of agent hosts took, by event, against their budgets."""
+        return await on_thread(self._session.hook_report)
+
     async def growth_propose(
         self,
         text: str,
@@ -995,183 +1172,6 @@ class AsyncSession:
     async def claim_report(self, *, agent: str = "", project: str | None = None) -> ClaimReport:
         """Report recurrence, sources, age, tensions and readiness of candidate claims."""
         return await on_thread(self._session.claim_report, agent=agent, project=project)
-    async def session_open(
-        self,
-        session: str,
-        *,
-        thread: str = "",
-        mode: str = "",
-        title: str = "",
-        language: str = "en",
-        project: str | None = None,
-    ) -> SessionOpened:
-        """Begin a session, or go on with it, and return what it begins with."""
-        return await on_thread(
-            self._session.session_open,
-            session,
-            thread=thread,
-            mode=mode,
-            title=title,
-            language=language,
-            project=project,
-        )
-
-    async def session_list(
-        self, *, thread: str = "", mode: str = "", project: str | None = None, limit: int = 20
-    ) -> list[SessionInfo]:
-        """List sessions with title, modes and times, the one used last first."""
-        return await on_thread(
-            self._session.session_list, thread=thread, mode=mode, project=project, limit=limit
-        )
-
-    async def exchange_list(
-        self,
-        *,
-        thread: str = "",
-        session: str | None = None,
-        mode: str = "",
-        project: str | None = None,
-        limit: int = 20,
-    ) -> list[ExchangePair]:
-        """Return the newest exchanges as pairs of what was said and what followed, oldest first."""
-        return await on_thread(
-            self._session.exchange_list,
-            thread=thread,
-            session=session,
-            mode=mode,
-            project=project,
-            limit=limit,
-        )
-
-    async def topic_list(
-        self,
-        *,
-        thread: str = "",
-        session: str | None = None,
-        mode: str = "",
-        project: str | None = None,
-        limit: int = 20,
-    ) -> list[TopicInfo]:
-        """Return what people come back to, with what goes together and what it belongs to."""
-        return await on_thread(
-            self._session.topic_list,
-            thread=thread,
-            session=session,
-            mode=mode,
-            project=project,
-            limit=limit,
-        )
-
-    async def handoff_write(
-        self,
-        session: str,
-        *,
-        thread: str = "",
-        reason: str = "turn",
-        mode: str = "",
-        project: str | None = None,
-    ) -> HandoffWritten:
-        """Write where a session stands, for the one after it."""
-        return await on_thread(
-            self._session.handoff_write,
-            session,
-            thread=thread,
-            reason=reason,
-            mode=mode,
-            project=project,
-        )
-
-    async def handoff_take(
-        self,
-        session: str,
-        *,
-        thread: str = "",
-        mode: str = "",
-        language: str = "en",
-        project: str | None = None,
-    ) -> HandoffView | None:
-        """Take the newest handoff that a session may read: it is handed over once."""
-        return await on_thread(
-            self._session.handoff_take,
-            session,
-            thread=thread,
-            mode=mode,
-            language=language,
-            project=project,
-        )
-
-    async def handoff_show(
-        self,
-        thread: str = "",
-        *,
-        mode: str = "",
-        agent: str = "",
-        language: str = "en",
-        project: str | None = None,
-    ) -> HandoffView | None:
-        """Show where a thread stands, as often as wanted; without one, what was handed off last."""
-        return await on_thread(
-            self._session.handoff_show,
-            thread,
-            mode=mode,
-            agent=agent,
-            language=language,
-            project=project,
-        )
-
-    async def knowledge_root(
-        self,
-        folder: str | Path,
-        *,
-        remove: bool = False,
-        agent: str = "",
-        project: str | None = None,
-    ) -> str:
-        """Declare a folder whose files an agent may read, or withdraw it; returns its address."""
-        return await on_thread(
-            self._session.knowledge_root, folder, remove=remove, agent=agent, project=project
-        )
-
-    async def knowledge_index(
-        self, folder: str | Path, *, project: str | None = None
-    ) -> KnowledgeIndexed:
-        """Read the Markdown and text files below a declared folder, section by section."""
-        return await on_thread(self._session.knowledge_index, folder, project=project)
-
-    async def knowledge_list(
-        self,
-        text: str = "",
-        *,
-        every: bool = False,
-        agent: str = "",
-        project: str | None = None,
-        limit: int = 20,
-    ) -> list[KnowledgeEntry]:
-        """List sections of files, those that share most words with a text first."""
-        return await on_thread(
-            self._session.knowledge_list,
-            text,
-            every=every,
-            agent=agent,
-            project=project,
-            limit=limit,
-        )
-
-    async def archive_write(self, *, agent: str = "") -> ArchiveWritten:
-        """Archive what an agent stored since the last time: one file a day, next to the memory."""
-        return await on_thread(self._session.archive_write, agent=agent)
-
-    async def archive_verify(self, *, agent: str = "") -> ArchiveProof:
-        """Check the chain of an archive, and every line against the log of the memory."""
-        return await on_thread(self._session.archive_verify, agent=agent)
-
-    async def archive_rebuild(self, target: str | Path, *, agent: str = "") -> ArchiveRebuilt:
-        """Make a new memory file from an archive, and compare the digests of both."""
-        return await on_thread(self._session.archive_rebuild, target, agent=agent)
-
-    async def hook_report(self) -> list[HookLoad]:
-        """Return how long hooks of agent hosts took, by event, against their budgets."""
-        return await on_thread(self._session.hook_report)
 
     async def lease_grant(
         self,

@@ -11,7 +11,7 @@ from doxa.base.clock import NS
 from doxa.base.errors import InputError
 from doxa.base.ids import is_below_operator
 from doxa.base.limits import SPINE_LISTED_ITEMS_MAX
-from doxa.belief import Kref, check_name
+from doxa.belief import Kref
 from doxa.ingestion import arguments
 
 if TYPE_CHECKING:
@@ -350,11 +350,6 @@ class SpineVerbs(GateVerbs):
         )
         with self._store.read() as snapshot:
             return check_use(snapshot, _address(kref, "kref"), consumer, context)
-
-    def _agent(self, agent: str) -> str:
-        """Return the agent that is meant: the session's own actor unless another is named."""
-        arguments.text(agent, "agent")
-        return check_name(agent or self.identity.actor, what="agent")
 
     def _where(self, project: str | None) -> str:
         found = one_project(project, self.project)
