@@ -71,13 +71,15 @@ GATES: dict[str, tuple[str, tuple[str, ...]]] = {
         ),
     ),
     "records of the runtime": (
-        "judged",
+        "judged edges",
         (
             "MATCH (r:Record) SET r:Read",  # of another agent: its law says so
             "MATCH (r:Record) SET r.state = 'accepted'",
             "MATCH (r:Record) SET r.notes = '{}'",
             "MATCH (r:Record) SET r.text = 'The port is 1'",
             "MATCH (r:Record) DETACH DELETE r",
+            "MATCH (:Record)-[e:CONCERNS]->() DELETE e",
+            "MATCH (r:Record), (i:Item {name: 'mine'}) CREATE (r)-[:CONCERNS]->(i)",
         ),
     ),
     "retiring what is verified": (
