@@ -270,6 +270,42 @@ def test_git_is_read_without_running_anything(tmp_path: Path, folder: Path) -> N
         read_object(str(tmp_path / "other"), commit, "notes.md")
 
 
+@pytest.mark.parametrize("way", ["alternates", "commondir", "link"])
+def test_git_reads_no_objects_of_another_repository(tmp_path: Path, way: str) -> None:
+    """Alternates, a common folder or a linked pack once led out of the declared folder."""
+    outer, inner = tmp_path / "outer", tmp_path / "inner"
+    who = ["-c", "user.email=a@example", "-c", "user.name=a"]
+    for folder in (outer, inner):
+        folder.mkdir()
+        subprocess.run(["git", "init", "-q"], cwd=folder, check=True)
+    (outer / "secret.md").write_text("The key is 7.\n")
+    for words in (["add", "."], ["commit", "-qm", "x"], ["repack", "-adq"]):
+        subprocess.run(["git", *who, *words], cwd=outer, check=True)
+    done = subprocess.run(
+        ["git", "rev-parse", "HEAD"], cwd=outer, check=True, capture_output=True, text=True
+    )
+    objects = inner / ".git" / "objects"
+    if way == "alternates":
+        (objects / "info" / "alternates").write_text(f"{outer}/.git/objects\n")
+    elif way == "commondir":
+        (inner / ".git" / "commondir").write_text(f"{outer}/.git\n")
+    else:
+        (objects / "pack").rmdir()
+        (objects / "pack").symlink_to(outer / ".git" / "objects" / "pack")
+    with pytest.raises(Unreadable, match="objects"):
+        read_object(str(inner), done.stdout.strip(), "secret.md")
+
+
+def test_a_declared_folder_that_becomes_a_link_is_not_followed(tmp_path: Path) -> None:
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "private").mkdir()
+    (tmp_path / "private" / "notes.md").write_text("The key is 7.")
+    (tmp_path / "docs").rmdir()
+    (tmp_path / "docs").symlink_to(tmp_path / "private")
+    with pytest.raises(Unreadable):
+        read_below(str(tmp_path / "docs"), "notes.md")
+
+
 @pytest.mark.parametrize(
     ("handle", "says"),
     [

@@ -12,7 +12,9 @@ CHANGES = RecordType(
     states={"begun": "operator", "applied": "operator"},  # the latter: of the catalogue, at once
     moves={
         "begun": {"applied": "operator", "abandoned": "operator"},
-        "applied": {"rolled_back": "operator"},
+        # what is of the catalogue is taken back in one transaction, without the state between
+        "applied": {"rolling_back": "operator", "rolled_back": "operator"},
+        "rolling_back": {"rolled_back": "operator", "applied": "operator"},
     },
 )
 GATE_TYPES = (CHANGES,)
