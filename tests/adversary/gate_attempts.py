@@ -208,6 +208,8 @@ ATTEMPTS: dict[str, tuple[Given, ...]] = {
     "verifier_declare": ({"kref": T, "kind": "command", "command": ["true"]},),
     "window_declare": ({"since": "2026-01-01", "until": "2026-02-01", "why": CLAIM},),
     "context_withdraw": ({"kref": "kref://p/agents/context/window/x.record"},),
+    "restart_begin": ({"key": "k", "declared": 1}, {"key": "k", "agent": "bot"}),
+    "restart_step": ({"call": "ping", "outcome": "succeeded", "key": "k"},),
     "session_open": ({"session": "one"},),
     "handoff_write": ({"session": "talk", "thread": "talk", "reason": "end"},),
     "handoff_take": ({"session": "one"},),
@@ -357,6 +359,7 @@ UNFIT: set[str | tuple[str, str]] = {
     "knowledge_index",
     "lease_end",
     "packet_move",
+    "restart_step",
     "scaffold_decide",
     "standing_appeal",
     ("govern", "decision"),
@@ -378,7 +381,7 @@ GROWS_NOTHING = frozenset(
     " attachment_note context_withdraw handoff_write knowledge_index archive_write"
     " crystallise_approve crystallise_apply crystallise_reverse metabolise contemplate lease_end"
     " packet_move standing_out standing_appeal standing_update scaffold_decide refine"
-    " bundle_approve".split()
+    " bundle_approve restart_step".split()
 )
 
 

@@ -429,3 +429,17 @@ def test_verdicts_of_sixty_pairs(tally: Callable[..., None]) -> None:
         ("missing", "missing"): 10,
     }
     tally(pairs=len(PAIRS))
+
+
+def test_a_handoff_of_a_session_is_a_source_by_its_lines(memory: Memory, ana: Session) -> None:
+    """It holds no words of its own, so that a handle to one once led to nothing."""
+    ana.session_open("talk", mode="chat")
+    said = {"text": "I will call Ben on Friday.", "speaker": "user", "role": "user"}
+    ana.ingest([said | {"thread": "talk", "session": "talk"}])
+    name = ana.handoff_write("talk", reason="end").kref.rpartition("/")[2].removesuffix(".record")
+    made = ana.claim_produce(handoff=name)
+    assert [one.data["kind"] for one in made] == ["commitment"]
+    (found,) = ana.claim_preview(made[0].kref).sources
+    assert found.handle.startswith(f"handoff:{name}#L")
+    assert (found.verdict, found.supports) == ("exact", True)
+    assert "call Ben on Friday" in found.excerpt

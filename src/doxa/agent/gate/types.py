@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from doxa.agent.gate.continuing import RESTARTS
 from doxa.agent.records.types import RecordType
 
 CHANGE = "change"
@@ -17,4 +18,4 @@ CHANGES = RecordType(
         "rolling_back": {"rolled_back": "operator", "applied": "operator"},
     },
 )
-GATE_TYPES = (CHANGES,)
+GATE_TYPES = (CHANGES, RESTARTS)
