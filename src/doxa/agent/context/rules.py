@@ -11,6 +11,7 @@ from typing import Any
 
 from doxa.agent.records.records import CONCERNS, find_record, list_records, read_record
 from doxa.agent.records.types import Record, RecordType
+from doxa.base.clock import parse_time
 from doxa.base.errors import ConstraintError, InputError
 from doxa.base.limits import VERIFIER_COMMAND_ITEMS_MAX, VERIFIER_FILE_BYTES_MAX
 from doxa.base.values import decode
@@ -81,7 +82,10 @@ def windows_over(reader: Reader, project: str) -> list[UnreliablePeriod]:
     )
     return [
         UnreliablePeriod(
-            int(one.data["since"]), int(one.data["until"]), one.text, tuple(one.data["words"])
+            parse_time(str(one.data["since"])),
+            parse_time(str(one.data["until"])),
+            one.text,
+            tuple(one.data["words"]),
         )
         for one in found
     ]

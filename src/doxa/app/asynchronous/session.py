@@ -1091,7 +1091,7 @@ class AsyncSession:
         project: str | None = None,
         limit: int = 20,
     ) -> Contemplated:
-        """Begin inquiries for the moments of an agent, and do the passes that are due."""
+        """Begin inquiries for the moments of an agent, and do the pending passes."""
         return await on_thread(
             self._session.contemplate, producer=producer, agent=agent, project=project, limit=limit
         )

@@ -10,6 +10,7 @@ from doxa.agent.context.stages import Mode, Situation
 from doxa.app.checks import one_project
 from doxa.app.retries import retryable
 from doxa.app.sessions.agent.attachments import AttachmentsVerbs
+from doxa.base.clock import format_time
 from doxa.base.errors import InputError
 from doxa.ingestion import arguments
 
@@ -139,7 +140,11 @@ class ContextVerbs(AttachmentsVerbs):
                 next_step="Give a beginning, a later end, and why it is not reliable.",
                 field="until",
             )
-        data = {"since": begin, "until": end, "words": list(arguments.texts(words, "words"))}
+        data = {
+            "since": format_time(begin),
+            "until": format_time(end),
+            "words": list(arguments.texts(words, "words")),
+        }
         with self._store.write(self.identity, op="window_declare") as tx:
             return write_record(
                 tx,

@@ -22,7 +22,7 @@ ATTACHMENTS: tuple[Verb, ...] = (
         " under whatever name it comes again. Archives, programs and documents with macros are"
         " refused.",
         parameters(
-            source=argument("The file; in Python also its content as bytes.", "source"),
+            source=argument("The file; in Python also its content as bytes.", "path"),
             name=Parameter("Its name; without one, that of the file.", ""),
             session=_SESSION,
             thread=_THREAD,
