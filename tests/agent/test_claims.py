@@ -30,7 +30,7 @@ from doxa.base.errors import (
 )
 from doxa.base.limits import CLAIM_SOURCE_BYTES_MAX
 from doxa.store import Identity, check, digest
-from tests.agent.claim_pairs import PAIRS
+from tests.agent.claim_pairs import BLIND_PAIRS, PAIRS
 from tests.fixtures_shared import opened
 
 _NOV_2026 = 1_795_436_506 * 10**9
@@ -443,3 +443,23 @@ def test_a_handoff_of_a_session_is_a_source_by_its_lines(memory: Memory, ana: Se
     assert found.handle.startswith(f"handoff:{name}#L")
     assert (found.verdict, found.supports) == ("exact", True)
     assert "call Ben on Friday" in found.excerpt
+
+
+def test_verdicts_of_pairs_of_another_person(tally: Callable[..., None]) -> None:
+    """Nothing was changed for them either. What passes and should not: another unit of time, and a
+    denial at the end of a sentence, after a comma."""
+    found: Counter[tuple[str, str]] = Counter()
+    for pair in BLIND_PAIRS:
+        made = compare(pair.claim, Resolved("x:y", pair.passage, "h", time_ns=_NOV_2026))
+        borne_out = "supports" if made.supports else "against"
+        found[pair.label, borne_out if made.verdict == "partial" else made.verdict] += 1
+    assert found == {
+        ("exact", "exact"): 7,
+        ("exact", "against"): 1,
+        ("supports", "supports"): 8,
+        ("against", "against"): 18,
+        ("against", "supports"): 2,
+        ("missing", "missing"): 5,
+        ("missing", "against"): 1,
+    }
+    tally(pairs=len(BLIND_PAIRS))

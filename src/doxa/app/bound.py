@@ -35,7 +35,6 @@ class BoundFile(MemoryFile):
         self.ledger = whole.ledger
         self._build_queries = whole._build_queries
         self.maintenance, self._embedding = whole.maintenance, whole._embedding
-        self.turn_logs = whole.turn_logs
         self.store: BoundStore = BoundStore(whole.store, projects)
         self._recaller = None
         self._queries = None

@@ -570,8 +570,8 @@ class ElementWriter(Reader):
             self._dirty[dst] = None
 
     def has_changed_edges(self, identity: int) -> bool:
-        """Return whether this transaction made, set or removed an edge that leaves a node, of a type
-        by which its guard shows it to the check before the commit."""
+        """Return whether this transaction made, set or removed an edge that leaves a node, of a
+        type by which its guard shows it to the check before the commit."""
         return identity in self._edges_changed
 
     @property
