@@ -338,6 +338,7 @@ GUARDS = dict.fromkeys(
     "servers/calling:owner_of": "tests/http/test_api_verbs.py",
     "servers/http/api/operations:_check_unbound": "tests/http/test_api_verbs.py",
     "agent/gate/keys:_unusable": "tests/agent/test_operator_gate.py",
+    "agent/gate/keys:require_person": "tests/agent/test_operator_gate.py",
     "agent/gate/keys:require_operator": "tests/agent/test_operator_gate.py",
     "app/memory:session": "tests/app",
     "belief/background/laws:_refused": "tests/jobs",
