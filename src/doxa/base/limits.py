@@ -125,6 +125,7 @@ CLAIM_SOURCES_ITEMS_MAX = 10
 CLAIM_SOURCE_BYTES_MAX = 1_048_576  # a file or object that a source handle names
 CLAIM_PASSAGE_CHARS_MAX = 20_000  # of a source that are compared with a claim
 CLAIM_GIT_MS = 10_000
+CLAIM_GIT_OBJECTS_MAX = 200_000  # files of a repository's objects that are looked at for links
 CLAIMS_LIVE_ITEMS_MAX = 8  # that a prompt is given; of one kind or type of source, half
 CLAIMS_LIVE_HANDOFF_ITEMS_MAX = 3
 CLAIMS_REPORT_ITEMS_MAX = 1_000

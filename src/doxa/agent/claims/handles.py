@@ -22,6 +22,7 @@ from typing import Any, Literal, get_args
 from doxa.agent.claims.modes import roots_of
 from doxa.agent.claims.reading import Unreadable, read_below, read_object
 from doxa.agent.records.records import find_record, record_kref
+from doxa.agent.records.types import Record
 from doxa.base.errors import DoxaError, InputError
 from doxa.base.limits import CLAIM_PASSAGE_CHARS_MAX
 from doxa.belief.graph import parse_target, resolve
@@ -133,6 +134,25 @@ def turns_of_session(reader: Reader, project: str, session: str) -> list[SourceT
     ]
 
 
+def handoff_text(reader: Reader, handoff: Record) -> str:
+    """Return a handoff as lines under headings. It holds no words: they are those of its turns."""
+    from doxa.agent.continuity.view import view_of_handoff
+
+    if handoff.text or "until_ns" not in handoff.data:
+        return handoff.text
+    shown = view_of_handoff(reader, handoff, now=handoff.made)
+    sections = (
+        ("Key Points", [one.text for one in shown.points]),
+        ("Open Threads", [one.text for one in shown.open]),
+    )
+    return "\n".join(
+        line
+        for title, texts in sections
+        if texts
+        for line in (f"## {title}", *(f"- {' '.join(one.split())}" for one in texts))
+    )
+
+
 def _turn(reader: Reader, handle: Handle, project: str, agent: str) -> Resolved:
     nodes = reader.nodes([row[0] for row in reader.rows(_IN_SESSION, (project, handle.place))])
     if handle.type == "tool":
@@ -175,7 +195,8 @@ def _handoff(reader: Reader, handle: Handle, project: str, agent: str) -> Resolv
     found = find_record(reader, kref)
     if found is None:
         raise Unreadable("there is no such handoff of this agent")
-    return Resolved(str(handle), _part(found.text, handle.part), kref=kref, time_ns=found.made)
+    text = handoff_text(reader, found)
+    return Resolved(str(handle), _part(text, handle.part), kref=kref, time_ns=found.made)
 
 
 def _file(reader: Reader, handle: Handle, project: str, agent: str) -> Resolved:

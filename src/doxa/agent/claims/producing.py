@@ -53,10 +53,10 @@ def from_turn(turn: SourceTurn) -> Iterator[Produced]:
             yield Produced(said, _KINDS.get(one.kind, "project_state"), handle)
 
 
-def from_handoff(handoff: Record) -> Iterator[Produced]:
-    """Yield the claims of a handoff: the listed lines of its sections."""
+def from_handoff(handoff: Record, text: str) -> Iterator[Produced]:
+    """Yield the claims of a handoff, given its text: the listed lines of its sections."""
     kind = ""
-    for number, line in enumerate(handoff.text.splitlines(), start=1):
+    for number, line in enumerate(text.splitlines(), start=1):
         heading = _HEADING.match(line)
         if heading:
             title = heading[1].casefold()

@@ -90,14 +90,24 @@ def fits(registered: str, path: Path) -> bool:
         return False
 
 
-def require_operator(registered: str | None, path: Path, environ: Mapping[str, str]) -> None:
-    """Raise RoleError unless the key is presented, by a process that is not an agent's."""
-    host = next((name for name in _HOSTS if environ.get(name)), None)
+def host_of(environ: Mapping[str, str]) -> str | None:
+    """Return the variable by which an agent host marks the shell of its agent, or None."""
+    return next((name for name in _HOSTS if environ.get(name)), None)
+
+
+def require_person(environ: Mapping[str, str]) -> None:
+    """Raise RoleError in the shell of an agent."""
+    host = host_of(environ)
     if host is not None:
         raise RoleError(
             f"This shell belongs to an agent: {host} is set.",
             next_step="Run the command in a terminal of your own.",
         )
+
+
+def require_operator(registered: str | None, path: Path, environ: Mapping[str, str]) -> None:
+    """Raise RoleError unless the key is presented, by a process that is not an agent's."""
+    require_person(environ)
     if registered is None:
         raise RoleError(
             "This memory has no operator key.",

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from doxa.agent.evolution.bundles import ResearchBundle
     from doxa.agent.evolution.refiner import Refined
     from doxa.agent.evolution.scaffolds import Scaffold
+    from doxa.agent.gate.continuing import RestartInfo
     from doxa.agent.growth.contemplation import Contemplated, PassProducer
     from doxa.agent.growth.crystallising import CrystalliseApproval, Crystallised, CrystallisePlan
     from doxa.agent.growth.files import ExportedIdentity, IdentityFile, ImportedIdentity
@@ -1197,6 +1198,41 @@ class AsyncSession:
     async def claim_report(self, *, agent: str = "", project: str | None = None) -> ClaimReport:
         """Report recurrence, sources, age, tensions and readiness of candidate claims."""
         return await on_thread(self._session.claim_report, agent=agent, project=project)
+
+    async def restart_begin(
+        self, key: str, *, declared: int = 0, agent: str = "", project: str | None = None
+    ) -> RestartInfo:
+        """Begin to continue after a restart, with the key of the session and a budget of calls."""
+        return await on_thread(
+            self._session.restart_begin, key, declared=declared, agent=agent, project=project
+        )
+
+    async def restart_step(
+        self,
+        call: str,
+        outcome: str,
+        *,
+        failure: str = "",
+        key: str = "",
+        last: bool = False,
+        agent: str = "",
+        project: str | None = None,
+    ) -> RestartInfo:
+        """Enter a call that was made after a restart, and return what is allowed next."""
+        return await on_thread(
+            self._session.restart_step,
+            call,
+            outcome,
+            failure=failure,
+            key=key,
+            last=last,
+            agent=agent,
+            project=project,
+        )
+
+    async def restart_show(self, *, agent: str = "", project: str | None = None) -> RestartInfo:
+        """Show where the last continuation of an agent stands, and why it ended."""
+        return await on_thread(self._session.restart_show, agent=agent, project=project)
 
     async def lease_grant(
         self,

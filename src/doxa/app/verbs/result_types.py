@@ -29,6 +29,7 @@ _WHERE = {
     "PathYield": "doxa.entities.patterns",
     "ClaimPreview": "doxa.agent.claims.claims",
     "ClaimReport": "doxa.agent.claims.reporting",
+    "RestartInfo": "doxa.agent.gate.continuing",
     "Consolidated": "doxa.consolidation.consolidate",
     "Pending": "doxa.consolidation.queue",
     "Task": "doxa.consolidation.tasks",
