@@ -114,6 +114,7 @@ METABOLISM_QUOTE_CHARS_MAX = 400  # of each side of a turn, in a moment
 MOMENTS_OPEN_ITEMS_MAX = 50  # of an agent; older ones are dropped
 CONTEMPLATE_SECOND_PASS_S = 14_400  # from the start of an inquiry
 CONTEMPLATE_THIRD_PASS_S = 72_000
+BACKUP_AGE_DAYS_WARNED = 7  # of the newest backup, from which the night shift says so
 CONTEMPLATE_ITEMS_MAX = 20  # moments and inquiries of an agent, in one call
 OPERATOR_KEY_BYTES = 32  # of randomness in an operator's key
 PROTECTED_FILE_BYTES_MAX = 1_048_576  # a file that the operator's gate changes

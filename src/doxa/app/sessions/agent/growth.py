@@ -346,16 +346,20 @@ class GrowthVerbs(ContinuityVerbs):
 
     def _contemplate_shift(self, project: str) -> Shift:
         """Do by rules the passes that are due, for each agent of the project. The report of the run
-        begins with what failed, and with moments that were dropped."""
-        from doxa.agent.growth.contemplation import contemplate, waiting_agents
+        begins with what failed, and with moments that were dropped. It names no words of a line."""
+        from doxa.agent.growth.contemplation import contemplate, dropped_since, waiting_agents
         from doxa.dream.nightshift import Shift
         from doxa.jobs import begin, end_dead
+        from doxa.jobs.heartbeat import last
         from doxa.jobs.lease import NIGHTSHIFT
 
         end_dead(self._store, "contemplate", project=project, mine=(NIGHTSHIFT,))
+        with self._store.read() as reader:
+            agents = waiting_agents(reader, project)
+            beat = last(reader, "contemplate", project=project, now=reader.now)
+            since = 0 if beat is None or beat.done is None else beat.done.started
+            dropped = dropped_since(reader, project, since)
         with begin(self._store, "contemplate", project=project) as run:
-            with self._store.read() as reader:
-                agents = waiting_agents(reader, project)
             done = [contemplate(self._store, project=project, agent=one) for one in agents]
             failed = [said for one in done for said in one.failed]
             counts = {
@@ -363,12 +367,16 @@ class GrowthVerbs(ContinuityVerbs):
                 "passes": sum(one.passes for one in done),
                 "candidates": sum(len(one.proposed) for one in done),
                 "failed": len(failed),
+                "dropped": dropped,
             }
+            if dropped:
+                failed.append(f"{dropped} moments were dropped, because too many waited")
             lost = "".join(f"- {said}\n" for said in failed) or "None.\n"
-            made = "".join(f"- {kref}\n" for one in done for kref in one.proposed) or "None.\n"
+            made = "".join(f"- {one.agent}: {len(one.proposed)}\n" for one in done if one.proposed)
             run.finish(
                 counts,
-                report=f"# Contemplation\n\n## Failed\n\n{lost}\n## Candidates\n\n{made}",
+                report="# Contemplation\n\n## Failed or dropped\n\n"
+                f"{lost}\n## Candidates\n\n{made or 'None.' + chr(10)}",
             )
         return Shift("contemplate", "done", counts, "", run.kref)
 
