@@ -23,6 +23,7 @@ from doxa.app.policies import initialise_file
 from doxa.app.promotion import promotion_problem
 from doxa.base.errors import CorruptError, DoxaError, ModelError
 from doxa.base.limits import CONSOLIDATED_ATTEMPTS_MAX, SPENDING_DAYS_MAX
+from doxa.base.places import signals_folder
 from doxa.belief.before_commit import check_before_commit
 from doxa.ingestion import arguments
 from doxa.models.spending import SpendCap, Spending, SpendLedger, parse_caps, said_spending
@@ -91,6 +92,7 @@ class MemoryFile:
         self._working: WorkingMemory | None = None
         self._working_lock = threading.Lock()
         self.turn_logs: dict[Path, TurnLog] = {}  # of agents that this process observes
+        self.store.beside.append(self._blank_signals)
         self.closing = threading.Event()
         self.following = threading.Lock()  # held during a shift of `nightshift(follow=True)`
         try:
@@ -113,6 +115,19 @@ class MemoryFile:
         self.store.close()
         if working is not None:
             working.close()
+
+    def _blank_signals(self) -> str:
+        """Blank the digests of words in the logs of turns, for an erasure."""
+        if not signals_folder(Path(self.store.path)).exists():
+            return ""
+        from doxa.agent.signals.log import blank_traces
+
+        self.turn_logs.clear()  # they hold digests of the last turns
+        try:
+            blank_traces(self.store.path)
+        except OSError as error:
+            return f"The log of turns could not be written: {error.strerror}."
+        return ""
 
     def _open_working(self) -> WorkingMemory:
         """Return the working memory, opened at first need."""

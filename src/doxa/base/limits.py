@@ -108,6 +108,7 @@ SIGNALS_TEXT_CHARS_READ = 8_000  # of each side of a turn
 SIGNALS_KEPT_TURNS = 20  # that the signals of the next turn look at
 SIGNALS_SAVED_TURNS = 50  # between two copies of the learner of the dynamics
 SIGNALS_SUSTAINED_S = 2_700  # for which it has to stay above, to be sustained
+SIGNALS_PAUSE_S = 1_800  # between two turns, after which nothing is sustained any more
 SIGNALS_LOG_BYTES_MAX = 33_554_432  # then the log becomes the former one
 METABOLISM_PAUSE_S = 1_800  # between two moments of an agent
 METABOLISM_QUOTE_CHARS_MAX = 400  # of each side of a turn, in a moment

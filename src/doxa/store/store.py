@@ -84,6 +84,8 @@ class Store:
             None
         )  # called when accesses wait to be written, or windows to follow
         self._engine = Engine(self.path, read_only=read_only)
+        # what an erasure does for files next to this one; each returns what is left, or ""
+        self.beside: list[Callable[[], str]] = []
         self._catalogue_version = -1
         self._declared = declared({})
         self._known: dict[int, Declared] = {}
@@ -483,8 +485,8 @@ class Store:
         """Overwrite freed pages and empty the write-ahead log, so that the bytes are gone from the
         file too.
 
-        Returns an empty text when all is done, else what is left and why; the next scrub and every
-        close try again.
+        What `beside` does for the files next to it is done too. Returns an empty text when all is
+        done, else what is left and why; the next scrub and every close try again.
         """
         db = self._engine.connection()
         if db.in_transaction:
@@ -494,7 +496,8 @@ class Store:
                 path=self.path,
             )
         with translated(self.path):
-            return scrub(db)
+            left = scrub(db)
+        return " ".join(part for part in (left, *(one() for one in self.beside)) if part)
 
     def left_to_scrub(self) -> str:
         """Return what an earlier erasure could not finish, in words; empty if nothing is left."""
