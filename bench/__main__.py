@@ -42,6 +42,7 @@ from bench import (
     statebench,
     talk,
     tck,
+    turn_signals,
     updates,
     vehicle,
 )
@@ -79,8 +80,19 @@ _RECORDED = (
     "simulation",
     "hooks",
     "api",
+    "turn-signals",
 )
-_WITHOUT_DATA = ("speed", "embedding", "precision", "poison", "talk", "questions", "hooks", "api")
+_WITHOUT_DATA = (
+    "speed",
+    "embedding",
+    "precision",
+    "poison",
+    "talk",
+    "questions",
+    "hooks",
+    "api",
+    "turn-signals",
+)
 _PARTS: dict[str, Sequence[str]] = {"persistence": tuple(persistence.PARTS), "agm": agm.PARTS}
 
 
@@ -273,6 +285,8 @@ def _run(options: argparse.Namespace, embedder: Embedder | None) -> Report:
         )
     if options.command == "hooks":
         return hooks.run(embedder, seed=options.seed, sizes=options.sizes)
+    if options.command == "turn-signals":
+        return turn_signals.run(options.data, seed=options.seed)
     if options.command == "api":
         return api.run(seed=options.seed, quick=options.quick)
     if options.command == "embedding":
@@ -326,6 +340,7 @@ def _parser() -> argparse.ArgumentParser:
         "simulation",
         "hooks",
         "api",
+        "turn-signals",
         "all",
     ):
         command = commands.add_parser(name)

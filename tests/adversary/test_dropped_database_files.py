@@ -42,7 +42,7 @@ def holding(folder: Path) -> list[str]:
 
 
 def test_nothing_is_left_of_a_database_that_is_destroyed(folder: DatabaseFolder) -> None:
-    assert len(holding(folder.path)) == 5
+    assert len(holding(folder.path)) == 6
     folder.drop("sales", destroys=True)
     assert [path.name for path in folder.path.iterdir() if path.name.startswith("sales")] == []
 
@@ -51,7 +51,7 @@ def test_a_database_of_the_same_name_finds_nothing_of_one_that_was_kept(
     folder: DatabaseFolder,
 ) -> None:
     folder.drop("sales")
-    assert len(holding(folder.path)) == 5
+    assert len(holding(folder.path)) == 6
     folder.create("sales")
     assert not any(
         name.startswith(("sales.db.s", "sales.db.w", "sales.db-")) for name in holding(folder.path)
