@@ -6,8 +6,8 @@
     hermes      SOUL.md   AGENTS.md   memories/USER.md   TOOLS.md   memories/MEMORY.md
 
 Hermes' two files of memory hold entries between lines with "§"; every other file is a heading and a
-list. An import also reads IDENTITY.md of OpenClaw, as lines of SOUL. What an import reads becomes
-candidates: nothing of a file is identity because it is in a file.
+list. OpenClaw reads IDENTITY.md too: an import reads it as lines of SOUL, and an export leaves none.
+What an import reads becomes candidates: nothing of a file is identity because it is in a file.
 
 An export leaves a receipt: a record with the folder and the hash of every file. A file that differs
 from its receipt was changed by somebody else; then the identity is not assembled for a prompt
@@ -119,7 +119,8 @@ def export_identity(
         earlier = receipts(reader, project, agent, str(root))
     texts = texts_of(found, form)
     known = {path: digest for one in earlier for path, digest in one.data["files"].items()}
-    strange = [path for path in {**known, **texts} if _is_strange(root, path, known, texts)]
+    seen = {**known, **texts, **_ALSO_READ.get(form, {})}
+    strange = [path for path in seen if _is_strange(root, path, known, texts)]
     if strange and not replace:
         raise ConflictError(
             f"{', '.join(sorted(strange))} in {root} is not as doxa wrote it.",
@@ -191,7 +192,9 @@ def verify_files(
             for path, text in texts_of(current, str(receipt.data["form"])).items()
         }
         root = Path(str(receipt.data["folder"]))
-        for path in sorted({*receipt.data["files"], *_paths(str(receipt.data["form"])).values()}):
+        form = str(receipt.data["form"])
+        read = {*_paths(form).values(), *_ALSO_READ.get(form, {})}
+        for path in sorted({*receipt.data["files"], *read}):
             one = _compared(root / path, str(receipt.data["files"].get(path, "")), now.get(path))
             if one is not None:
                 found.append(one)
