@@ -20,6 +20,7 @@ from bench import (
     counts,
     embedding,
     hooks,
+    injection,
     libraries,
     locomo,
     locomo_plus,
@@ -79,6 +80,7 @@ _RECORDED = (
     "ripening-costs",
     "simulation",
     "hooks",
+    "injection",
     "api",
     "turn-signals",
 )
@@ -283,6 +285,8 @@ def _run(options: argparse.Namespace, embedder: Embedder | None) -> Report:
         return simulation.run(
             options.data, seed=options.seed, days=options.days, folder=options.folder
         )
+    if options.command == "injection":
+        return injection.run(options.data, embedder, seed=options.seed)
     if options.command == "hooks":
         return hooks.run(embedder, seed=options.seed, sizes=options.sizes)
     if options.command == "turn-signals":
@@ -339,6 +343,7 @@ def _parser() -> argparse.ArgumentParser:
         "ripening-costs",
         "simulation",
         "hooks",
+        "injection",
         "api",
         "turn-signals",
         "all",

@@ -1,5 +1,6 @@
-"""What the hooks of an agent host cost in a store of n exchanges: the brief, a prompt, what follows
-an answer, and the command for hosts that start one; and how much they inject into a session.
+"""What the hooks of an agent host cost in a store of n exchanges: the brief, a prompt, the context
+of a turn, what follows an answer, and the command for hosts that start one; and how much they
+inject into a session.
 
 Each exchange of the store is synthetic; one in fifty (2,000 at most) has a belief that an operator
 stated, so that there is something to inject. Vectors are those of the speed benchmark. A session is
@@ -94,6 +95,9 @@ def _events(
             chars += send("open", session)
             for text in asked[number * _PROMPTS :][:_PROMPTS]:
                 chars += send("prompt", session, text)
+                began = time.perf_counter()
+                hooks.session.context_assemble(text, session=session)
+                times.setdefault("context", []).append(time.perf_counter() - began)
                 send("answer", session, f"It is so: {text}")
                 times.setdefault("store a turn, after the answer", []).append(
                     seconds_of(hooks.settle)

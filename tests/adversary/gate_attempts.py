@@ -184,6 +184,11 @@ ATTEMPTS: dict[str, tuple[Given, ...]] = {
     "retain": ({},),
     "hold": ({"name": "h", "kind": "address", "value": HOME},),
     "release": ({"name": "held"},),
+    "attachment_add": ({"source": TALK},),
+    "attachment_note": ({"kref": "kref://p/agents/x/attachment/att_0.record", "text": CLAIM},),
+    "verifier_declare": ({"kref": T, "kind": "command", "command": ["true"]},),
+    "window_declare": ({"since": "2026-01-01", "until": "2026-02-01", "why": CLAIM},),
+    "context_withdraw": ({"kref": "kref://p/agents/context/window/x.record"},),
 }
 # Parameters whose values stand for nothing that is protected.
 NAMES_NOTHING = {
@@ -191,6 +196,7 @@ NAMES_NOTHING = {
     "link": ("kind",),  # a type of edges
     "unlink": ("kind",),
     "hold": ("kind",),  # what the value is
+    "verifier_declare": ("kind",),  # how it is checked
 }
 # Procedures that write and are not verbs, and statements that try them on what an operator decided.
 PROCEDURES: dict[str, tuple[str, ...]] = {
@@ -227,6 +233,7 @@ PROCEDURES: dict[str, tuple[str, ...]] = {
 # Every function that makes a RoleError. Empty: attempts of these tables meet it; else who does.
 GUARDS = dict.fromkeys(
     (
+        "agent/records/law:_require_role",
         "agent/records/law:check_change",
         "app/sessions/beliefs:constrain",
         "app/bound:_refuse",
@@ -256,7 +263,6 @@ GUARDS = dict.fromkeys(
 ) | {
     "agent/gate/keys:_unusable": "tests/agent/test_operator_gate.py",
     "agent/gate/keys:require_operator": "tests/agent/test_operator_gate.py",
-    "agent/records/law:_require_role": "tests/agent/test_gate_suite.py",
     "app/memory:session": "tests/app",
     "belief/background/laws:_refused": "tests/jobs",
     "belief/background/repetition:keep_inferred": "tests/adversary/test_repetition.py",
@@ -270,12 +276,19 @@ GUARDS = dict.fromkeys(
     "servers/databases/service:_administer": "tests/adversary/test_isolation_logins.py",
 }
 # Verbs whose attempts are about what is absent here, so that an operator is refused too.
-UNFIT = {"chat_consolidated", "claim_produce", "claim_decide"}
+UNFIT = {
+    "attachment_note",
+    "chat_consolidated",
+    "claim_decide",
+    "claim_produce",
+    "context_withdraw",
+}
 # Verbs that add no node in these attempts: a full file does not stop them.
 GROWS_NOTHING = frozenset(
     "deprecate restore rollback untag unlink forget contract extract chat_add chat_clear"
     " chat_consolidated set_cursor quota spend_cap embed flush erase purge retain hold release undo"
-    " tag link constrain run write open import_ import_notes resolve claim_produce claim_decide".split()
+    " tag link constrain run write open import_ import_notes resolve claim_produce claim_decide"
+    " attachment_note context_withdraw".split()
 )
 
 

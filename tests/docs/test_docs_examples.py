@@ -116,6 +116,8 @@ def test_commands_print_what_the_page_shows(tmp_path: Path, page: str) -> None:
         ("pipelines.md", 2),
         ("retries.md", 1),
         ("identity.md", 1),
+        ("governor.md", 4),
+        ("standing.md", 4),
     ],
 )
 def test_the_python_of_a_guide_runs(tmp_path: Path, page: str, least: int) -> None:

@@ -131,6 +131,23 @@ CLAIMS_LIVE_ITEMS_MAX = 8  # that a prompt is given; of one kind or type of sour
 CLAIMS_LIVE_HANDOFF_ITEMS_MAX = 3
 CLAIMS_REPORT_ITEMS_MAX = 1_000
 CLAIMS_PRODUCED_ITEMS_MAX = 200
+GOVERNOR_INSTRUCTION_S = 86_400  # how long what a person said is a current instruction
+GOVERNOR_DECISION_S = 86_400  # how long a decision waits for its approval
+GOVERNOR_APPROVAL_S = 3_600  # how long an approval may be used
+GOVERNOR_FAILURES_S = 3_600  # within which two failures of one kind stop an agent
+GOVERNOR_OUTCOMES_ITEMS_READ = 50  # the newest, to look for failures
+LEASES_ITEMS_MAX = 100  # that an agent has at once
+LEASE_S_MAX = 7_776_000  # 90 days; a longer one is granted again
+LEASE_NOTICES_ITEMS_MAX = 50  # kept with a lease
+STATE_FRESH_S_MAX = 86_400  # of a current state that an agent observed
+LANE_APPLIED_ITEMS_READ = 2_000  # claims that an agent applied by itself, to count those of a day
+SPINE_LISTED_ITEMS_MAX = 1_000  # packets in one list
+STANDING_TEXT_CHARS_READ = 20_000  # of a turn, for patterns
+STANDING_TURNS_ITEMS_MAX = 10_000  # read in one update
+STANDING_TRAIL_ITEMS_MAX = 1_000  # of one person, as it is shown
+SCAFFOLD_EVIDENCE_ITEMS_MIN = 2  # outcomes behind a proposal
+REFINER_OUTCOMES_ITEMS_READ = 1_000  # the newest
+BUNDLE_ROWS_ITEMS_MAX = 100_000  # records in one research bundle
 SPENDING_RESERVED_MS = 900_000  # longer than any call takes with all of its attempts
 SPENDING_DAYS_MAX = 400  # of the record of what was spent
 SPENDING_BUSY_MS = 10_000  # that a call waits for other processes to record theirs
@@ -343,6 +360,25 @@ HOOK_SESSIONS_S_MAX = 2_592_000  # how long the state of a conversation is kept
 HOOK_QUESTION_CHARS_MAX = 1_000  # of a prompt, for recall
 HOOK_INPUT_CHARS_MAX = 16_777_216  # of what a host sends about an event
 
+# Context and attachments of agents
+CONTEXT_TOKENS_DEFAULT = 2_000  # of an assembled context, by default
+CONTEXT_TOKENS_MIN = 200  # the least budget of a context
+CONTEXT_TOKENS_MAX = 100_000  # the largest budget of a context
+CONTEXT_QUOTE_CHARS_MAX = 800  # of a message that a context quotes
+VERIFIER_FILE_BYTES_MAX = 15_728_640  # of a file that a verifier hashes
+VERIFIER_COMMAND_MS = 2_000  # that the command of a verifier may take
+VERIFIER_COMMAND_ITEMS_MAX = 50  # of the command of a verifier
+ATTACHMENT_BYTES_MAX = 15_728_640  # of an attached file
+ATTACHMENT_TEXT_CHARS_MAX = 190_000  # of the text that is read from it
+ATTACHMENT_EXCERPT_CHARS_MAX = 900  # of it that later turns may carry
+ATTACHMENT_OBSERVATION_CHARS_MAX = 1_200  # of what was last observed of it
+ATTACHMENT_PAGES_MAX = 500  # of a PDF that are read
+ATTACHMENT_READ_MS = 20_000  # that reading a document may take
+ATTACHMENT_MEMORY_BYTES_MAX = 1_073_741_824  # of memory that reading a document may take, on Linux
+ATTACHMENT_UNPACKED_BYTES_MAX = 104_857_600  # of a Word document when unpacked
+ATTACHMENT_RATIO_MAX = 100  # that it may grow when unpacked
+ATTACHMENT_ENTRIES_ITEMS_MAX = 2_000  # of a Word document
+
 # Consolidation
 CONSOLIDATED_TURNS_ITEMS_MAX = 100  # of one part of a session
 CONSOLIDATED_TEXT_CHARS_MAX = 2_000_000  # a structure that a producer gives, as JSON
@@ -354,3 +390,25 @@ CONSOLIDATED_ATTEMPTS_MAX = 3  # calls of a model for one window, in one run
 CONSOLIDATED_RETRY_S_MIN, CONSOLIDATED_RETRY_S_MAX = 60, 86_400
 # Adapters of agent frameworks
 ADAPTER_ID_CHARS_MAX = 1_000  # of an identifier of a user, an agent or a conversation
+
+# Continuity of an agent's conversations
+HANDOFF_PAUSE_S = 60  # between two handoffs of a session, unless one is forced
+HANDOFF_EXCHANGES_ITEMS_MIN = 3  # after so many exchanges one is written earlier
+HANDOFF_STALE_S = 86_400
+HANDOFF_ORPHANED_S = 604_800  # such a handoff is not handed over any more
+HANDOFF_TURNS_ITEMS_MAX = 12  # turns that a handoff names
+HANDOFF_WINDOW_ITEMS_MAX = 40  # turns that its topics, key points and commitments are read from
+HANDOFF_LINES_ITEMS_MAX = 5  # topics, key points and open ends of a handoff, each
+HANDOFF_PROSE_CHARS_MAX = 1_200
+RESUME_S_MAX = 3_600  # a session that stopped longer ago begins with a handoff
+CONTINUITY_TURN_CHARS_MAX = 3_000  # of a turn, that topics and commitments are read from
+CONSOLIDATE_COMPACTIONS_ITEMS_MIN = 5  # after these a thread is to begin with a new session
+REPEATED_TURN_S = 60  # the same words on two channels within this time are one message
+CONTINUITY_TURNS_ITEMS_MAX = 2_000  # turns that exchanges and topics of one call are read from
+ARCHIVE_BATCH_ITEMS_MAX = 1_000
+KNOWLEDGE_FILE_BYTES_MAX = 1_048_576
+KNOWLEDGE_FILES_ITEMS_MAX = 2_000  # of one folder
+KNOWLEDGE_SECTION_CHARS_MAX = 8_000
+HOOK_BEFORE_MS = 150  # budget of a hook that a host waits for before a turn
+HOOK_AFTER_MS = 250  # budget of one after it
+HOOK_METRICS_BYTES_MAX = 1_048_576  # of the file of measurements; one older is kept

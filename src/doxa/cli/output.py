@@ -145,6 +145,11 @@ def fields_text(value: Any) -> str:
     )
 
 
+def each_text(values: list[Any]) -> str:
+    """Return the fields of each value of a list, with an empty line between two."""
+    return "\n\n".join(map(fields_text, values)) or "none"
+
+
 def _plain(item: Any) -> str:
     if isinstance(item, dict) and "kref" in item:
         if "since" in item:  # a bundle's member
@@ -350,6 +355,11 @@ def waiting_text(found: list[Any]) -> str:
         for one in found
     )
     return "\n".join(lines) or "No session awaits consolidation."
+
+
+def entries_text(found: list[Any]) -> str:
+    """Return results of several fields each, an empty line between two."""
+    return "\n\n".join(map(fields_text, found)) or "There are none."
 
 
 def tasks_text(found: list[Any]) -> str:

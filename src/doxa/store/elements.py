@@ -95,6 +95,7 @@ class ElementWriter(Reader):
         self._ends: dict[int, End] = {}  # as guards look at them, until the node changes
         self._live_edges = frozenset(rule.live_edge for rule in rules.search.values())
         self._dirty: dict[int, None] = {}
+        self._edges_changed: dict[int, None] = {}  # nodes that an edge `shown_by` leaves
         self._owed: dict[int, None] = {}  # to be checked before the commit, drained or not
 
     # Reads
@@ -561,10 +562,17 @@ class ElementWriter(Reader):
     # What has to be looked at again before the commit
 
     def _mark_dirty(self, kind: str, src: int, dst: int) -> None:
+        if kind in self._guards.shown_by:
+            self._dirty[src] = self._edges_changed[src] = self._owed[src] = None
         if kind in self._declared.support:
             self._dirty[src] = None
         elif kind in self._live_edges:
             self._dirty[dst] = None
+
+    def has_changed_edges(self, identity: int) -> bool:
+        """Whether this transaction made, set or removed an edge that leaves a node and is of a type
+        by which its guard shows it to the check before the commit."""
+        return identity in self._edges_changed
 
     @property
     def dirty_nodes(self) -> list[NodeId]:

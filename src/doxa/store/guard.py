@@ -16,6 +16,8 @@ Catalogue entries:
                            whatever looks like them, take that role]}},
                            "judged": bool (a new node is shown to the check before the commit; one
                            that is set is anyway),
+                           "edges": [types of edges; the node that such an edge leaves is shown to
+                           the check before the commit, if one is made or removed],
                            "owned": {property: the same; a node that has such a value is changed
                            and deleted by that role alone}}
     guard:address         {"labels": [of which a node with a kref has one]}; no query gives a kref
@@ -89,6 +91,9 @@ class Guards:
             kind
             for kind, rule in self.edges.items()
             if any(rule.get(key) for key in ("single", "single_in", "single_name", "along"))
+        )
+        self.shown_by = frozenset(
+            kind for rule in self.labels.values() for kind in rule.get("edges", ())
         )
         self.judged = frozenset(label for label, rule in self.labels.items() if rule.get("judged"))
         self.within = {

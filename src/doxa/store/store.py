@@ -83,9 +83,9 @@ class Store:
         self.on_due: Callable[[bool], None] = lambda urgent: (
             None
         )  # called when accesses wait to be written, or windows to follow
+        # called after an erasure, to reach what lies next to the file; returns what is left, or ""
+        self.on_scrub: Callable[[], str] = str
         self._engine = Engine(self.path, read_only=read_only)
-        # what an erasure does for files next to this one; each returns what is left, or ""
-        self.beside: list[Callable[[], str]] = []
         self._catalogue_version = -1
         self._declared = declared({})
         self._known: dict[int, Declared] = {}
@@ -485,7 +485,7 @@ class Store:
         """Overwrite freed pages and empty the write-ahead log, so that the bytes are gone from the
         file too.
 
-        What `beside` does for the files next to it is done too. Returns an empty text when all is
+        What `on_scrub` does for the files next to it is done too. Returns an empty text when all is
         done, else what is left and why; the next scrub and every close try again.
         """
         db = self._engine.connection()
@@ -497,7 +497,7 @@ class Store:
             )
         with translated(self.path):
             left = scrub(db)
-        return " ".join(part for part in (left, *(one() for one in self.beside)) if part)
+        return " ".join(part for part in (left, self.on_scrub()) if part)
 
     def left_to_scrub(self) -> str:
         """Return what an earlier erasure could not finish, in words; empty if nothing is left."""

@@ -94,7 +94,7 @@ def contemplate(
     producer: PassProducer | None = None,
     limit: int = CONTEMPLATE_ITEMS_MAX,
 ) -> Contemplated:
-    """Begin inquiries for moments that wait, and do the passes that are due, in the agent's own
+    """Begin inquiries for moments that wait, and do the pending passes, in the agent's own
     name: at most `limit` moments and `limit` inquiries."""
     who = Identity(agent, "agent")
     begun, merged = _begin(store, who, project, agent, limit)
@@ -209,7 +209,7 @@ def _begin(
 
 
 def _work(store: Store, who: Identity, inquiry: Record, producer: PassProducer) -> tuple[int, str]:
-    """Do the passes of an inquiry that are due. What a producer returns is kept pass by pass."""
+    """Do the pending passes of an inquiry. What a producer returns is kept pass by pass."""
     done, made = 0, ""
     while True:
         with store.read() as reader:

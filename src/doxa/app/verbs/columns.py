@@ -116,6 +116,14 @@ RESPONSE = (
     ("receipt", _TEXT),
 )
 SURVEY = (("survey", "MAP"),)
+LEASE, PACKET = (("lease", "MAP"),), (("packet", "MAP"),)
+STANDING, SCAFFOLD = (("standing", "MAP"),), (("scaffold", "MAP"),)
+ELIGIBILITY = (
+    ("kref", _TEXT),
+    ("consumer", _TEXT),
+    ("allowed", _FLAG),
+    ("reasons", "LIST OF STRING"),
+)
 EDGES = (
     ("source", _TEXT),
     ("target", _TEXT),
@@ -250,6 +258,7 @@ RECORD = (
     ("state", _TEXT),
     ("text", _TEXT),
     ("data", "MAP"),
+    ("notes", "MAP"),
     ("hash", _TEXT),
     ("time", _TEXT),
     ("said", _TEXT),

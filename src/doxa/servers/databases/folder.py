@@ -178,7 +178,7 @@ class DatabaseFolder:
         for path in [file.with_name(file.name + end) for end in (*_BESIDE, "")]:
             if not path.exists():
                 continue
-            if not destroys:  # a database of the same name must not find what stood beside this one
+            if not destroys:  # a database of the same name must not find the files of this one
                 end = path.name.removeprefix(file.name)
                 path.rename(file.with_name(f"{file.name}.dropped-{stamp}{end}"))
             elif path.is_dir():

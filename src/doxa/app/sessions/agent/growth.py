@@ -292,7 +292,7 @@ class GrowthVerbs(ContinuityVerbs):
         project: str | None = None,
         limit: int = 20,
     ) -> Contemplated:
-        """Begin inquiries for the moments of an agent, and do the passes that are due.
+        """Begin inquiries for the moments of an agent, and do the pending passes.
 
         The passes are due at 0, 4 and 20 hours from the start of an inquiry; the last may propose a
         candidate. Rules do them, or `producer`: a function of an `InquiryPass` that returns text.
@@ -335,6 +335,9 @@ class GrowthVerbs(ContinuityVerbs):
     def _turn_log(self, project: str, agent: str) -> TurnLog:
         from doxa.agent.signals.log import TurnLog, log_path
 
+        bound = self._store.binding
+        if bound is not None and project not in bound.projects:  # the log is a file of its own
+            raise bound.refusal(f"to the project {project[:80]!r}")
         path = log_path(self._store.path, project, agent)
         found = self._memory.turn_logs.get(path)
         return found or self._memory.turn_logs.setdefault(path, TurnLog(path))
@@ -346,7 +349,7 @@ class GrowthVerbs(ContinuityVerbs):
         return found | {"contemplate": Work(notes_itself=lambda: self._contemplate_shift(project))}
 
     def _contemplate_shift(self, project: str) -> Shift:
-        """Do by rules the passes that are due, for each agent of the project. The report of the run
+        """Do by rules the pending passes, for each agent of the project. The report of the run
         begins with what failed, and with moments that were dropped. It names no words of a line."""
         from doxa.agent.growth.contemplation import contemplate, dropped_since, waiting_agents
         from doxa.dream.nightshift import Shift

@@ -235,7 +235,7 @@ GROWTH: tuple[Verb, ...] = (
     Verb(
         "contemplate",
         "care",
-        "Begin inquiries for the moments of an agent, and do the passes that are due.",
+        "Begin inquiries for the moments of an agent, and do the pending passes.",
         "The passes are due at 0, 4 and 20 hours from the start of an inquiry; the last may"
         " propose a candidate. Rules do them, or `producer`: a function of an `InquiryPass` that"
         " returns text.",
