@@ -13,8 +13,10 @@ from doxa.agent.context.obligations import obligation_lines
 from doxa.agent.context.recalled import quote_lines, recall_lines
 from doxa.agent.context.stages import Stage
 from doxa.agent.context.state import state_lines
+from doxa.agent.context.who import identity_lines
 
 STAGES: tuple[Stage, ...] = (
+    Stage("identity", "essential", identity_lines, checked=True),
     Stage("knowledge", "essential", known_lines),
     Stage("person", "high", person_lines),
     Stage("state", "high", state_lines),

@@ -5,8 +5,8 @@
     openclaw    SOUL.md   AGENTS.md   USER.md            TOOLS.md   MEMORY.md
     hermes      SOUL.md   AGENTS.md   memories/USER.md   TOOLS.md   memories/MEMORY.md
 
-Hermes' two files of memory hold entries between lines with "§"; every other file is a heading and a
-list. OpenClaw reads IDENTITY.md too: an import reads it as lines of SOUL, and an export leaves none.
+Hermes' two files of memory hold entries between lines with "§"; every other file is a heading and
+a list. OpenClaw reads IDENTITY.md too: an import reads it as lines of SOUL, an export leaves none.
 What an import reads becomes candidates: nothing of a file is identity because it is in a file.
 
 An export leaves a receipt: a record with the folder and the hash of every file. A file that differs
@@ -201,14 +201,17 @@ def verify_files(
     return found
 
 
+def changed_files(reader: Reader, project: str, agent: str) -> list[IdentityFile]:
+    """Return the files of receipts in force that somebody else changed, or that are gone or cannot
+    be read."""
+    wrong = ("changed", "missing", "unreadable")
+    return [one for one in verify_files(reader, project, agent) if one.state in wrong]
+
+
 def require_unchanged(reader: Reader, project: str, agent: str) -> None:
     """Raise ConflictError if a file of a receipt in force was changed by somebody else, is gone or
     cannot be read."""
-    wrong = [
-        one
-        for one in verify_files(reader, project, agent)
-        if one.state in ("changed", "missing", "unreadable")
-    ]
+    wrong = changed_files(reader, project, agent)
     if wrong:
         said = "; ".join(f"{one.path} is {one.state}" for one in wrong[:5])
         raise ConflictError(
