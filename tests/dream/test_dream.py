@@ -366,7 +366,7 @@ def test_a_dream_that_is_killed_is_resumed(tmp_path: Path, stage: str) -> None:
         memory.verify()
 
 
-NIGHT = ("index", "embed", "retain", "mentions", "consolidate", "contemplate", "dream", "backup")
+NIGHT = tuple("index embed retain mentions consolidate contemplate synthesis dream backup".split())
 
 
 def test_the_night_shift_does_each_job_by_itself(memory: Memory) -> None:

@@ -143,8 +143,8 @@ def test_a_job_without_a_place_comes_before_the_dream(memory: Memory) -> None:
     session._night_work = lambda *given: (
         known(*given)
         | {  # type: ignore[method-assign]
-            "synthesis": Work(lambda _: {"written": 1})
+            "later": Work(lambda _: {"written": 1})
         }
     )
     jobs = [one.job for one in session.nightshift()]
-    assert jobs.index("contemplate") < jobs.index("synthesis") < jobs.index("dream")
+    assert jobs.index("synthesis") < jobs.index("later") < jobs.index("dream")

@@ -38,6 +38,7 @@ from doxa.base.clock import NS, format_time
 from doxa.base.errors import ConstraintError, InputError
 from doxa.base.ids import is_below_operator
 from doxa.base.limits import STANDING_TURNS_ITEMS_MAX
+from doxa.belief.kref import Kref
 from doxa.store import Node, Reader, Transaction
 
 _ALL = 1_000_000
@@ -194,6 +195,16 @@ def update(tx: Transaction, *, project: str, agent: str) -> StandingUpdate:
             note_record(tx, consent.kref, {"last": last})
         reports += _synthesize(tx, project, agent, person)
     return StandingUpdate(turns, written, reports)
+
+
+def agents_with_consent(reader: Reader, project: str) -> list[str]:
+    """Return the agents of a project with whom somebody opted in."""
+    prefix = f"{Kref(project, ('agents',))}/"
+    sql = (
+        "SELECT DISTINCT n.props ->> '$.agent' FROM node n WHERE n.kref >= ? AND n.kref < ? AND"
+        " n.props ->> '$.type' = ? AND n.props ->> '$.state' = 'in' ORDER BY 1"
+    )
+    return [row[0] for row in reader.rows(sql, (prefix, prefix + "\U0010ffff", CONSENT))]
 
 
 def _turns_of(

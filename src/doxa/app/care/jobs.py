@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 _OF_DREAM = ("apply", "share", "number", "age_days", "seconds", "calls", "tokens")
 # In this order: what a subclass adds to `_night_work` without a place here comes before the dream.
-NIGHTSHIFT = ("index", "embed", "retain", "mentions", "consolidate", "contemplate")
+NIGHTSHIFT = ("index", "embed", "retain", "mentions", "consolidate", "contemplate", "synthesis")
 _LAST = ("dream", "backup")
 
 
@@ -71,12 +71,13 @@ class JobVerbs(BeliefVerbs):
     def nightshift(self, **options: Unpack[NightshiftOptions]) -> list[Shift]:
         """Do the background jobs one after another.
 
-        They are index, embed, retain, mentions, consolidate, contemplate, dream and backup, which
-        verifies the newest backup. A job that fails stops no other, and one process does them on a
-        file at a time. With `every_s`, `idle_s` or `entries` they are left out until they are due:
-        so long since the last dream, so long without a change, or so many new entries of the log.
-        Each job is bounded: 20 sessions, mentions of 2,000 sources. The run `nightshift` keeps one
-        report, what was lost or refused first. With `follow` it returns when the memory is closed.
+        They are index, embed, retain, mentions, consolidate, contemplate, synthesis (of standing),
+        dream and backup, which verifies the newest backup. A job that fails stops no other, and one
+        process does them on a file at a time. With `every_s`, `idle_s` or `entries` they are left
+        out until they are due: so long since the last dream, so long without a change, or so many
+        new entries of the log. Each job is bounded: 20 sessions, mentions of 2,000 sources. The run
+        `nightshift` keeps one report, what was lost or refused first. With `follow` it returns when
+        the memory is closed.
         """
         given = checked("nightshift", options)
         arguments.flags(follow=given["follow"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from doxa.app.sessions.agent.spine import SpineVerbs
@@ -11,6 +12,8 @@ from doxa.ingestion import arguments
 
 if TYPE_CHECKING:
     from doxa.agent.standing.standing import Standing, StandingUpdate
+    from doxa.dream.nightshift import Work
+    from doxa.dream.pipeline import DreamOptions
 
 
 class StandingVerbs(SpineVerbs):
@@ -96,3 +99,27 @@ class StandingVerbs(SpineVerbs):
 
         with self._store.write(self.identity, op="standing") as tx:
             return update(tx, project=self._where(project), agent=self._agent(agent))
+
+    def _night_work(self, project: str, dreaming: DreamOptions) -> dict[str, Work]:
+        from doxa.dream.nightshift import Work
+
+        found = super()._night_work(project, dreaming)
+        return found | {"synthesis": Work(lambda _: self._synthesized(project), regular=True)}
+
+    def _synthesized(self, project: str) -> Mapping[str, int]:
+        """Update the standing of everybody who opted in, in the name of each agent."""
+        from doxa.agent.standing.standing import agents_with_consent, update
+        from doxa.store import Identity
+
+        with self._store.read() as reader:
+            agents = agents_with_consent(reader, project)
+        done = []
+        for agent in agents:
+            with self._store.write(Identity(agent, "agent"), op="standing") as tx:
+                done.append(update(tx, project=project, agent=agent))
+        return {
+            "agents": len(agents),
+            "turns": sum(one.turns for one in done),
+            "evidence": sum(one.evidence for one in done),
+            "reports": sum(one.reports for one in done),
+        }
