@@ -570,7 +570,7 @@ class ElementWriter(Reader):
             self._dirty[dst] = None
 
     def has_changed_edges(self, identity: int) -> bool:
-        """Whether this transaction made, set or removed an edge that leaves a node and is of a type
+        """Return whether this transaction made, set or removed an edge that leaves a node, of a type
         by which its guard shows it to the check before the commit."""
         return identity in self._edges_changed
 
