@@ -86,15 +86,16 @@ def contemplated_text(found: Any) -> str:
 
 def signals_text(found: list[Any]) -> str:
     """Return the signals of turns, a line each, without those that show nothing."""
-    from doxa.agent.signals.measure import COMPONENTS
+    from dataclasses import asdict
+
     from doxa.base.clock import format_time
 
     lines = []
     for one in found:
         parts = (
             f"{name} {1 - value if name == 'coherence' else value:.2f}"
-            for name, value in ((name, getattr(one.signals, name)) for name in COMPONENTS)
-            if value != (name == "coherence")
+            for name, value in asdict(one.signals).items()
+            if name != "composite" and value != (name == "coherence")
         )
         rank = "-" if one.percentile is None else f"{one.percentile:.2f}"
         lines.append(
