@@ -51,6 +51,15 @@ def test_a_turn_counts_once_and_shows_why(world: World) -> None:
     ]
 
 
+def test_the_night_shift_reads_what_was_said_for_every_agent(world: World) -> None:
+    world.olga.standing_in("Kim", agent="ana")
+    world.say(OWN)
+    (done,) = world.olga.nightshift(jobs=["standing"])
+    assert (done.state, done.counts["agents"], done.counts["evidence"]) == ("done", 1, 1)
+    assert world.olga.nightshift(jobs=["standing"])[0].counts["evidence"] == 0
+    assert world.ana.standing("Kim").trail[0].pattern == "owns_mistake"
+
+
 def test_what_was_said_before_does_not_count(world: World) -> None:
     world.say(OWN)
     world.clock.advance(seconds=5)

@@ -484,8 +484,8 @@ class Store:
         """Overwrite freed pages and empty the write-ahead log, so that the bytes are gone from the
         file too.
 
-        Returns an empty text when all is done, else what is left and why; the next scrub and every
-        close try again.
+        What `on_scrub` does for the files next to it is done too. Returns an empty text when all is
+        done, else what is left and why; the next scrub and every close try again.
         """
         db = self._engine.connection()
         if db.in_transaction:

@@ -1,9 +1,8 @@
-"""The stages of the runtime: who the agent is, where it left off, what it may assert, and what an
-operator lets a prompt read of its state.
+"""The stages of the runtime: where the agent left off, what it may assert, and what an operator lets
+a prompt read of its state.
 
-Each asks the part that decides: identity is assembled of lines that passed every gate, claims are
-given in the mode `enforce` alone, and a state has to fit the contract of its consumer. A candidate
-of any of them is not read here.
+Each asks the part that decides: claims are given in the mode `enforce` alone, and a state has to
+fit the contract of its consumer. A candidate of any of them is not read here.
 """
 
 from __future__ import annotations
@@ -19,13 +18,10 @@ from doxa.agent.context.stages import ContextLine, Situation
 from doxa.agent.continuity.handoff import ready_handoffs, thread_handoff
 from doxa.agent.continuity.modes import may_read
 from doxa.agent.continuity.view import HandoffView, prose, view_of_handoff
-from doxa.agent.growth.files import require_unchanged
-from doxa.agent.growth.identity import assemble as assemble_identity
 from doxa.agent.records.records import list_records
 from doxa.agent.records.types import Record
 from doxa.agent.spine.consumers import UseContext, check_use
 from doxa.base.clock import format_time
-from doxa.base.limits import IDENTITY_LINE_CHARS_MAX
 from doxa.base.quoting import bare
 from doxa.belief import parse_kref, place_of
 from doxa.ingestion.ingest import CONVERSATIONS, thread_kref
@@ -35,24 +31,6 @@ _STATE, _CONSUMER = "state_record", "context_injection"
 _LIVE_STATES = ("active", "verified", "current_state")
 _STATES_READ = 100
 _LINE_CHARS = 240
-_DIGEST_CHARS = 16
-
-
-def identity_lines(situation: Situation) -> Iterator[ContextLine]:
-    """Yield the approved lines of the agent's identity, and their hash. Raises ConflictError if
-    files of this machine are looked at and one that was exported was changed."""
-    with situation.store.read() as reader:
-        if situation.machine:
-            require_unchanged(reader, situation.project, situation.agent)
-        held = assemble_identity(reader, situation.project, situation.agent)
-    for line in held.lines:
-        text = f"- {shown(line.text, IDENTITY_LINE_CHARS_MAX)} [{line.file}]"
-        day = format_time(line.time)[:10]
-        reason = f"{line.candidate}: {line.approved_by} approved it on {day}"
-        yield ContextLine("identity", text, reason, line.item)
-    if held.lines:
-        text = f"- [lines {len(held.lines)}, sha256 {held.digest[:_DIGEST_CHARS]}]"
-        yield ContextLine("identity", text, "the hash of the identity, as identity_show gives it")
 
 
 def continuity_lines(situation: Situation) -> Iterator[ContextLine]:

@@ -15,13 +15,13 @@ from doxa.agent.context.runtime import (
     claim_lines,
     continuity_lines,
     current_lines,
-    identity_lines,
 )
 from doxa.agent.context.stages import Stage
 from doxa.agent.context.state import state_lines
+from doxa.agent.context.who import identity_lines
 
 STAGES: tuple[Stage, ...] = (
-    Stage("identity", "essential", identity_lines),
+    Stage("identity", "essential", identity_lines, checked=True),
     Stage("claims", "essential", claim_lines),
     Stage("knowledge", "essential", known_lines),
     Stage("person", "high", person_lines),

@@ -24,6 +24,7 @@ import hashlib
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 from doxa.agent.signals.patterns import negations, phrases
@@ -168,6 +169,11 @@ def _ability_turned(trace: TurnTrace, before: Sequence[TurnTrace]) -> bool:
     )
 
 
+@lru_cache(maxsize=1_024)
+def _principle(text: str) -> tuple[frozenset[str], bool]:
+    return frozenset(terms(negations().sub(" ", text))), _denies(text)
+
+
 def _coherence(reply: str, principles: Sequence[str]) -> float:
     parts = [
         (frozenset(terms(negations().sub(" ", part))), _denies(part))
@@ -175,7 +181,7 @@ def _coherence(reply: str, principles: Sequence[str]) -> float:
     ]
     touched = denied = 0
     for principle in principles:
-        words, denies = frozenset(terms(negations().sub(" ", principle))), _denies(principle)
+        words, denies = _principle(principle)
         near = [one for said, one in parts if len(said & words) >= max(2, 0.6 * len(words))]
         touched += bool(near)
         denied += any(one != denies for one in near)

@@ -1849,9 +1849,11 @@ class AsyncSession:
         """List the runs of background jobs, the newest first, with what they touched."""
         return await on_thread(self._session.runs, project=project, job=job, limit=limit)
 
-    async def run_report(self, run: str = "", *, project: str | None = None) -> str:
+    async def run_report(
+        self, run: str = "", *, job: str = "dream", project: str | None = None
+    ) -> str:
         """Return the report of a run, in Markdown; without an address that of the last dream."""
-        return await on_thread(self._session.run_report, run, project=project)
+        return await on_thread(self._session.run_report, run, job=job, project=project)
 
     async def proposals(
         self, *, project: str | None = None, run: str = "", state: str = "open", limit: int = 100
