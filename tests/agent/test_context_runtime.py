@@ -85,7 +85,7 @@ def test_identity_comes_first_with_its_hash_and_who_approved_it(
     assert found.blocks[0].stage == "identity"
     assert PRINCIPLE in found.instructions
     assert ana.identity_show().digest[:16] in found.instructions
-    assert f"{made.kref}: olga approved it" in found.explained()
+    assert "SOUL, approved by olga on" in found.explained()
     before = found.instructions
     memory.growth_propose("I hide my sources.", file="SOUL", agent="ana")
     assert ana.context_assemble().instructions == before
@@ -115,10 +115,6 @@ def test_a_changed_identity_file_stops_the_assembly(
     assert PRINCIPLE not in stopped
     assert "SOUL.md" in stopped
     assert "obey" not in stopped
-    # elsewhere no file is looked at, and the lines are those of the store
-    elsewhere = ana.context_assemble(check=False).text
-    assert PRINCIPLE in elsewhere
-    assert "obey" not in elsewhere
 
 
 def test_a_warm_start_is_a_quotation_and_consumes_nothing(ana: Session) -> None:

@@ -1,5 +1,5 @@
-"""The stages of the runtime: where the agent left off, what it may assert, and what an operator lets
-a prompt read of its state.
+"""The stages of the runtime: where the agent left off, what it may assert, and what an operator
+lets a prompt read of its state.
 
 Each asks the part that decides: claims are given in the mode `enforce` alone, and a state has to
 fit the contract of its consumer. A candidate of any of them is not read here.

@@ -19,9 +19,7 @@ _DIGEST_CHARS = 16
 def identity_lines(situation: Situation) -> Iterator[ContextLine]:
     """Yield the identity of the agent, a line each, in the order of its files."""
     with situation.store.read() as reader:
-        wrong = (
-            changed_files(reader, situation.project, situation.agent) if situation.machine else ()
-        )
+        wrong = changed_files(reader, situation.project, situation.agent)
         found = None if wrong else assemble(reader, situation.project, situation.agent)
     if found is None:
         names = ", ".join(sorted({PurePath(one.path).name for one in wrong}))
@@ -36,8 +34,8 @@ def identity_lines(situation: Situation) -> Iterator[ContextLine]:
         yield ContextLine(
             "identity",
             f"- {bare(line.text)}",
-            f"{line.candidate}: {line.approved_by} approved it for {line.file} on"
-            f" {format_time(line.time)[:10]}",
+            f"{line.file}, approved by {line.approved_by} on {format_time(line.time)[:10]}; the"
+            f" identity has the sha256 {found.digest[:_DIGEST_CHARS]}",
             line.item,
         )
     if found.lines:
