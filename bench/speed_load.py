@@ -1,5 +1,5 @@
-"""What loading a file of edges costs: `load` next to a bare SQLite edge table with two indexes, which
-is filled from the same rows and keeps no log."""
+"""What loading a file of edges costs: `load` next to a bare SQLite edge table with two indexes,
+filled from the same rows and without a log."""
 
 from __future__ import annotations
 

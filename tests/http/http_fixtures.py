@@ -30,7 +30,7 @@ ANA = basic("ana", "a-good-secret")
 
 
 class Reply(NamedTuple):
-    """A response; `json` is its decoded body."""
+    """A response; `json` is its decoded body, or its text where it is none."""
 
     status: int
     headers: dict[str, str]
@@ -79,7 +79,7 @@ class Client:
         return Reply(
             reply.status,
             {name.lower(): value for name, value in reply.getheaders()},
-            json.loads(text) if text else None,
+            _decoded(reply.getheader("Content-Type", ""), text),
         )
 
     def query(
@@ -99,6 +99,12 @@ class Client:
     def batch(self, *statements: Any, headers: Headers | None = None) -> Reply:
         given = [one if isinstance(one, dict) else {"statement": one} for one in statements]
         return self.ask("POST", COMMIT, {"statements": given}, headers)
+
+
+def _decoded(media: str, text: bytes) -> Any:
+    if not text:
+        return None
+    return text.decode() if media.startswith("application/x-ndjson") else json.loads(text)
 
 
 def raw(port: int, data: bytes) -> bytes:

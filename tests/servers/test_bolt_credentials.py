@@ -80,7 +80,7 @@ def test_a_file_that_others_may_read_is_refused(users: Credentials) -> None:
         "{}",
         "[]",
         "null",
-        '{"format": 3, "users": [], "tokens": []}',
+        '{"format": 4, "users": [], "tokens": []}',
         '{"format": 1, "users": [{}], "tokens": []}',
         (
             '{"format": 1, "users": [{"name": "a", "role": "system", "salt": "00", "hash": "00",'

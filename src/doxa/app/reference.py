@@ -23,7 +23,7 @@ from doxa.app.verbs import (
     Parameter,
     Verb,
 )
-from doxa.app.verbs.pages import taxonomy_page, tools_page
+from doxa.app.verbs.pages import resources_page, taxonomy_page, tools_page
 
 _NOTE = "Generated from the verb table by `python -m doxa.app.reference docs/reference`."
 _NAMES: dict[Interface, str] = {
@@ -39,6 +39,7 @@ def pages() -> dict[str, str]:
     return {
         "verbs.md": "\n".join(_verbs()) + "\n",
         "tools.md": "\n".join(tools_page(_NOTE)) + "\n",
+        "resources.md": "\n".join(resources_page(_NOTE)) + "\n",
         "seed-tools.md": "\n".join(taxonomy_page(_NOTE)) + "\n",
     }
 

@@ -41,6 +41,18 @@ Databases = Annotated[
         show_default=False,
     ),
 ]
+Days = Annotated[
+    float | None,
+    typer.Option("--days", help="It expires after so many days.", show_default=False),
+]
+Rotate = Annotated[
+    bool,
+    typer.Option("--rotate", help="Replace the tokens of this label, with the same rights."),
+]
+Grace = Annotated[
+    float,
+    typer.Option("--grace", help="With --rotate: minutes that the former tokens stay good."),
+]
 RoleOption = Annotated[str, typer.Option("--role", help="agent or operator")]
 
 users = typer.Typer(
@@ -78,19 +90,31 @@ def add_user(
 @users.command("token")
 def add_token(
     name: Name,
-    role: RoleOption = "agent",
+    role: Annotated[
+        str | None,
+        typer.Option("--role", help="agent (default) or operator", show_default=False),
+    ] = None,
     label: Annotated[str, typer.Option(help="What it is for, by which it can be removed.")] = "",
     projects: Projects = None,
     databases: Databases = None,
+    days: Days = None,
+    rotate: Rotate = False,
+    grace: Grace = 0,
     users: Users = None,
     db: Db = None,
     as_json: Json = False,
 ) -> None:
     """Add a token for bearer authentication, which is printed only once."""
     with errors_reported(as_json):
-        bounds = {"projects": projects or (), "databases": databases or ()}
-        token = credentials_of(users, db).add_token(name, role=role, label=label, **bounds)  # type: ignore[arg-type]  # checked there
-        show({"name": name, "role": role, "label": label, "token": token}, as_json, lambda _: token)
+        known = credentials_of(users, db)
+        if rotate:
+            _check_rotation(role, projects, databases)
+            token = known.rotate(name, label=label, grace_s=grace * 60, days=days)
+        else:
+            bounds = {"projects": projects or (), "databases": databases or ()}
+            token = known.add_token(name, role=role or "agent", label=label, days=days, **bounds)  # type: ignore[arg-type]  # checked there
+        made = {"name": name, "label": label, "token": token}
+        show(made if rotate else made | {"role": role or "agent"}, as_json, lambda _: token)
 
 
 @users.command("list")
@@ -98,8 +122,10 @@ def list_users(users: Users = None, db: Db = None, as_json: Json = False) -> Non
     """List who may log in, with role and credentials; no secrets."""
     with errors_reported(as_json):
         found = [
-            {"name": one.name, "role": one.role, "with": one.how}
+            dict[str, Any](name=one.name, role=one.role)
+            | {"with": one.how}
             | _limits(one.projects, one.databases)
+            | _expiry(one.expires)
             for one in credentials_of(users, db).logins()
         ]
         show(found, as_json, _users_text)
@@ -121,6 +147,17 @@ def remove_user(
         show({"name": name, "removed": count}, as_json, lambda _: f"removed: {count}")
 
 
+def _check_rotation(role: object, projects: object, databases: object) -> None:
+    from doxa.base.errors import InputError
+
+    if role is not None or projects or databases:
+        raise InputError(
+            "A new token in place of another has the rights of that one.",
+            next_step="Leave --role, --project and --database out, or --rotate.",
+            field="command line",
+        )
+
+
 def credentials_of(path: Path | None, db: Path | None) -> Credentials:
     """Open the file of users: the one given, or the one next to the memory file."""
     from doxa.app import default_path
@@ -135,7 +172,11 @@ def credentials_of(path: Path | None, db: Path | None) -> Credentials:
 
 
 def _users_text(found: list[dict[str, Any]]) -> str:
-    lines = [f"{one['name']}  {one['role']}  {one['with']}{_limits_text(one)}" for one in found]
+    lines = [
+        f"{one['name']}  {one['role']}  {one['with']}{_limits_text(one)}"
+        + (f"  until {one['expires']}" if "expires" in one else "")
+        for one in found
+    ]
     return "\n".join(lines) or "nobody"
 
 
@@ -143,6 +184,12 @@ def _limits(projects: Sequence[str], databases: Sequence[str]) -> dict[str, list
     """What a login is bound to, if it is."""
     given = {"projects": list(projects), "databases": list(databases)}
     return {name: value for name, value in given.items() if value}
+
+
+def _expiry(seconds: int | None) -> dict[str, str]:
+    from doxa.base.clock import format_time
+
+    return {} if seconds is None else {"expires": format_time(seconds * 10**9)}
 
 
 def _limits_text(limits: Mapping[str, Any]) -> str:

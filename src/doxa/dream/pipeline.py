@@ -26,6 +26,7 @@ from typing import cast
 
 from doxa.base.errors import BusyError, ConflictError, DoxaError, InputError, NotFoundError
 from doxa.base.limits import DREAM_AGE_DAYS_MIN, DREAM_ITEMS_MAX
+from doxa.base.stopping import stop_asked
 from doxa.dream.actions import actions
 from doxa.dream.collect import Page, batches, collect, expired
 from doxa.dream.findings import DOUBTFUL, KINDS, TAKING, Assessor, DreamFinding, FindingKind
@@ -71,6 +72,15 @@ class DreamOptions:
                 next_step=f"Leave it out for {DREAM_AGE_DAYS_MIN} days.",
                 field="age_days",
             )
+
+    @property
+    def limits(self) -> dict[str, float]:
+        """Return what a dream has to keep, without what is not limited."""
+        caps, budget = self.caps, self.budget
+        spent = {"seconds": budget.seconds, "calls": budget.calls, "tokens": budget.tokens}
+        return {"number": caps.number, "share": caps.share, "age_days": self.age_days} | {
+            name: most for name, most in spent.items() if most is not None
+        }
 
 
 def dream(
@@ -395,7 +405,9 @@ class _Dream:
     def _is_over(self, page: Page) -> bool:
         if page.is_last:
             return True
-        if self._is_late():
+        if stop_asked():
+            self.stopped = "it was asked to."
+        elif self._is_late():
             self.stopped = f"its {self.options.budget.seconds:g} seconds are over."
         elif self.tally.assessed >= self.options.items_max:
             self.stopped = f"it assessed {self.tally.assessed} beliefs, its limit."
@@ -433,6 +445,7 @@ class _Dream:
             self.stopped,
             tuple(tally.warnings),
             resumed,
+            self.options.limits,
         )
 
     def _finish(self, run: JobRun, resumed: bool) -> DreamReport:

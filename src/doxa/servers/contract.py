@@ -8,6 +8,7 @@ The sessions of `doxa.query` implement it. All calls on a session come from one 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from typing import Any, Protocol, runtime_checkable
 
 from doxa.servers.credentials import Principal
@@ -157,6 +158,24 @@ class EventDatabase(Protocol):
         self, principal: Principal, database: str, options: Mapping[str, Any]
     ) -> EventSource:
         """Open the events that a principal sees. Raises InputError for unusable options."""
+
+
+@runtime_checkable
+class VerbDatabase(Protocol):
+    """What a database offers besides if its verbs can be called."""
+
+    def verb_session(
+        self, principal: Principal, database: str, context: Mapping[str, Any]
+    ) -> AbstractContextManager[Any]:
+        """Open a session of the memory for one call, with the rights of a principal."""
+
+
+@runtime_checkable
+class HealthDatabase(Protocol):
+    """What a database offers besides if it can say whether it answers."""
+
+    def check_readable(self) -> None:
+        """Raise DoxaError if it cannot be read. Called on a thread."""
 
 
 class Mounted(Protocol):

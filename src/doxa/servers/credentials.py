@@ -3,8 +3,8 @@
     {"format": 1,
      "users":  [{"name", "role", "salt", "hash", "n", "r", "p"[, "projects"][, "databases"]}],
                 hash = scrypt(password, salt, n, r, p), hexadecimal
-     "tokens": [{"name", "role", "label", "hash"[, "projects"][, "databases"]}]}
-                hash = SHA-256(token): a token is 256 random bits
+     "tokens": [{"name", "role", "label", "hash"[, "projects"][, "databases"][, "expires"]}]}
+                hash = SHA-256(token): a token is 256 random bits; expires: Unix seconds
 
 Only its owner can read the file (mode 600), and it is replaced as a whole. Servers reload it when
 it changes. An unknown name takes as long as a wrong password. `LoginThrottle` limits guessing in
@@ -19,11 +19,12 @@ import fcntl
 import hashlib
 import hmac
 import json
+import math
 import os
 import secrets
 import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
@@ -47,7 +48,10 @@ TOKEN_PREFIX = "doxa-"  # noqa: S105 - identifies tokens to secret scanners; not
 
 _FORMAT = 1
 _FORMAT_BOUND = 2  # with logins that are bound: a version that would not heed it refuses the file
+_FORMAT_EXPIRING = 3  # with tokens that expire
+_FORMATS = (_FORMAT, _FORMAT_BOUND, _FORMAT_EXPIRING)
 _MODE = 0o600
+_DAYS_MAX, _GRACE_S_MAX = 3_650, 604_800
 _SCRYPT = {"n": 2**15, "r": 8, "p": 1}  # 32 MiB and about 60 ms per attempt
 _SCRYPT_MEMORY_BYTES = 64 * 1024**2
 _PARALLEL_LOGINS = 2  # limits the memory and processor time of hashing
@@ -67,13 +71,15 @@ class Principal(NamedTuple):
 
 
 class LoginEntry(NamedTuple):
-    """A login as `users` lists it; `how` is `password`, or `token` with its label."""
+    """A login as `users` lists it; `how` is `password`, or `token` with its label. `expires` is in
+    Unix seconds; None: it does not."""
 
     name: str
     role: Role
     how: str
     projects: tuple[str, ...]
     databases: tuple[str, ...]
+    expires: int | None = None
 
 
 class Authenticator(Protocol):
@@ -87,8 +93,10 @@ class Authenticator(Protocol):
 class Credentials:
     """The users and tokens of one file, which need not exist yet. Thread-safe."""
 
-    def __init__(self, path: str | os.PathLike[str]) -> None:
-        self.path = Path(path)
+    def __init__(
+        self, path: str | os.PathLike[str], *, now: Callable[[], float] = time.time
+    ) -> None:
+        self.path, self._now = Path(path), now
         self._lock = threading.Lock()
         self._read_at: tuple[int, int] | None = None
         self._held: dict[str, Any] = _empty()
@@ -112,7 +120,17 @@ class Credentials:
         right = [
             entry for entry in self._read()["tokens"] if hmac.compare_digest(entry["hash"], digest)
         ]
-        return _principal(right[0]) if right else None
+        return _principal(right[0]) if right and self._is_good(right[0]) else None
+
+    def knows(self, principal: Principal) -> bool:
+        """Return whether somebody may still log in with this name and exactly these rights."""
+        return any(
+            _principal(entry) == principal and self._is_good(entry)
+            for entry in _entries(self._read())
+        )
+
+    def _is_good(self, entry: Mapping[str, Any]) -> bool:
+        return "expires" not in entry or self._now() < entry["expires"]
 
     # Managing users
 
@@ -166,9 +184,10 @@ class Credentials:
         label: str = "",
         projects: Sequence[str] = (),
         databases: Sequence[str] = (),
+        days: float | None = None,
     ) -> str:
-        """Create and return a token. Only its hash is stored. `label` identifies it in `users` and
-        `remove`."""
+        """Create and return a token. Only its hash is stored. `label` identifies it in `users`,
+        `rotate` and `remove`. It expires after so many days; None: it does not."""
         _check_name(name, role)
         token = TOKEN_PREFIX + secrets.token_urlsafe(32)
         entry = {
@@ -177,10 +196,52 @@ class Credentials:
             "label": label[:LOGIN_NAME_CHARS_MAX],
             "hash": hashlib.sha256(token.encode()).hexdigest(),
             **_limits(projects, databases),
+            **self._expiry(days),
         }
         with self._changing() as held:
             held["tokens"].append(entry)
         return token
+
+    def rotate(
+        self, name: str, *, label: str = "", grace_s: float = 0, days: float | None = None
+    ) -> str:
+        """Create a token in place of those with a label, with the rights of the newest of them, and
+        return it. The former ones are good for `grace_s` seconds more, so that what uses them can
+        be given the new one first. Raises NotFoundError if there is none."""
+        if not 0 <= grace_s <= _GRACE_S_MAX:
+            raise InputError(
+                f"The former token is kept for 0 to {_GRACE_S_MAX:,} seconds, not {grace_s:g}.",
+                next_step="Give the time that its users need.",
+                field="grace_s",
+            )
+        token = TOKEN_PREFIX + secrets.token_urlsafe(32)
+        made = {"hash": hashlib.sha256(token.encode()).hexdigest(), **self._expiry(days)}
+        with self._changing() as held:
+            former = [
+                one for one in held["tokens"] if one["name"] == name and one["label"] == label
+            ]
+            if not former:
+                raise _no_token(name, label)
+            end = math.ceil(self._now() + grace_s)
+            rights = {key: one for key, one in former[-1].items() if key != "expires"}
+            kept = [
+                one | {"expires": min(end, one.get("expires", end))} if one in former else one
+                for one in held["tokens"]
+            ]
+            held["tokens"] = [one for one in kept if grace_s or one["hash"] not in _hashes(former)]
+            held["tokens"].append(rights | made)
+        return token
+
+    def _expiry(self, days: float | None) -> dict[str, int]:
+        if days is None:
+            return {}
+        if not 0 < days <= _DAYS_MAX:
+            raise InputError(
+                f"A token expires after more than 0 and at most {_DAYS_MAX:,} days, not {days:g}.",
+                next_step="Leave it out for a token that does not expire.",
+                field="days",
+            )
+        return {"expires": math.ceil(self._now() + days * 86_400)}
 
     def remove(self, name: str, *, label: str | None = None) -> int:
         """Remove a user with all its tokens, or only its tokens with a label. Returns the number of
@@ -196,13 +257,7 @@ class Credentials:
             ]
             gone = before - len(held["users"]) - len(held["tokens"])
             if not gone:
-                raise NotFoundError(
-                    f"Unknown user {name!r}."
-                    if label is None
-                    else f"Unknown token {label!r} of {name!r}.",
-                    next_step="List the users to see their names.",
-                    name=name,
-                )
+                raise _no_token(name, label)
         return gone
 
     def users(self) -> list[tuple[str, Role, str]]:
@@ -215,7 +270,10 @@ class Credentials:
         named = [(user, "password") for user in held["users"]] + [
             (token, f"token {token['label']}".strip()) for token in held["tokens"]
         ]
-        return [LoginEntry(*_principal(one)[:2], how, *_principal(one)[2:]) for one, how in named]
+        return [
+            LoginEntry(*_principal(one)[:2], how, *_principal(one)[2:], one.get("expires"))
+            for one, how in named
+        ]
 
     # The file
 
@@ -240,7 +298,7 @@ class Credentials:
         with suppress(OSError, ValueError, KeyError, TypeError):
             held = json.loads(self.path.read_text())
             if (
-                held["format"] in (_FORMAT, _FORMAT_BOUND)
+                held["format"] in _FORMATS
                 and all(map(_sound_user, held["users"]))
                 and all(map(_sound_token, held["tokens"]))
             ):
@@ -275,6 +333,8 @@ class Credentials:
                 )
             if any("projects" in one or "databases" in one for one in _entries(held)):
                 held["format"] = _FORMAT_BOUND
+            if any("expires" in one for one in _entries(held)):
+                held["format"] = _FORMAT_EXPIRING
             part = self.path.with_name(f"{self.path.name}.{secrets.token_hex(4)}.part")
             with os.fdopen(os.open(part, os.O_CREAT | os.O_EXCL | os.O_WRONLY, _MODE), "w") as file:
                 json.dump(held, file, indent=1)
@@ -325,6 +385,11 @@ class LoginThrottle:
 
     def verify_token(self, token: str) -> Principal | None:
         return self._inner.verify_token(token)
+
+    def knows(self, principal: Principal) -> bool:
+        """Ask the inner authenticator; one that cannot say trusts what it verified."""
+        knows: Callable[[Principal], bool] | None = getattr(self._inner, "knows", None)
+        return knows is None or knows(principal)
 
 
 def throttled(authenticator: Authenticator | None) -> Authenticator | None:
@@ -377,7 +442,8 @@ def _sound_user(entry: Any) -> bool:
 
 def _sound_token(entry: Any) -> bool:
     return (
-        entry["role"] in LOGIN_ROLES
+        type(entry.get("expires", 0)) is int
+        and entry["role"] in LOGIN_ROLES
         and _sound_limits(entry)
         and type(entry["name"]) is str
         and len(bytes.fromhex(entry["hash"])) == 32
@@ -389,6 +455,18 @@ def _sound_limits(entry: Any) -> bool:
         name not in entry
         or (type(entry[name]) is list and entry[name] and all(type(x) is str for x in entry[name]))
         for name in ("projects", "databases")
+    )
+
+
+def _hashes(tokens: Sequence[Mapping[str, Any]]) -> set[str]:
+    return {one["hash"] for one in tokens}
+
+
+def _no_token(name: str, label: str | None) -> NotFoundError:
+    return NotFoundError(
+        f"Unknown user {name!r}." if label is None else f"Unknown token {label!r} of {name!r}.",
+        next_step="List the users to see their names.",
+        name=name,
     )
 
 

@@ -3,7 +3,8 @@ and role of the login."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from doxa.app import Memory, Session
@@ -59,6 +60,13 @@ class MemoryDatabase:
         given: Any = options
         return self.session_of(principal).events(**given)
 
+    @contextmanager
+    def verb_session(
+        self, principal: Principal, database: str, context: Mapping[str, Any]
+    ) -> Iterator[Session]:
+        """Open a session for one call of a verb."""
+        yield self.session_of(principal, context=context)
+
     def session_of(
         self, principal: Principal, *, context: Mapping[str, Any] | None = None
     ) -> Session:
@@ -72,6 +80,11 @@ class MemoryDatabase:
             projects=bound,
             context=context,
         )
+
+    def check_readable(self) -> None:
+        """Read one row. Raises StoreError if the file is closed or cannot be read."""
+        with self._memory.store.read() as snapshot:
+            snapshot.last_receipt()
 
     def last_transaction(self, principal: Principal, database: str) -> int:
         store = self.session_of(principal).memory.store

@@ -1,10 +1,11 @@
-"""The pages of docs/reference that are about tools, from the verb table."""
+"""The pages of docs/reference about tools and resources, from the verb table."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 from doxa.app.verbs import (
+    ALL,
     CATEGORIES,
     FULL,
     LOCAL,
@@ -14,6 +15,7 @@ from doxa.app.verbs import (
     UNSET,
     VERBS,
 )
+from doxa.app.verbs.resources import not_served, not_taken, resources
 
 
 def tools_page(note: str) -> Iterator[str]:
@@ -72,3 +74,36 @@ def taxonomy_page(note: str) -> Iterator[str]:
             cells = (name, ", ".join(verbs), ", ".join(fixed), ", ".join(alias), note)
             yield f"| {' | '.join(cells)} |"
         yield ""
+
+
+def resources_page(note: str) -> Iterator[str]:
+    """Yield the lines of the page of HTTP resources."""
+    yield "# Reference: resources of the HTTP API\n"
+    yield f"{note} The path of each verb, with the arguments that it takes; the"
+    yield "[guide](../guides/api.md) says how they are sent. *key*: it takes `Idempotency-Key`;"
+    yield "*match*: it takes `If-Match`; *pages*: its list has a `cursor`.\n"
+    yield "| path | methods | arguments | answer | |\n|---|---|---|---|---|"
+    for one in resources(ALL):
+        flags = {"key": one.key, "match": one.expect, "pages": one.pages}
+        arguments = ", ".join(f"`{argument.name}`" for argument in one.arguments)
+        cells = (
+            f"[`{one.path}`](verbs.md#{one.verb.name})",
+            ", ".join(one.methods),
+            arguments,
+            f"`{one.verb.result}`".replace("|", "\\|"),
+            ", ".join(name for name, has in flags.items() if has),
+        )
+        yield f"| {' | '.join(cells)} |"
+    yield "\n## Not served\n"
+    yield "| verb | why |\n|---|---|"
+    for verb in ALL:
+        if reason := not_served(verb):
+            yield f"| [{verb.name}](verbs.md#{verb.name}) | {reason} |"
+    yield "\n## Arguments that are not taken\n"
+    yield "`idempotency_key` is the header `Idempotency-Key`, of every verb that takes one.\n"
+    yield "| verb | parameter | why |\n|---|---|---|"
+    for one in resources(ALL):
+        for parameter in one.verb.parameters:
+            reason = not_taken(one.verb, parameter)
+            if reason and parameter.name != "idempotency_key":
+                yield f"| {one.verb.name} | `{parameter.name}` | {reason} |"

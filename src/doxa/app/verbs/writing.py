@@ -48,6 +48,7 @@ KEY = Parameter(
     changed={"cli": "short, as it is typed"},
 )
 EXPECT = Parameter("The revision number that must be current.", None, kind="integer")
+EXPECT_TAGGED = replace(EXPECT, doc="The revision number that the tag must point to.")
 EDGE = Parameter("The edge type, such as DEPENDS_ON.", cli="EDGE")
 TAG = argument("The tag.")
 _FORMER_TARGET = argument(
@@ -342,7 +343,7 @@ _STATE = (
         "change",
         "Point a tag at a revision.",
         "`approved`, `published`, `verified` and `crystallised` are the operator's.",
-        parameters(kref=KREF, tag=TAG, expect=EXPECT),
+        parameters(kref=KREF, tag=TAG, expect=EXPECT_TAGGED),
         "Change",
         writes=True,
         errors=("ConflictError", "RoleError", *_CHECKED),
@@ -355,7 +356,7 @@ _STATE = (
         "change",
         "Remove a tag from an item.",
         "",
-        parameters(kref=KREF, tag=TAG, expect=EXPECT),
+        parameters(kref=KREF, tag=TAG, expect=EXPECT_TAGGED),
         "Change",
         writes=True,
         errors=("ConflictError", "RoleError", *_CHECKED),

@@ -4,8 +4,10 @@ and drop databases."""
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
+from doxa.app import Session
 from doxa.base.errors import InputError, NotFoundError, RoleError
 from doxa.servers.codes import DATABASE_NOT_FOUND, RequestError
 from doxa.servers.contract import DatabaseSession, EventSource, StatementResult
@@ -39,6 +41,13 @@ class FolderService:
             self.folder.leave(database)
             raise
         return _FolderEvents(self.folder, database, events)
+
+    @contextmanager
+    def verb_session(
+        self, principal: Principal, database: str, context: Mapping[str, Any]
+    ) -> Iterator[Session]:
+        with self.folder.using(database) as found:
+            yield found.session_of(principal, context=context)
 
     def last_transaction(self, principal: Principal, database: str) -> int:
         try:

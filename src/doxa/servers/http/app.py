@@ -4,7 +4,9 @@
        403, 421     404, 405      415         401    413, 408    statuses of errors.py
 
     GET  /                        discovery; requires a login
-    GET  /health                  200, without a login
+    GET  /health, /healthz        200 while the process answers, without a login
+    GET  /readyz                  200 while requests can be served, else 503, without a login
+    *    /v1/{verb}               every verb (api/); /db/{name}/v1/{verb} names a database
     GET  /db/{name}/events        events as they are committed, server-sent
     POST /db/{name}/query/v2      one statement, Neo4j's Query API
     POST /db/{name}/tx/commit     statements in one transaction, Neo4j's HTTP API
@@ -17,8 +19,10 @@ statement.
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
+from typing import Any
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -27,15 +31,23 @@ from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
+from doxa.app.verbs.resources import PREFIX
+from doxa.base.errors import DoxaError
 from doxa.base.limits import (
-    HTTP_BODY_BYTES_MAX,
-    HTTP_BODY_MS,
     HTTP_EVENT_STREAMS_ITEMS_MAX,
     HTTP_HELD_BYTES_MAX,
     HTTP_THREADS_MAX,
 )
-from doxa.servers.contract import Database, EventDatabase, Mounted
+from doxa.servers.contract import (
+    Database,
+    EventDatabase,
+    HealthDatabase,
+    Mounted,
+    VerbDatabase,
+)
 from doxa.servers.credentials import Authenticator, Principal
+from doxa.servers.http.api.app import ApiOptions, VerbApi
+from doxa.servers.http.api.problems import problem_of, problem_response
 from doxa.servers.http.bodies import read_mode
 from doxa.servers.http.budget import BudgetShare, ByteBudget
 from doxa.servers.http.context import context_of
@@ -49,18 +61,25 @@ from doxa.servers.http.headers import (
     check_length,
     chosen_database,
     content_type,
-    too_long,
 )
 from doxa.servers.http.login import Login
-from doxa.servers.http.responses import ResponseData, encode
+from doxa.servers.http.messages import (
+    HEADERS,
+    READ,
+    SHARE,
+    Chunked,
+    json_response,
+    read_whole_body,
+    until_gone,
+)
+from doxa.servers.http.responses import ResponseData
 from doxa.servers.http.thread_pool import ThreadPool
 from doxa.servers.unit_of_work import resolve
 
 _CANCEL_AGAIN_S = 0.05
-_HEADERS = {"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}
+_ALL_METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]
+_LOG = logging.getLogger("doxa.http")
 _CLOSE, _SOON = {"Connection": "close"}, {"Retry-After": "1"}
-# Keys in the scope of a request: whether its body was read, and its share of the memory budget.
-_READ, _SHARE = "doxa.read", "doxa.share"
 
 Endpoint = Callable[[Request], Awaitable[Response]]
 
@@ -77,6 +96,7 @@ class App:
         version: str,
         timeout_ms: int,
         mounts: Mapping[str, Callable[[Principal], Mounted]] | None = None,
+        api: ApiOptions | None = None,
     ) -> None:
         """`mounts` make what is served below a path, for the principal of each request."""
         self.threads = ThreadPool("http", HTTP_THREADS_MAX)
@@ -88,13 +108,30 @@ class App:
         )
         self._executions: set[RequestExecution] = set()
         self._streams: set[EventResponse] = set()
+        self._is_stopping = False
+        self.api = VerbApi(
+            database,
+            self._login,
+            self.threads,
+            version=version,
+            options=api or ApiOptions(),
+            events=self._followed,
+        )
         routes = [
             Route("/", _answering(self._discovery)),
             Route("/health", _answering(self._health)),
+            Route("/healthz", _answering(self._health)),
+            Route("/readyz", _answering(self._ready)),
             Route("/db/{name}/events", _answering(self._events), methods=["GET"]),
             Route("/db/{name}/query/v2", _answering(self._query), methods=["POST"]),
             Route("/db/{name}/tx/commit", _answering(self._batch), methods=["POST"]),
         ]
+        if isinstance(database, VerbDatabase):
+            routes = [
+                Route(f"{PREFIX}/{{path:path}}", self.api.answer, methods=_ALL_METHODS),
+                Route(f"/db/{{name}}{PREFIX}/{{path:path}}", self.api.answer, methods=_ALL_METHODS),
+                *routes,
+            ]
         routes += [
             Route(
                 f"/{prefix}/{{path:path}}",
@@ -112,9 +149,9 @@ class App:
         try:
             self._origin_check.check(request.headers, scope["scheme"])
         except HttpError as error:
-            await error_response(error, close=True)(scope, receive, send)
+            await _refused(error, scope)(scope, receive, send)
             return
-        share = scope[_SHARE] = BudgetShare(self._budget)
+        share = scope[SHARE] = BudgetShare(self._budget)
         try:
             await self._routed(scope, receive, send)
         finally:
@@ -126,18 +163,33 @@ class App:
             execution.cancel()
 
     def end_streams(self) -> None:
-        """End what has no end of its own."""
+        """End what has no end of its own, and begin nothing more."""
+        self._is_stopping = True
         for stream in self._streams:
             stream.end()
 
     def close(self) -> None:
+        self.api.close()
         self.threads.close()
         self._login.close()
 
     # Endpoints
 
     async def _health(self, request: Request) -> Response:
-        return _json(200, {"status": "ok"})
+        return json_response(200, {"status": "ok"})
+
+    async def _ready(self, request: Request) -> Response:
+        """Say whether a request would be served now: the memory is readable, and a thread free."""
+        ready = not self._is_stopping and self.threads.busy < HTTP_THREADS_MAX
+        if ready and isinstance(self._database, HealthDatabase):
+            try:
+                await self.threads.run(self._database.check_readable)
+            except DoxaError as error:
+                _LOG.error("http: not ready: %s", error)
+                ready = False
+        if ready:
+            return json_response(200, {"status": "ready"})
+        return json_response(503, {"status": "not ready"}, **_SOON)
 
     async def _discovery(self, request: Request) -> Response:
         principal = await self._login.principal(request.headers.get("authorization"))
@@ -148,13 +200,15 @@ class App:
             "events": "/db/{databaseName}/events",
             "health": "/health",
         }
-        return _json(200, found | {"databases": list(self._database.names(principal))})
+        if isinstance(self._database, VerbDatabase):
+            found |= {"api": PREFIX, "openapi": f"{PREFIX}/openapi.json"}
+        return json_response(200, found | {"databases": list(self._database.names(principal))})
 
     async def _query(self, request: Request) -> Response:
         with_types, media = content_type(request.headers), accepted(request.headers)
         caller, data = await self._authenticated_body(request)
         execution = RequestExecution(
-            self._database, caller, request.scope[_SHARE], timeout_ms=self._timeout_ms
+            self._database, caller, request.scope[SHARE], timeout_ms=self._timeout_ms
         )
         return await self._execute(
             request,
@@ -172,7 +226,7 @@ class App:
         read_only = read_mode(request.headers.get("access-mode"))
         caller, data = await self._authenticated_body(request)
         execution = RequestExecution(
-            self._database, caller, request.scope[_SHARE], timeout_ms=self._timeout_ms
+            self._database, caller, request.scope[SHARE], timeout_ms=self._timeout_ms
         )
         return await self._execute(
             request, execution, lambda: execution.batch(data, read_only=read_only)
@@ -187,6 +241,18 @@ class App:
             [one for one in request.query_params.multi_items() if one[0] != "database"],
             request.headers,
         )
+        return await self._followed(
+            principal, name, options, lambda: self._login.principal(authorization)
+        )
+
+    async def _followed(
+        self,
+        principal: Principal,
+        name: str,
+        options: dict[str, Any],
+        still_welcome: Callable[[], Awaitable[object]],
+    ) -> Response:
+        """Send events as they are committed, as long as the login is good."""
         if len(self._streams) >= HTTP_EVENT_STREAMS_ITEMS_MAX:
             raise HttpError(
                 f"This server sends events to {HTTP_EVENT_STREAMS_ITEMS_MAX} clients at a time.",
@@ -199,9 +265,9 @@ class App:
         response = EventResponse(
             self.threads,
             lambda: database.open_events(principal, name, options),
-            still_welcome=lambda: self._login.principal(authorization),
+            still_welcome=still_welcome,
             ended=lambda: self._streams.discard(response),
-            headers=_HEADERS,
+            headers=HEADERS,
         )
         self._streams.add(response)
         try:
@@ -221,12 +287,12 @@ class App:
         if authorization is None and (key := request.headers.get("x-api-key")):
             authorization = f"Bearer {key}"
         principal = await self._login.principal(authorization)
-        body, query = await _body(request), dict(request.query_params)
+        body, query = await read_whole_body(request), dict(request.query_params)
         path = request.path_params["path"]
         status, document = await self.threads.run(
             lambda: made(principal).handle(request.method, path, query, body)
         )
-        return _json(status, document)
+        return json_response(status, document)
 
     # Steps of a request
 
@@ -235,7 +301,7 @@ class App:
         check_length(request.headers)
         context = context_of(request.headers.raw)
         principal = await self._login.principal(request.headers.get("authorization"))
-        return Caller(principal, _database_of(request), context), await _body(request)
+        return Caller(principal, _database_of(request), context), await read_whole_body(request)
 
     async def _execute(
         self, request: Request, execution: RequestExecution, call: Callable[[], ResponseData]
@@ -244,7 +310,7 @@ class App:
         stops."""
         self._executions.add(execution)
         task = asyncio.create_task(self.threads.run(call, began=execution.begin))
-        gone = asyncio.create_task(_until_gone(request))
+        gone = asyncio.create_task(until_gone(request))
         try:
             await asyncio.wait({task, gone}, return_when=asyncio.FIRST_COMPLETED)
             while not task.done() and execution.began:
@@ -260,23 +326,6 @@ class App:
             gone.cancel()
 
 
-class Chunked(Response):
-    """A response sent in chunks, so that a slow client delays only one chunk at a time."""
-
-    def __init__(self, answer: ResponseData) -> None:
-        super().__init__(status_code=answer.status, media_type=answer.media, headers=_HEADERS)
-        self._chunks = answer.chunks
-        self.headers["content-length"] = str(sum(map(len, answer.chunks)))
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        await send(
-            {"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers}
-        )
-        for chunk in self._chunks:
-            await send({"type": "http.response.body", "body": chunk, "more_body": True})
-        await send({"type": "http.response.body", "body": b"", "more_body": False})
-
-
 def error_response(error: BaseException, *, close: bool) -> Response:
     """Build the response to a failed request. `close` is set if its body was not read, since the
     rest of it would be taken for the next request."""
@@ -286,7 +335,14 @@ def error_response(error: BaseException, *, close: bool) -> Response:
         | (_CLOSE if close else {})
         | (_SOON if status == 503 else {})
     )
-    return _json(status, {"errors": errors_of(error)}, **headers)
+    return json_response(status, {"errors": errors_of(error)}, **headers)
+
+
+def _refused(error: HttpError, scope: Scope) -> Response:
+    """Build the response to a request of another host or origin."""
+    if f"{PREFIX}/" in scope["path"]:
+        return problem_response(problem_of(error), headers=error.headers, close=True)
+    return error_response(error, close=True)
 
 
 def _answering(endpoint: Endpoint) -> Endpoint:
@@ -300,7 +356,7 @@ def _answering(endpoint: Endpoint) -> Endpoint:
         except Exception as error:
             log_unexpected(error)
             return error_response(
-                error, close=request.method == "POST" and _READ not in request.scope
+                error, close=request.method == "POST" and READ not in request.scope
             )
 
     return answered
@@ -334,41 +390,6 @@ async def _not_routed(request: Request, error: Exception) -> Response:
             next_step="Post to /db/{name}/query/v2; GET / lists the endpoints.",
         )
     return error_response(found, close=close)
-
-
-async def _body(request: Request) -> bytes:
-    """Read the whole body. Raises HttpError if it is too long or too slow, or if the memory budget
-    is exhausted."""
-    data, share = bytearray(), request.scope[_SHARE]
-    try:
-        async with asyncio.timeout(HTTP_BODY_MS / 1000):
-            while True:
-                message = await request.receive()
-                if message["type"] != "http.request":
-                    raise ClientDisconnect
-                share.take(len(message.get("body", b"")))
-                data += message.get("body", b"")
-                if len(data) > HTTP_BODY_BYTES_MAX:
-                    raise too_long()
-                if not message.get("more_body", False):
-                    request.scope[_READ] = True
-                    return bytes(data)
-    except TimeoutError:
-        raise HttpError(
-            f"The body did not arrive within {HTTP_BODY_MS / 1000:.0f} seconds.",
-            http=408,
-            next_step="Send it faster, or less at a time.",
-        ) from None
-
-
-async def _until_gone(request: Request) -> None:
-    """Wait until the client has closed its connection."""
-    while (await request.receive())["type"] != "http.disconnect":
-        pass
-
-
-def _json(status: int, found: object, **headers: str) -> Response:
-    return Response(encode(found), status_code=status, media_type=JSON, headers=_HEADERS | headers)
 
 
 def _database_of(request: Request) -> str:

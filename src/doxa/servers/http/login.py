@@ -75,6 +75,11 @@ class Login:
             _refuse("The name, password or token is wrong.")
         return found
 
+    @property
+    def knows(self) -> Callable[[Principal], bool] | None:
+        """Return what says whether a login with these rights still exists; None if nothing does."""
+        return getattr(self._authenticator, "knows", None)
+
     def close(self) -> None:
         self._passwords.close()
         self._tokens.close()

@@ -27,6 +27,7 @@ from doxa.base.errors import StoreError
 from doxa.base.limits import HTTP_HEAD_BYTES_MAX, HTTP_IDLE_MS, HTTP_STOP_MS, QUERY_TIMEOUT_MS
 from doxa.servers.contract import Database, Mounted
 from doxa.servers.credentials import Authenticator, Principal, throttled
+from doxa.servers.http.api.app import ApiOptions
 from doxa.servers.http.app import App
 from doxa.servers.http.connection import HttpConnection
 from doxa.servers.listening import BACKLOG, require_safe, running, tls_context
@@ -53,6 +54,7 @@ class HttpServer:
         version: str = "",
         timeout_ms: int = QUERY_TIMEOUT_MS,
         mounts: Mapping[str, Callable[[Principal], Mounted]] | None = None,
+        api: ApiOptions | None = None,
     ) -> None:
         """Raise InputError for an address that requires a login or TLS and has none, and for an
         unusable certificate."""
@@ -68,6 +70,7 @@ class HttpServer:
             version=version,
             timeout_ms=timeout_ms,
             mounts=mounts,
+            api=api,
         )
         self._server = QuietUvicorn(uvicorn_config(self._app, self._tls))
         self._serving: asyncio.Task[None] | None = None
@@ -131,6 +134,11 @@ class HttpServer:
         """The URI for clients."""
         host = f"[{self.host}]" if ":" in self.host else self.host
         return f"{'https' if self._tls else 'http'}://{host}:{self.port}"
+
+    def session_link(self, principal: Principal) -> str:
+        """Return a URI that opens a browser session for a principal, once, within two minutes.
+        The caller vouches for the principal."""
+        return f"{self.uri}{self._app.api.link(principal)}"
 
     @property
     def connections(self) -> int:

@@ -8,34 +8,12 @@ during a call and where a call returns with its question.
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from doxa.app.verbs import VERBS
-
-
-class CallCancelled(Exception):
-    """The client is no longer interested: a long verb stops after its current batch."""
-
-
-class CallMeter:
-    """The progress of a call, and whether it was cancelled. Thread-safe."""
-
-    def __init__(self, report: Callable[[int], None] | None = None) -> None:
-        self._report, self._cancelled, self.done = report, threading.Event(), 0
-
-    def add(self, count: int) -> None:
-        """Note that so many more are done. Raises CallCancelled where nobody waits any more."""
-        if self._cancelled.is_set():
-            raise CallCancelled
-        self.done += count
-        if self._report is not None:
-            self._report(self.done)
-
-    def cancel(self) -> None:
-        self._cancelled.set()
+from doxa.servers.calling import CallCancelled, CallMeter
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,3 +83,13 @@ class CallContext:
             raise CallQuestion(message, schema, bound=bound)
         chosen = self.reply.chose("decision")
         return chosen if isinstance(chosen, str) and chosen in choices else None
+
+
+__all__ = [
+    "CONFIRM",
+    "CallCancelled",
+    "CallContext",
+    "CallMeter",
+    "CallQuestion",
+    "Reply",
+]

@@ -8,7 +8,6 @@ name of the file itself.
 
 from __future__ import annotations
 
-import copy
 import itertools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -16,14 +15,15 @@ from typing import Any
 
 import msgspec
 
-from doxa.app import Memory, Session
+from doxa.app import Session
 from doxa.app.verbs import LOCAL, VERBS, Tool, Verb
 from doxa.base.errors import InputError, RoleError
-from doxa.base.ids import ROLES, is_below_operator
+from doxa.base.ids import is_below_operator
 from doxa.base.limits import MCP_EVENTS_ITEMS_MAX, MCP_ROWS_ITEMS_MAX, MCP_TEXT_CHARS_MAX
 from doxa.base.quoting import bare, one_line, quoted
 from doxa.belief import Change, Revision, parse_kref
 from doxa.recall import Hit
+from doxa.servers.calling import owner_of
 from doxa.servers.mcp.calls import CallContext
 from doxa.servers.mcp.core import (
     NOT_INSTRUCTIONS,
@@ -39,7 +39,6 @@ from doxa.servers.mcp.schemas import answer_schema, encoded, output_of, wrapped
 Call = Callable[[Session, Any, CallContext], Answer]
 _ADDRESSED = ("kref", "belief")
 _ELSEWHERE = frozenset((("link", "target"), ("unlink", "target")))  # may be in another project
-_SHARED = frozenset(("stats", "pending", "log"))  # of the file, or of bound projects alone
 
 
 # One verb
@@ -64,7 +63,7 @@ def verb_call(tool: Tool) -> Call:
 
 def run_verb(verb: Verb, session: Session, given: dict[str, Any], context: CallContext) -> Any:
     """Call a verb with arguments by name, in the server's project."""
-    owner = _owner(verb, session)
+    owner = owner_of(verb, session)
     if verb.name in LOCAL:
         _check_local(verb, given, context)
     if verb.writes:
@@ -74,38 +73,6 @@ def run_verb(verb: Verb, session: Session, given: dict[str, Any], context: CallC
         given["progress"] = context.meter.add
     placed = [one.name for one in verb.parameters if one.positional and one.name in given]
     return getattr(owner, verb.name)(*[given.pop(name) for name in placed], **given)
-
-
-def _owner(verb: Verb, session: Session) -> Any:
-    """Return the object whose method a verb is. Raises RoleError where the verb would act with
-    more rights than the session has."""
-    if verb.owner == "Session":
-        return session
-    memory = session.memory
-    if verb.name in _SHARED:
-        return memory
-    if not isinstance(memory, Memory):
-        raise RoleError(
-            f"This session is bound to projects; {verb.name} concerns the whole file.",
-            next_step="Ask the operator, whose session is not bound.",
-        )
-    rank = ROLES.index(session.identity.role)
-    if (verb.writes or verb.name in LOCAL) and rank < ROLES.index(memory.config.role):
-        raise RoleError(
-            f"{verb.name} concerns the whole file; this login has the role"
-            f" {session.identity.role}.",
-            next_step="Ask the operator to do it.",
-            role=session.identity.role,
-        )
-    return _in_the_name_of(session, memory)
-
-
-def _in_the_name_of(session: Session, memory: Memory) -> Memory:
-    """Return the same opened file with the identity of a session: the store checks its role, and
-    the log has its name."""
-    found = copy.copy(memory)
-    found.identity = session.identity
-    return found
 
 
 def _check_local(verb: Verb, given: Mapping[str, Any], context: CallContext) -> None:

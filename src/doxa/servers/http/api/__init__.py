@@ -1,0 +1,1 @@
+"""The HTTP API: every verb as a resource, made from the verb table."""

@@ -1,0 +1,166 @@
+"""Calls that are not waited for: `Prefer: respond-async` answers 202 with the address of a job.
+
+    queued ─► running ─► done | failed
+      └──────────┴─ DELETE ─► cancelled
+
+A job is a call in the name of its login, with its progress and in the end its answer. It belongs to
+that login: another one does not see it. It lives as long as the server; what it wrote is in the
+memory, and a dream leaves its run there.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+import time
+from collections import OrderedDict
+from collections.abc import Callable
+from typing import Any, Literal
+
+from doxa.base.clock import format_time
+from doxa.base.errors import NotFoundError
+from doxa.base.limits import API_JOBS_ITEMS_MAX, API_JOBS_RUNNING_ITEMS_MAX
+from doxa.servers.calling import CallCancelled, CallMeter
+from doxa.servers.codes import STOPPING
+from doxa.servers.credentials import Principal
+from doxa.servers.http.errors import HttpError, log_unexpected
+from doxa.servers.http.thread_pool import ThreadPool
+
+JobState = Literal["queued", "running", "done", "failed", "cancelled"]
+_ENDED = ("done", "failed", "cancelled")
+
+
+class ApiJob:
+    """One call. `done` counts what its verb reports, such as turns; `answer` is the result, and
+    `problem` the error."""
+
+    def __init__(self, verb: str, principal: Principal) -> None:
+        self.id, self.verb, self.principal = secrets.token_hex(8), verb, principal
+        self.state: JobState = "queued"
+        self.meter = CallMeter()
+        self.created = time.time_ns()
+        self.ended: int | None = None
+        self.answer: Any = None
+        self.problem: dict[str, Any] | None = None
+        self.task: asyncio.Task[None] | None = None
+
+    def as_dict(self) -> dict[str, Any]:
+        found: dict[str, Any] = {
+            "id": self.id,
+            "verb": self.verb,
+            "state": self.state,
+            "cancelling": self.meter.is_cancelled and self.state not in _ENDED,
+            "done": self.meter.done,
+            "created": format_time(self.created),
+        }
+        if self.ended is not None:
+            found["ended"] = format_time(self.ended)
+        if self.state == "done":
+            found["answer"] = self.answer
+        if self.problem is not None:
+            found["problem"] = self.problem
+        return found
+
+
+class Jobs:
+    """The jobs of one server. All methods are called from the event loop."""
+
+    def __init__(self) -> None:
+        self._threads = ThreadPool("api-job", API_JOBS_RUNNING_ITEMS_MAX)
+        self._held: OrderedDict[str, ApiJob] = OrderedDict()
+
+    def start(
+        self,
+        verb: str,
+        principal: Principal,
+        call: Callable[[CallMeter], Any],
+        problem: Callable[[BaseException], dict[str, Any]],
+    ) -> ApiJob:
+        """Begin a job. Raises HttpError if too many are waiting."""
+        self._make_room()
+        job = ApiJob(verb, principal)
+        self._held[job.id] = job
+        job.task = asyncio.create_task(self._run(job, call, problem))
+        return job
+
+    def of(self, principal: Principal) -> list[ApiJob]:
+        """Return the jobs of a login, the newest first."""
+        return [one for one in reversed(self._held.values()) if one.principal == principal]
+
+    def get(self, principal: Principal, identity: str) -> ApiJob:
+        """Return a job of a login. Raises NotFoundError."""
+        found = self._held.get(identity)
+        if found is None or found.principal != principal:
+            raise NotFoundError(
+                f"There is no job {identity[:40]!r}.",
+                next_step="List them with GET /v1/jobs; those of a server that was stopped are"
+                " gone.",
+                job=identity[:80],
+            )
+        return found
+
+    def cancel(self, job: ApiJob) -> None:
+        """Ask a job to stop: at once if it waits, and else after the batch that it is at. A verb
+        that has no batches goes on to its end."""
+        job.meter.cancel()
+        if job.state == "queued" and job.task is not None:
+            job.task.cancel()
+
+    def cancel_all(self) -> None:
+        for job in self._held.values():
+            if job.state not in _ENDED:
+                self.cancel(job)
+
+    def close(self) -> None:
+        self._threads.close()
+
+    async def _run(
+        self,
+        job: ApiJob,
+        call: Callable[[CallMeter], Any],
+        problem: Callable[[BaseException], dict[str, Any]],
+    ) -> None:
+        def begin() -> None:
+            job.state = "running"
+
+        try:
+            job.answer = await self._threads.run(lambda: call(job.meter), began=begin)
+            job.state = "done"
+        except (CallCancelled, asyncio.CancelledError):
+            job.state = "cancelled"
+        except Exception as error:
+            log_unexpected(error)
+            job.problem, job.state = problem(error), "failed"
+        finally:
+            job.ended = time.time_ns()
+
+    def _make_room(self) -> None:
+        if len(self._held) < API_JOBS_ITEMS_MAX:
+            return
+        old = next((name for name, one in self._held.items() if one.state in _ENDED), None)
+        if old is None:
+            raise HttpError(
+                f"{API_JOBS_ITEMS_MAX} jobs wait or run.",
+                http=503,
+                next_step="Wait until some have ended.",
+                status=STOPPING,
+            )
+        del self._held[old]
+
+
+SCHEMA: dict[str, Any] = {
+    "type": "object",
+    "description": "A call that is not waited for.",
+    "properties": {
+        "id": {"type": "string"},
+        "verb": {"type": "string"},
+        "state": {"type": "string", "enum": ["queued", "running", "done", "failed", "cancelled"]},
+        "cancelling": {"type": "boolean"},
+        "done": {"type": "integer", "description": "What the verb counts, such as turns."},
+        "created": {"type": "string", "format": "date-time"},
+        "ended": {"type": "string", "format": "date-time"},
+        "answer": {"description": "Of a job that is done: what the call would have answered."},
+        "problem": {"$ref": "#/components/schemas/Problem"},
+    },
+    "required": ["id", "verb", "state", "cancelling", "done", "created"],
+}
