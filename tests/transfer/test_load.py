@@ -117,6 +117,25 @@ def test_what_rules_ask_of_edges_holds_in_a_load(memory: doxa.Memory, tmp_path: 
     whole(memory)
 
 
+def test_edges_that_rules_are_about_are_not_plain(memory: doxa.Memory) -> None:
+    memory.run("CREATE CONSTRAINT w FOR ()-[r:WEIGHED]-() REQUIRE r.w IS NOT NULL")
+    memory.run("CREATE INDEX by_w FOR ()-[r:INDEXED]-() ON (r.w)")
+    with memory.store.write(memory.identity, op="test") as tx:
+        guards = tx._guards
+        ruled = {"WEIGHED", "INDEXED", *guards.edges, *guards.held_by, *guards.shown_by}
+        ruled |= {*tx._declared.support, *tx._live_edges, *tx._search.followed}
+        assert len(ruled) > 8
+        assert [kind for kind in sorted(ruled) if tx.is_plain(kind)] == []
+        assert tx.is_plain("KNOWS")
+    memory.run(
+        "CREATE DECAY PROFILE d OPTIONS {decayEnabled: true, halfLifeSeconds: 60, function:"
+        " 'exponential'}"
+    )
+    memory.run("CREATE DECAY PROFILE b FOR ()-[r:FADING]-() APPLY { DECAY PROFILE 'd' }")
+    with memory.store.write(memory.identity, op="test") as tx:
+        assert not tx.is_plain("FADING")
+
+
 def test_nodes_that_are_known_are_not_created_again(memory: doxa.Memory, tmp_path: Path) -> None:
     memory.run("CREATE (:Person {id: 3, name: 'kept'})")
     done = memory.load(people(tmp_path, 10), label="Person", key="id")

@@ -561,6 +561,23 @@ class ElementWriter(Reader):
 
     # What has to be looked at again before the commit
 
+    def is_plain(self, kind: str) -> bool:
+        """Return whether an edge of this type changes nothing but itself, so that many may be
+        written without looking at each (bulk/edges.py): what `create_edge` asks by type."""
+        guards = self._guards
+        return (
+            self.run is None
+            and self._windows.idle
+            and kind not in guards.edges
+            and kind not in guards.held_by
+            and kind not in guards.shown_by
+            and kind not in self._declared.support
+            and kind not in self._live_edges
+            and kind not in self._search.followed
+            and kind not in self._constraints.constraints.types
+            and not self._index.indexes.kept_for_type(kind)
+        )
+
     def _mark_dirty(self, kind: str, src: int, dst: int) -> None:
         if kind in self._guards.shown_by:
             self._dirty[src] = self.changed_edges[src] = self._owed[src] = None

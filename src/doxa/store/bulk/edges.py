@@ -36,7 +36,7 @@ _INSERT = (
 def create_edges(tx: Transaction, kind: str, edges: Sequence[NewEdge]) -> list[EdgeId]:
     """Create edges of a type and return their ids, in order. Raises as `create_edge` does, after
     which the transaction has to be undone."""
-    if len(edges) < _LEAST or not _is_plain(tx, kind):
+    if len(edges) < _LEAST or not tx.is_plain(kind):
         return [
             tx.create_edge(kind, NodeId(src), dst=NodeId(dst), props=props)
             for src, dst, props in edges
@@ -48,21 +48,6 @@ def create_edges(tx: Transaction, kind: str, edges: Sequence[NewEdge]) -> list[E
         made += _insert(tx, kind, edges[start : start + _AT_ONCE], projects)
     tx._cache.clear()
     return made
-
-
-def _is_plain(tx: Transaction, kind: str) -> bool:
-    """Whether an edge of this type changes nothing but itself."""
-    return (
-        tx.run is None
-        and kind not in tx._guards.edges
-        and kind not in tx._guards.held_by
-        and kind not in tx._declared.support
-        and kind not in tx._live_edges
-        and kind not in tx._search.followed
-        and kind not in tx._constraints.constraints.types
-        and not tx._index.indexes.kept_for_type(kind)
-        and tx._windows.idle
-    )
 
 
 def _projects(tx: Transaction, edges: Sequence[NewEdge]) -> dict[int, str | None]:
