@@ -18,6 +18,7 @@ from __future__ import annotations
 import os
 import random
 import struct
+import sys
 import time
 from collections.abc import Callable
 from contextlib import suppress
@@ -31,8 +32,10 @@ except ImportError:  # a system without them: writers of several processes have 
 
 _WAIT_FIRST_S, _WAIT_MOST_S = 0.0003, 0.002
 _FLOCK = struct.Struct("hhqqi0q")  # type, base, start, length, pid
-_CLAIM: Any = getattr(fcntl, "F_OFD_SETLK", None)
-_ASK: Any = getattr(fcntl, "F_OFD_GETLK", None)
+# elsewhere the record has another layout
+_KNOWN = sys.platform == "linux" and struct.calcsize("P") == 8
+_CLAIM: Any = getattr(fcntl, "F_OFD_SETLK", None) if _KNOWN else None
+_ASK: Any = getattr(fcntl, "F_OFD_GETLK", None) if _KNOWN else None
 
 
 class Waiting:
