@@ -44,6 +44,8 @@ ENTITIES_LISTED_ITEMS_MAX = 1_000
 # Store
 BUSY_TIMEOUT_MS = 60_000
 WRITER_IDLE_MS = 20_000
+SHARED_WRITER_IDLE_MS = 250  # of a transaction whose commit others wait for
+BRIEF_WRITE_MS = 20  # what holds the turn no longer may share a commit
 SCRUB_WAIT_MS = 2_000
 TRANSACTION_ENTRIES_MAX = 1_000_000
 NOTE_CHARS_MAX = 2_000
@@ -194,6 +196,8 @@ IMPORT_AHEAD_MS = 86_400_000
 IMPORT_AT_ONCE_LINES_MAX = 50_000
 IMPORT_BATCH_ITEMS_MAX = 2_000
 IMPORT_DEPTH_MAX = 100
+LOAD_NODES_AT_ONCE_ITEMS_MAX = 5_000  # of one transaction
+LOAD_EDGES_AT_ONCE_ITEMS_MAX = 50_000
 IMPORT_NOTE_BYTES_MAX = 8 * 1024**2  # a Markdown file that is one belief
 IMPORT_FINGERPRINT_BYTES_READ = 4_096  # at both ends of what was read
 IMPORT_DOCUMENT_BYTES_MAX = 16 * 1024**2  # of a document that is read as a whole
