@@ -27,6 +27,7 @@ from doxa.cli.output import json_text
 from doxa.cli.users import Users, credentials_of
 
 if TYPE_CHECKING:
+    from doxa.app import Memory
     from doxa.servers.bolt import BoltServer
     from doxa.servers.contract import Database, Mounted
     from doxa.servers.credentials import Credentials, Principal
@@ -275,29 +276,39 @@ def _given(**options: Any) -> dict[str, Any]:
 def _serve(
     kinds: dict[str, Callable[..., BoltServer | HttpServer | McpServer]],
     options: dict[str, dict[str, Any]],
-    opened: Callable[[], AbstractContextManager[tuple[Database, Path]]],
+    opened: Callable[[], AbstractContextManager[Served]],
     known: Credentials | None,
     ready: Callable[[Path], Callable[[dict[str, str]], None]],
 ) -> None:
     """Open what is served, and serve it until interrupted."""
     from doxa import __version__
+    from doxa.app.care.service import SettingsFollower
     from doxa.servers.credentials import throttled
     from doxa.servers.listening import serve as serve_all
+    from doxa.servers.service.deadline import StopDeadline
 
     throttle = throttled(known)  # one for all interfaces: wrong passwords count together
     for name in options.keys() & {"http", "mcp"}:
         options[name]["version"] = __version__
-    with opened() as (database, path):
+    settings, deadline = SettingsFollower(), StopDeadline()
+    with opened() as served:
+        database = served.database
         if options.get("http", {}).pop("mem0", False):
             options["http"]["mounts"] = {"mem0": _mem0(database)}
         made = {name: kind(database, throttle, **options[name]) for name, kind in kinds.items()}
-        show = ready(path)
+        show = ready(served.path)
 
         def listening() -> None:
             _collect_less_often()
             show({name: one.uri for name, one in made.items()})
 
-        serve_all(*made.values(), ready=listening)
+        serve_all(
+            *made.values(),
+            ready=listening,
+            reload=lambda: str(settings.reload(served.memories())),
+            deadline=deadline,
+        )
+    deadline.met()
 
 
 _COLLECT_AFTER_OBJECTS = 20_000
@@ -319,18 +330,29 @@ def _mem0(database: Any) -> Callable[[Principal], Mounted]:
     return lambda principal: Mem0Rest(Mem0Memory(database.session_of(principal)))
 
 
+class Served(NamedTuple):
+    """What is served, where it is, and the memories that are open."""
+
+    database: Database
+    path: Path
+    memories: Callable[[], list[Memory]]
+
+
 @contextmanager
-def _file(db: Path | None, options: dict[str, Any]) -> Iterator[tuple[Database, Path]]:
+def _file(db: Path | None, options: dict[str, Any]) -> Iterator[Served]:
     """One memory file, as a database."""
     from doxa.app import open_memory
     from doxa.servers.memory import MemoryDatabase
 
-    with open_memory(db, **options) as memory:
-        yield MemoryDatabase(memory), memory.config.path
+    memory = open_memory(db, **options)
+    try:
+        yield Served(MemoryDatabase(memory), memory.config.path, lambda: [memory])
+    finally:
+        _close(memory)
 
 
 @contextmanager
-def _folder(folder: Path, options: dict[str, Any]) -> Iterator[tuple[Database, Path]]:
+def _folder(folder: Path, options: dict[str, Any]) -> Iterator[Served]:
     """A folder of databases."""
     from doxa.app import open_memory
     from doxa.servers.databases.folder import DatabaseFolder
@@ -338,9 +360,16 @@ def _folder(folder: Path, options: dict[str, Any]) -> Iterator[tuple[Database, P
 
     found = DatabaseFolder(folder, lambda path: open_memory(path, **options))
     try:
-        yield FolderService(found), found.path
+        yield Served(FolderService(found), found.path, lambda: found.memories)
     finally:
-        found.close()
+        found.close(_close)
+
+
+def _close(memory: Memory) -> None:
+    from doxa.app.care.service import close_within
+    from doxa.base.limits import SERVE_FLUSH_MS
+
+    close_within(memory, SERVE_FLUSH_MS)
 
 
 def _users_in(data: Path | None) -> Path | None:

@@ -406,15 +406,15 @@ class Store:
         given = {f"_{name}": value for name, value in context.items() if value is not None}
         self.note(AccessRecord(reader.now, given, [row[0] for row in rows]))
 
-    def flush_accesses(self) -> int:
+    def flush_accesses(self, *, stopped: Callable[[], bool] | None = None) -> int:
         """Write what was noted, as one transaction. Returns how many elements it was about. A
-        failure keeps the notes for the next flush."""
+        failure keeps the notes for the next flush; `stopped` ends the wait for other writers."""
         if not self.accesses.size or self._engine.connection().in_transaction:
             return 0
         with self._flushing:
             notes = self.accesses.take()
             try:
-                with self.write(Identity("doxa", "system"), op=ACCESSES) as tx:
+                with self.write(Identity("doxa", "system"), op=ACCESSES, stopped=stopped) as tx:
                     return tx.record(notes)
             except BaseException:
                 self.accesses.put_back(notes)

@@ -185,10 +185,17 @@ class DatabaseFolder:
             else:
                 path.unlink()
 
-    def close(self) -> None:
+    @property
+    def memories(self) -> list[Memory]:
+        """Return the memories that are open."""
+        with self._lock:
+            return [held.memory for held in self._opened.values()]
+
+    def close(self, end: Callable[[Memory], None] = Memory.close) -> None:
+        """Close every memory, by `end`."""
         with self._lock:
             for held in self._opened.values():
-                held.memory.close()
+                end(held.memory)
             self._opened.clear()
 
     def _file(self, name: str) -> Path:

@@ -162,6 +162,11 @@ class App:
         for execution in self._executions:
             execution.cancel()
 
+    @property
+    def is_busy(self) -> bool:
+        """Whether a request or a job has a thread."""
+        return bool(self.threads.busy or self.api.jobs.busy)
+
     def end_streams(self) -> None:
         """End what has no end of its own, and begin nothing more."""
         self._is_stopping = True
