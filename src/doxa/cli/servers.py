@@ -117,6 +117,10 @@ Bound = Annotated[
         show_default=False,
     ),
 ]
+Log = Annotated[
+    str,
+    typer.Option(help="The log on standard error: text, of warnings; json, of each call too."),
+]
 Actor = Annotated[str, typer.Option(help="The agent's name in the log.")]
 Conversation = Annotated[
     str,
@@ -210,6 +214,7 @@ def serve(
     project: Project = None,
     users: Users = None,
     data: Data = None,
+    log: Log = "text",
     db: Db = None,
     as_json: Json = False,
 ) -> None:
@@ -224,6 +229,7 @@ def serve(
             "profile": ("mcp", profile),
             "mem0": ("http", mem0 or None),
         }
+        _begin_log(log)
         _check_data(data, db, mcp=mcp, mem0=mem0)
         _check_interfaces({"bolt": bolt, "http": http, "mcp": mcp}, given)
         kinds = _kinds(bolt=bolt, http=http, mcp=mcp)  # every error before anything is opened
@@ -262,6 +268,18 @@ def serve(
         )
 
 
+def _begin_log(form: str) -> None:
+    from doxa.base.errors import InputError
+    from doxa.servers.telemetry.logs import log_as_json
+
+    if form not in ("text", "json"):
+        raise InputError(
+            f"There is no log {form[:40]!r}.", next_step="Use text or json.", field="log"
+        )
+    if form == "json":
+        log_as_json()
+
+
 def _check_profile(profile: str) -> None:
     from doxa.servers.mcp.tools import check_profile
 
@@ -286,11 +304,13 @@ def _serve(
     from doxa.servers.credentials import throttled
     from doxa.servers.listening import serve as serve_all
     from doxa.servers.service.deadline import StopDeadline
+    from doxa.servers.telemetry.exporting import begin_export
 
     throttle = throttled(known)  # one for all interfaces: wrong passwords count together
     for name in options.keys() & {"http", "mcp"}:
         options[name]["version"] = __version__
     settings, deadline = SettingsFollower(), StopDeadline()
+    end_export = begin_export(__version__)
     with opened() as served:
         database = served.database
         if options.get("http", {}).pop("mem0", False):
@@ -308,6 +328,7 @@ def _serve(
             reload=lambda: str(settings.reload(served.memories())),
             deadline=deadline,
         )
+    end_export()
     deadline.met()
 
 
@@ -360,7 +381,7 @@ def _folder(folder: Path, options: dict[str, Any]) -> Iterator[Served]:
 
     found = DatabaseFolder(folder, lambda path: open_memory(path, **options))
     try:
-        yield Served(FolderService(found), found.path, lambda: found.memories)
+        yield Served(FolderService(found), found.path, lambda: [one for _, one in found.memories()])
     finally:
         found.close(_close)
 

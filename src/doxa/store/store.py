@@ -309,7 +309,7 @@ class Store:
         if tx.catalogue_changed:
             db.execute("UPDATE meta SET value = value + 1 WHERE key = 'catalogue'")
         db.execute("COMMIT")
-        self.commits.notify()
+        self.commits.notify(tx.tx)
         if tx.left_to_sweep:
             self.on_due(True)
         self._hand_on(tx.noted)

@@ -185,11 +185,10 @@ class DatabaseFolder:
             else:
                 path.unlink()
 
-    @property
-    def memories(self) -> list[Memory]:
-        """Return the memories that are open."""
+    def memories(self) -> list[tuple[str, Memory]]:
+        """Return the memories that are open, by name."""
         with self._lock:
-            return [held.memory for held in self._opened.values()]
+            return [(name, held.memory) for name, held in self._opened.items()]
 
     def close(self, end: Callable[[Memory], None] = Memory.close) -> None:
         """Close every memory, by `end`."""
