@@ -389,18 +389,19 @@ def test_refused_settings_do_not_end_the_server() -> None:
 
 
 @pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="systemd-analyze is absent")
-def test_the_unit_is_valid(tmp_path: Path) -> None:
-    unit = tmp_path / "doxa.service"
-    text = (PACKAGING / "doxa.service").read_text()
-    # the program must exist for `verify`; where it is differs from machine to machine
-    unit.write_text(text.replace("%h/.local/bin/doxa", sys.executable))
+@pytest.mark.parametrize("name", ["doxa.service", "doxa-backup.service", "doxa-backup.timer"])
+def test_the_units_are_valid(tmp_path: Path, name: str) -> None:
+    for place in PACKAGING.glob("doxa*"):
+        # the program must exist for `verify`; where it is differs from machine to machine
+        text = place.read_text().replace("%h/.local/bin/doxa", sys.executable)
+        (tmp_path / place.name).write_text(text)
     done = subprocess.run(
-        ["systemd-analyze", "verify", "--user", str(unit)],
+        ["systemd-analyze", "verify", "--user", str(tmp_path / name)],
         capture_output=True,
         text=True,
         env=os.environ | {"XDG_RUNTIME_DIR": str(tmp_path)},
     )
-    said = [line for line in (done.stdout + done.stderr).splitlines() if "doxa.service" in line]
+    said = [line for line in (done.stdout + done.stderr).splitlines() if "doxa" in line]
     assert done.returncode == 0 and said == []
 
 

@@ -224,6 +224,8 @@ LOGIN_PAUSE_MS = 5_000
 LOGIN_USERS_ITEMS_MAX = 10_000
 DATABASES_ITEMS_MAX = 1_000  # of one folder
 SERVE_STOP_MS = 10_000  # in which `doxa serve` drains, flushes, checkpoints and ends
+BACKUP_EVERY_S = 86_400  # between two backups of `doxa backups run`
+FOLLOW_EVERY_S = 10  # between two looks of `doxa follow`
 METRICS_DATABASES_ITEMS_MAX = 50  # whose numbers /metrics has
 SERVE_FLUSH_MS = 2_000  # of them, for other writers before what was accessed is written
 

@@ -36,6 +36,8 @@ COMMAND_MODULES = {
     "config": "doxa.cli.start:config",
     "cypher": "doxa.cli.cypher:cypher",
     "restore-backup": "doxa.cli.maintenance:restore_backup",
+    "backups": "doxa.cli.copies:backups",
+    "follow": "doxa.cli.copies:follow",
     "operator": "doxa.cli.operator:operator",
     "policy": "doxa.cli.policy:policy",
     "on": "doxa.cli.on_event:on_event",

@@ -541,7 +541,7 @@ def _is_backup(values: Given, as_json: bool) -> bool:
             raise _one_address()
     if not as_json:
         note_old_name("restore BACKUP NEW", "restore-backup BACKUP NEW")
-    restore_backup(Path(values["kref"]), target, as_json)
+    restore_backup(Path(values["kref"]), target, as_json=as_json)
     return True
 
 

@@ -235,19 +235,19 @@ def serve(
         kinds = _kinds(bolt=bolt, http=http, mcp=mcp)  # every error before anything is opened
         if mcp:
             _check_profile(profile or "core")
-        shared = _given(
-            host=host,
-            certificate=certificate,
-            key=key,
-            plaintext=plaintext,
-            timeout_ms=milliseconds(timeout),
-        )
+        shared: dict[str, Any] = {
+            "host": host,
+            "certificate": certificate,
+            "key": key,
+            "plaintext": plaintext,
+        }
+        shared["timeout_ms"] = milliseconds(timeout)
         own: dict[str, dict[str, Any]] = {
             "bolt": {"port": port, "advertised": advertise},
             "http": {"port": http_port, "mem0": mem0 or None},
             "mcp": {"port": mcp_port, "profile": profile},
         }
-        options = {name: shared | _given(**own[name]) for name in kinds}
+        options = {name: _given(**shared, **own[name]) for name in kinds}
         options.get("mcp", {}).pop("timeout_ms", None)  # of statements, which agents only read with
         folder = check_folder(csv)
         known = None if no_login else credentials_of(users or _users_in(data), db)
@@ -305,12 +305,14 @@ def _serve(
     from doxa.servers.listening import serve as serve_all
     from doxa.servers.service.deadline import StopDeadline
     from doxa.servers.telemetry.exporting import begin_export
+    from doxa.settings import configuration
 
     throttle = throttled(known)  # one for all interfaces: wrong passwords count together
     for name in options.keys() & {"http", "mcp"}:
         options[name]["version"] = __version__
     settings, deadline = SettingsFollower(), StopDeadline()
-    end_export = begin_export(__version__)
+    otel = configuration().get("telemetry.otel")
+    end_export = begin_export(__version__, *((otel.name, otel.text) if otel else ("", "")))
     with opened() as served:
         database = served.database
         if options.get("http", {}).pop("mem0", False):

@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from typing import Literal, Protocol
 
 from doxa.base.committed import collect, collected
-from doxa.servers.telemetry.metrics import Registry
+from doxa.servers.telemetry.metrics import MetricRegistry
 from doxa.servers.telemetry.trace_context import TraceParent, parsed
 
 Outcome = Literal["ok", "refused", "failed", "cancelled"]
@@ -46,7 +46,7 @@ class Telemetry:
     """What the calls of this process are told to. `spans` is None unless traces are exported."""
 
     def __init__(self) -> None:
-        self.registry = Registry()
+        self.registry = MetricRegistry()
         self.spans: Spans | None = None
 
 

@@ -6,20 +6,18 @@ from collections.abc import Callable
 
 from doxa.base.errors import InputError
 from doxa.servers.telemetry.calls import TELEMETRY
-from doxa.settings import configuration
 
 
-def begin_export(version: str) -> Callable[[], None]:
-    """Export spans and metrics if `telemetry.otel` is on; return what ends that, and sends what
-    waits. Raises InputError if the setting is unknown or the extra is not installed."""
-    said = configuration().get("telemetry.otel")
-    if said is None or said.text == "off":
+def begin_export(version: str, name: str, said: str) -> Callable[[], None]:
+    """Export spans and metrics if the setting `name` says `on`; return what ends that, and sends
+    what waits. Raises InputError if it says something else, or the extra is not installed."""
+    if said in ("", "off"):
         return lambda: None
-    if said.text != "on":
+    if said != "on":
         raise InputError(
-            f"{said.name} is on or off; this is {said.text[:40]!r}.",
+            f"{name} is on or off; this is {said[:40]!r}.",
             next_step="Set it to one of them, or not at all.",
-            field=said.name,
+            field=name,
         )
     try:
         from opentelemetry.exporter.otlp.proto.http.metric_exporter import OTLPMetricExporter

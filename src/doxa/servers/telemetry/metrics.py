@@ -85,7 +85,7 @@ class _Histogram:
         self.counts, self.sum = [0] * (len(BUCKETS_S) + 1), 0.0
 
 
-class Registry:
+class MetricRegistry:
     """The counts of one process. Thread-safe."""
 
     def __init__(self) -> None:
