@@ -46,6 +46,12 @@ SHELL = (
         "it makes a file; in Python, open the backup and call `backup`",
     ),
     CommandOnly(
+        "status",
+        "care",
+        "Show what a memory holds, what of it grows, how fast, and what would trim it.",
+        "`stats` has the counts; `/metrics` of a server has the sizes",
+    ),
+    CommandOnly(
         "backups run",
         "care",
         "Make backups again and again, test each by a restore, and remove old ones by a rule.",
