@@ -20,10 +20,10 @@ def test_the_parts_are_the_file_and_the_weeks_are_the_log(tmp_path: Path) -> Non
     clock = FakeClock(10**18)
     with opened(tmp_path / "m.db", clock=clock) as memory:
         kref = memory.remember("Ana likes tea.", name="ana", kind="fact").kref.partition("?")[0]
-        clock.advance(days=7 * 4)
+        clock.advance(days=20)
         for at in range(20):
             memory.revise(kref, f"Ana likes drink number {at}.")
-        clock.advance(days=7)
+        clock.advance(days=8)
         memory.run("CREATE (:A)")
         memory.store.connection().wal_checkpoint()
         found = growth(memory)

@@ -37,6 +37,7 @@ COMMAND_MODULES = {
     "cypher": "doxa.cli.cypher:cypher",
     "restore-backup": "doxa.cli.maintenance:restore_backup",
     "backups": "doxa.cli.copies:backups",
+    "graph": "doxa.cli.pictures.commands:graph",
     "follow": "doxa.cli.copies:follow",
     "operator": "doxa.cli.operator:operator",
     "policy": "doxa.cli.policy:policy",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import time
 from collections.abc import Mapping
 from contextlib import suppress
 from functools import partial
@@ -14,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from doxa.base.limits import BACKUP_EVERY_S, FOLLOW_EVERY_S
-from doxa.cli.context import Db, Json, errors_reported, opened, progress
+from doxa.cli.context import Db, Json, errors_reported, opened, progress, steps
 from doxa.cli.output import json_text, show
 
 if TYPE_CHECKING:
@@ -55,7 +54,7 @@ def run(
 
     stop = _until_signal() if every else Event()
     while True:
-        with opened(db, as_json, read_only=True) as memory, _steps(as_json) as told:
+        with opened(db, as_json, read_only=True) as memory, steps(as_json) as told:
             made, removed = make_backup(
                 memory.store,
                 folder,
@@ -122,7 +121,7 @@ def follow(
     first = True
     while True:
         with opened(db, as_json, read_only=True) as memory:
-            with progress("changes", as_json) as advance:
+            with progress("changes", as_json, total=memory.store.last_transaction()) as advance:
                 done = ship_log(memory, folder, progress=advance)
             place = chain_path(folder, memory.store)
             if first:
@@ -155,24 +154,6 @@ def _until_signal() -> Event:
     stop = Event()
     stop_on_signals(stop)
     return stop
-
-
-class _steps:
-    """Say on a terminal which step of a backup has begun, and how long those before took."""
-
-    def __init__(self, as_json: bool) -> None:
-        self._shown = sys.stderr.isatty() and not as_json
-        self._began = time.monotonic()
-
-    def __enter__(self) -> Any:
-        return self._tell
-
-    def __exit__(self, *_: object) -> None:
-        pass
-
-    def _tell(self, step: str) -> None:
-        if self._shown:
-            sys.stderr.write(f"doxa: {step} ({time.monotonic() - self._began:.1f} s)\n")
 
 
 def _show(value: Mapping[str, object], as_json: bool, text: str) -> None:

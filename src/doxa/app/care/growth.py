@@ -67,8 +67,10 @@ def growth(memory: MemoryFile) -> Growth:
     file = measured(memory)
     with memory.store.read() as reader:
         db: Any = reader._db
-        sizes = dict(db.execute("SELECT name, sum(pgsize) FROM dbstat GROUP BY name"))
-        owner = dict(db.execute("SELECT name, tbl_name FROM sqlite_schema"))
+        sizes: dict[str, int] = dict(
+            db.execute("SELECT name, sum(pgsize) FROM dbstat GROUP BY name")
+        )
+        owner: dict[str, str] = dict(db.execute("SELECT name, tbl_name FROM sqlite_schema"))
         now = reader.now
         counted = dict(
             db.execute(

@@ -31,6 +31,12 @@ SHELL = (
         "Keep importing what agent hosts and other programs write.",
         "it follows files until it is stopped; `ingest` reads them once",
     ),
+    CommandOnly(
+        "graph",
+        "look",
+        "Show what is around an element, also as a picture.",
+        "`traverse` is its verb",
+    ),
     CommandOnly("demo", "start", "Run a demonstration on a file of its own.", _STARTS),
     CommandOnly(
         "config",
