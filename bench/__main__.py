@@ -20,6 +20,7 @@ from bench import (
     counts,
     embedding,
     hooks,
+    injection,
     libraries,
     locomo,
     locomo_plus,
@@ -40,8 +41,10 @@ from bench import (
     simulation,
     speed,
     statebench,
+    statebench_brief,
     talk,
     tck,
+    turn_signals,
     updates,
     vehicle,
 )
@@ -78,9 +81,21 @@ _RECORDED = (
     "ripening-costs",
     "simulation",
     "hooks",
+    "injection",
     "api",
+    "turn-signals",
 )
-_WITHOUT_DATA = ("speed", "embedding", "precision", "poison", "talk", "questions", "hooks", "api")
+_WITHOUT_DATA = (
+    "speed",
+    "embedding",
+    "precision",
+    "poison",
+    "talk",
+    "questions",
+    "hooks",
+    "api",
+    "turn-signals",
+)
 _PARTS: dict[str, Sequence[str]] = {"persistence": tuple(persistence.PARTS), "agm": agm.PARTS}
 
 
@@ -219,7 +234,8 @@ def _run(options: argparse.Namespace, embedder: Embedder | None) -> Report:
     if options.command == "longmemeval":
         return longmemeval.run(options.data, embedder, seed=options.seed, limit=options.limit)
     if options.command == "statebench":
-        return statebench.run(options.data, embedder, seed=options.seed, limit=options.limit)
+        played = statebench_brief.run if options.brief else statebench.run
+        return played(options.data, embedder, seed=options.seed, limit=options.limit)
     if options.command == "precision":
         return precision.run(
             options.cases,
@@ -271,8 +287,12 @@ def _run(options: argparse.Namespace, embedder: Embedder | None) -> Report:
         return simulation.run(
             options.data, seed=options.seed, days=options.days, folder=options.folder
         )
+    if options.command == "injection":
+        return injection.run(options.data, embedder, seed=options.seed)
     if options.command == "hooks":
         return hooks.run(embedder, seed=options.seed, sizes=options.sizes)
+    if options.command == "turn-signals":
+        return turn_signals.run(options.data, seed=options.seed)
     if options.command == "api":
         return api.run(seed=options.seed, quick=options.quick)
     if options.command == "embedding":
@@ -325,7 +345,9 @@ def _parser() -> argparse.ArgumentParser:
         "ripening-costs",
         "simulation",
         "hooks",
+        "injection",
         "api",
+        "turn-signals",
         "all",
     ):
         command = commands.add_parser(name)
@@ -369,6 +391,10 @@ def _parser() -> argparse.ArgumentParser:
             simulation.options(command)
         if name in ("longmemeval", "statebench", "ripening-state"):
             command.add_argument("--limit", type=int, help="the first so many only")
+        if name == "statebench":
+            command.add_argument(
+                "--brief", action="store_true", help="what an agent begins with, in place of recall"
+            )
         if name == "sensitivity":
             command.add_argument(
                 "--only", type=_names, default=(), help="some constants only, as K1,B"

@@ -33,9 +33,8 @@ def test_the_parts_are_the_file_and_the_weeks_are_the_log(tmp_path: Path) -> Non
     revised, queried = found.weeks[-2:]
     assert revised > queried > 0
     assert found.operations[0][0] == "revise"
-    assert found.bytes_per_week == pytest.approx(
-        found.bytes / last * (revised + queried) / 4, abs=1
-    )
+    used, entries = found.bytes - found.free_bytes, sum(found.weeks[-4:])
+    assert found.bytes_per_week == pytest.approx(used / last * entries / 4, abs=1)
     assert (found.epoch, found.copy_of, found.backup_age_s) == (0, "", None)
 
 

@@ -16,16 +16,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from doxa.agent.context.saying import says
+from doxa.agent.context.trivial import is_trivial
 from doxa.app import Memory, open_memory
 from doxa.base.limits import HOOK_BRIEF_CHARS_MAX, HOOK_PROMPT_CHARS_MAX
 from doxa.hosts.events import HookEvent, Injection
 from doxa.hosts.formats import FORMATS, answer_of, event_of
 from doxa.hosts.pipeline import Pipeline
 from doxa.hosts.projects import ProjectTable, project_of
-from doxa.hosts.saying import says
 from doxa.hosts.spool import Spool
 from doxa.hosts.tool import HookTool
-from doxa.hosts.trivial import is_trivial
 from doxa.redaction.stripping import TAGS, stripped
 
 

@@ -1,8 +1,8 @@
 """Files of every format that there was, each made by the version of doxa that introduced the next
 one: they are migrated, verified, read and written to. A new format adds its file here.
 
-Each holds the same small past, as far as its version could: a belief with three revisions and a tag,
-one that was retired, a turn of a conversation, and a graph made by Cypher (not in format 1).
+Each holds the same small past, as far as its version could: a belief with three revisions and a
+tag, one that was retired, a turn of a conversation, and a graph made by Cypher (not in format 1).
 """
 
 from __future__ import annotations

@@ -65,7 +65,7 @@ def test_the_wheel_holds_the_package_and_its_data_and_nothing_else(
     sources = {
         str(path.relative_to(ROOT / "src"))
         for path in (ROOT / "src" / "doxa").rglob("*")
-        if path.suffix in (".py", ".jsonl", ".npz", ".typed") or path.name == "py.typed"
+        if path.suffix in (".py", ".jsonl", ".npz", ".typed", ".json") or path.name == "py.typed"
     }
     assert {name for name in names if ".dist-info/" not in name} == sources
     assert any(name.startswith("doxa/sample/") for name in names)

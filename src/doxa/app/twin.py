@@ -18,7 +18,15 @@ from doxa.app.verbs import ALL, VERBS, Verb
 _SOURCES = (
     *(
         f"sessions/{name}"
-        for name in ("beliefs", "chat", "units", "entities", "consolidating", "notes")
+        for name in (
+            "beliefs",
+            "chat",
+            "units",
+            "entities",
+            "consolidating",
+            "notes",
+            "agent/continuity",
+        )
     ),
     *(
         f"sessions/agent/{name}"

@@ -28,6 +28,16 @@ from doxa.cli.context import (
     user,
 )
 from doxa.cli.entities import entities_text, entity_text, patterns_text, pending_text
+from doxa.cli.growth import (
+    approval_text,
+    contemplated_text,
+    files_text,
+    identity_text,
+    metabolised_text,
+    plan_text,
+    records_text,
+    signals_text,
+)
 from doxa.cli.output import (
     applied_text,
     audit_text,
@@ -37,8 +47,10 @@ from doxa.cli.output import (
     consolidated_text,
     cursors_text,
     doctor_text,
+    each_text,
     element_text,
     encoded,
+    entries_text,
     erasure_text,
     event_text,
     fields_text,
@@ -570,9 +582,24 @@ def _one_address() -> InputError:
     )
 
 
+def _context(memory: Memory, verb: Verb, values: Given, as_json: bool) -> None:
+    """The text of a context, or each line with its reason."""
+    explain = values.pop("explain")
+    found = call(memory, verb, values)
+    if as_json:
+        from dataclasses import asdict
+
+        parts = {"instructions": found.instructions, "quotations": found.quotations}
+        show(asdict(found) | parts, as_json, str)
+        return
+    empty = f"memory holds nothing for the project {found.project} yet"
+    show(found, as_json, lambda one: one.explained() if explain else one.text or empty)
+
+
 _SPECIAL: dict[str, Callable[[Memory, Verb, Given, bool], None]] = {
     "recall": _recall,
     "recent": _recent,
+    "context_assemble": _context,
     "ingest": _ingest,
     "extract": _extract,
     "export": _export,
@@ -603,6 +630,25 @@ _TEXTS: dict[str, Callable[[Any], str]] = {
     "Consolidated": consolidated_text,
     "list[Pending]": waiting_text,
     "list[Task]": tasks_text,
+    **dict.fromkeys(
+        (
+            "list[ExchangePair]",
+            "list[HookLoad]",
+            "list[KnowledgeEntry]",
+            "list[SessionInfo]",
+            "list[TopicInfo]",
+        ),
+        entries_text,
+    ),
+    "HandoffView | None": lambda found: fields_text(found) if found else "There is none.",
+    "list[Record]": records_text,
+    "CrystallisePlan": plan_text,
+    "CrystalliseApproval": approval_text,
+    "AgentIdentity": identity_text,
+    "list[IdentityFile]": files_text,
+    "list[TurnSignals]": signals_text,
+    "Metabolised": metabolised_text,
+    "Contemplated": contemplated_text,
     "int": str,
     "str": str,
     "Remembered": lambda made: said_text(made.change, made.warnings),
@@ -621,5 +667,8 @@ _TEXTS: dict[str, Callable[[Any], str]] = {
     "Spending": spending_text,
     "History": history_text,
     "Listing": listing_text,
+    "list[LeaseInfo]": each_text,
+    "list[Scaffold]": each_text,
+    "list[dict[str, object]]": each_text,
     "Revision | Exchange | Place | Bundle | Conflict": element_text,
 }

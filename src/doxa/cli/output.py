@@ -20,6 +20,11 @@ TIMES = frozenset(
         "decided",
         "first",
         "last",
+        "first_seen",
+        "last_seen",
+        "observed",
+        "made",
+        "moved",
     )
 )
 
@@ -137,12 +142,20 @@ def element_text(found: Any) -> str:
 
 
 def fields_text(value: Any) -> str:
+    """Return the fields of a result, one on a line; of a list, those of each element."""
     import msgspec
 
     data = _with_times(msgspec.to_builtins(value, enc_hook=str))
+    if isinstance(data, list):
+        return "\n\n".join(fields_text(one) for one in data) or "none"
     return "\n".join(
         f"{name}: {_plain(item)}" for name, item in data.items() if item not in (None, "", [], {})
     )
+
+
+def each_text(values: list[Any]) -> str:
+    """Return the fields of each value of a list, with an empty line between two."""
+    return "\n\n".join(map(fields_text, values)) or "none"
 
 
 def _plain(item: Any) -> str:
@@ -352,6 +365,11 @@ def waiting_text(found: list[Any]) -> str:
     return "\n".join(lines) or "No session awaits consolidation."
 
 
+def entries_text(found: list[Any]) -> str:
+    """Return results of several fields each, an empty line between two."""
+    return "\n\n".join(map(fields_text, found)) or "There are none."
+
+
 def tasks_text(found: list[Any]) -> str:
     """Return tasks, a line each."""
     from doxa.base.quoting import one_line
@@ -438,7 +456,7 @@ def applied_text(found: Any) -> str:
 
 
 def shifts_text(found: Any) -> str:
-    """Format what the night shift did."""
+    """Format what the night shift did, what failed or was refused first."""
     from doxa.base.quoting import visible
 
     return "\n".join(
@@ -447,7 +465,7 @@ def shifts_text(found: Any) -> str:
         + ("; limits" if one.limits else "")
         + "".join(f" {name} {value:g}" for name, value in one.limits.items())
         + (f": {visible(one.reason)}" if one.reason else "")
-        for one in found
+        for one in sorted(found, key=lambda shift: shift.order)
     )
 
 

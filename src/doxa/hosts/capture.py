@@ -6,7 +6,7 @@ Claude Code too), is known already.
 
 A belief that the agent stated in the conversation gets an edge DERIVED_FROM to the message of the
 user that says the same, if there is one: so that it can be distinguished from one that the agent
-made up or read elsewhere (`standing.py`).
+made up or read elsewhere (`agent/context/vouching.py`).
 """
 
 from __future__ import annotations
@@ -15,17 +15,16 @@ from collections import defaultdict
 from contextlib import suppress
 from dataclasses import dataclass
 
+from doxa.agent.context.saying import says
+from doxa.agent.context.vouching import BELIEF_KINDS, said_by_user
 from doxa.app import Session
 from doxa.base.errors import DoxaError
 from doxa.belief import parse_kref
-from doxa.hosts.events import digest_of
-from doxa.hosts.saying import says
+from doxa.hosts import continuity
 from doxa.hosts.spool import Spool, Spooled
-from doxa.hosts.standing import BELIEF_KINDS, said_by_user
 from doxa.ingestion.ingest import CONVERSATIONS, Ingest
 from doxa.language.turns import Turn, TurnRole, untimed_id
 from doxa.recall import Hit
-from doxa.redaction.redact import redact
 
 _ROLES: dict[str, TurnRole] = {
     "prompt": "user",
@@ -59,6 +58,7 @@ def capture(session: Session, spool: Spool) -> Captured:
     if not spool.waiting():
         return Captured()
     added = traced = 0
+    hosts: set[str] = set()
     with spool.draining() as mine:
         if not mine:
             return Captured(busy=True)
@@ -69,7 +69,10 @@ def capture(session: Session, spool: Spool) -> Captured:
             for project, lines in by_project.items():
                 done = store_lines(session, project, lines)
                 added, traced = added + done.added, traced + done.traced
+                continuity.stored(session, project, lines)
+                hosts |= {line.host for line in lines}
             spool.finish(path)
+    continuity.archived(session, sorted(hosts))
     session.memory.wake()
     return Captured(added, traced)
 
@@ -84,7 +87,7 @@ def store_lines(session: Session, project: str, lines: list[Spooled]) -> Capture
 
 def _turns(lines: list[Spooled]) -> list[tuple[str, Turn]]:
     found: dict[str, Turn] = {}
-    threads = {line.session: _thread_of(line.session) for line in lines}
+    threads = {line.session: continuity.conversation_of(line.session) for line in lines}
     for line in lines:
         role = _ROLES.get(line.kind, "tool")
         speaker = f"{line.host} summary" if line.kind == "compaction" else line.tool or role
@@ -99,15 +102,6 @@ def _turns(lines: list[Spooled]) -> list[tuple[str, Turn]]:
         )
         found.setdefault(untimed_id(turn), turn)
     return list(found.items())
-
-
-def _thread_of(session: str) -> str:
-    """The name of a conversation's thread. An id that looks like a credential, such as OpenCode's
-    ses_…, would be redacted, and all conversations of the host would be one."""
-    for name in (session, session.replace("_", "-")):
-        if redact(name).text == name:
-            return name
-    return f"conversation-{digest_of(session)}"
 
 
 def _trace(session: Session, project: str, turns: list[tuple[str, Turn]]) -> int:

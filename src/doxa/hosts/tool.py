@@ -17,6 +17,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from doxa.agent.context.vouching import BELIEF_KINDS
 from doxa.app import Session
 from doxa.app.session import without_access_notes
 from doxa.base.places import hooks_folder
@@ -27,7 +28,6 @@ from doxa.hosts.formats import FORMATS, answer_of, event_of
 from doxa.hosts.pipeline import Pipeline
 from doxa.hosts.relay import HookListener, Request
 from doxa.hosts.spool import Spool
-from doxa.hosts.standing import BELIEF_KINDS
 
 NAME = "memory_hook"
 _SETTLING = frozenset(("open", "answer", "compaction"))

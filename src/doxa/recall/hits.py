@@ -15,9 +15,9 @@ from doxa.base.quoting import quoted
 from doxa.base.words import stem, terms
 from doxa.recall import constants
 from doxa.recall.budget import tokens_of
+from doxa.recall.indexes.project_index import ProjectIndex
 from doxa.recall.lanes.meaning import field_texts
 from doxa.recall.lanes.words import Posting
-from doxa.recall.project_index import ProjectIndex
 from doxa.recall.types import Ask, Hit
 from doxa.store import (
     FIELDS_FROM,

@@ -95,6 +95,7 @@ class ElementWriter(Reader):
         self._ends: dict[int, End] = {}  # as guards look at them, until the node changes
         self._live_edges = frozenset(rule.live_edge for rule in rules.search.values())
         self._dirty: dict[int, None] = {}
+        self.changed_edges: dict[int, None] = {}  # nodes that a changed edge `shown_by` leaves
         self._owed: dict[int, None] = {}  # to be checked before the commit, drained or not
 
     # Reads
@@ -561,6 +562,8 @@ class ElementWriter(Reader):
     # What has to be looked at again before the commit
 
     def _mark_dirty(self, kind: str, src: int, dst: int) -> None:
+        if kind in self._guards.shown_by:
+            self._dirty[src] = self.changed_edges[src] = self._owed[src] = None
         if kind in self._declared.support:
             self._dirty[src] = None
         elif kind in self._live_edges:
@@ -573,13 +576,11 @@ class ElementWriter(Reader):
 
     @property
     def nodes_to_check(self) -> list[NodeId]:
-        """What the check before the commit looks at: what dirty_nodes returns, what was dirty when
-        an operation began, and each node with a judged label, whatever was drained since."""
+        """What the check before the commit looks at, whatever was drained since."""
         return [NodeId(identity) for identity in self._owed | self._dirty]
 
     def owe_dirty(self) -> None:
-        """Note that what is dirty now is to be checked before the commit: an operation begins, and
-        drains at its end what somebody else wrote."""
+        """Note that what is dirty now is to be checked, though the operation drains it."""
         self._owed |= self._dirty
 
     def drain_dirty(self) -> list[NodeId]:

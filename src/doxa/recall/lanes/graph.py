@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from doxa.recall import constants
-from doxa.recall.project_index import ProjectIndex
+from doxa.recall.indexes.project_index import ProjectIndex
 from doxa.store import Reader, int64_array
 
 _STRUCTURE = (

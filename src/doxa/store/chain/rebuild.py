@@ -25,10 +25,10 @@ from doxa.store.dump.derived import index_nodes, sweep_windows
 from doxa.store.dump.rules import check_rules
 from doxa.store.file.file_copy import discard
 from doxa.store.index import Indexes, build
+from doxa.store.proof.verify import check, verify_log
 from doxa.store.reader import Reader
 from doxa.store.retention.state import is_superseded, rewritten
 from doxa.store.store import Store
-from doxa.store.verify import check, verify_log
 from doxa.store.visibility.evaluator import Expressions
 
 _COPIED = ("receipt", "log", "log_payload")

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from doxa.recall import constants
-from doxa.recall.vector_index import VectorIndex
+from doxa.recall.indexes.vector_index import VectorIndex
 from doxa.store import INDEXED_PARTS, Reader, int64_array, vector_id
 
 _COLUMNS: tuple[tuple[str, str], ...] = (
