@@ -3,7 +3,6 @@ to a service manager."""
 
 from __future__ import annotations
 
-import asyncio
 import http.client
 import json
 import os
@@ -26,7 +25,6 @@ import pytest
 import doxa
 from doxa.app.care.service import SettingsFollower, close_within
 from doxa.base.limits import SERVE_STOP_MS
-from doxa.servers.listening import serve
 from doxa.servers.service.deadline import StopDeadline
 from doxa.servers.service.notify import ServiceManager
 from doxa.store import Store, verify_log
@@ -357,32 +355,28 @@ def test_settings_that_can_follow_do_and_the_others_are_named(
     assert PROCESS.tokens_max is None
 
 
-def test_refused_settings_do_not_end_the_server() -> None:
-    said = list[str]()
-
-    class Once(ServiceManager):
-        def ready(self, status: str) -> None:
-            said.append(status)
-            if len(said) == 1:
-                os.kill(os.getpid(), signal.SIGHUP)
-            else:
-                os.kill(os.getpid(), signal.SIGTERM)
-
-    class Idle:
-        async def start(self) -> None:
-            await asyncio.sleep(0)
-
-        async def stop(self) -> None:
-            await asyncio.sleep(0)
-
-        def reload(self) -> None:
-            pass
-
-    def refused() -> str:
-        raise doxa.InputError("broken", next_step="repair it", field="x")
-
-    serve(Idle(), reload=refused, manager=Once({}))
-    assert said == ["listening", "the settings were refused"]
+def test_refused_settings_do_not_end_the_server(tmp_path: Path) -> None:
+    file = tmp_path / "doxa.toml"
+    file.write_text('project = "p"\n')
+    manager = Manager(tmp_path / "notify")
+    with running(
+        tmp_path / "memory.db",
+        "--http",
+        "--http-port",
+        "0",
+        NOTIFY_SOCKET=str(tmp_path / "notify"),
+        DOXA_CONFIG=str(file),
+    ) as server:
+        manager.until("READY=1")
+        file.write_text("[models\n")
+        server.process.send_signal(signal.SIGHUP)
+        assert "the settings were refused" in manager.until("READY=1")
+        file.write_text('project = "q"\n')
+        server.process.send_signal(signal.SIGHUP)
+        assert "project after a restart" in manager.until("READY=1")
+        code, err = server.stop()
+    assert code == 0 and "reload:" in err
+    manager.line.close()
 
 
 # Files for service managers and builders of images
