@@ -12,7 +12,7 @@ from doxa.app.care.growth import WEEKS, growth
 from doxa.base.clock import FakeClock
 from doxa.cli import app
 from doxa.cli.pictures.sparkline import bar, sparkline
-from doxa.cli.status import sized
+from doxa.cli.pictures.status import sized
 from tests.fixtures_shared import opened
 
 

@@ -47,7 +47,7 @@ COMMAND_MODULES = {
     "hook": "doxa.cli.hosts:hook",
     "setup": "doxa.cli.hosts:setup",
     "serve": "doxa.cli.servers:serve",
-    "status": "doxa.cli.status:status",
+    "status": "doxa.cli.pictures.status:status",
     "users": "doxa.cli.users:users",
     "watch": "doxa.cli.imports:watch",
     "projects": "doxa.cli.projects:projects",

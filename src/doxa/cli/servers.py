@@ -247,16 +247,17 @@ def serve(
             "http": {"port": http_port, "mem0": mem0 or None},
             "mcp": {"port": mcp_port, "profile": profile},
         }
-        options = {name: _given(**shared, **own[name]) for name in kinds}
+        options = {
+            name: _given(**shared, timeout_ms=milliseconds(timeout), **own[name]) for name in kinds
+        }
         options.get("mcp", {}).pop("timeout_ms", None)  # of statements, which agents only read with
-        folder = check_folder(csv)
         known = None if no_login else credentials_of(users or _users_in(data), db)
         count = len(known.users()) if known else 0
         memory = {
             "role": "operator",
             "actor": user(),
             "project": project_named(project),
-            "csv_folder": folder,
+            "csv_folder": check_folder(csv),
             "decay_enabled": decay_enabled(),
         }
         _serve(
