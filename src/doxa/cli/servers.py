@@ -235,21 +235,14 @@ def serve(
         kinds = _kinds(bolt=bolt, http=http, mcp=mcp)  # every error before anything is opened
         if mcp:
             _check_profile(profile or "core")
-        shared: dict[str, Any] = {
-            "host": host,
-            "certificate": certificate,
-            "key": key,
-            "plaintext": plaintext,
-        }
-        shared["timeout_ms"] = milliseconds(timeout)
+        tls: dict[str, Any] = {"certificate": certificate, "key": key, "plaintext": plaintext}
+        shared = _given(host=host, timeout_ms=milliseconds(timeout), **tls)
         own: dict[str, dict[str, Any]] = {
             "bolt": {"port": port, "advertised": advertise},
             "http": {"port": http_port, "mem0": mem0 or None},
             "mcp": {"port": mcp_port, "profile": profile},
         }
-        options = {
-            name: _given(**shared, timeout_ms=milliseconds(timeout), **own[name]) for name in kinds
-        }
+        options = {name: shared | _given(**own[name]) for name in kinds}
         options.get("mcp", {}).pop("timeout_ms", None)  # of statements, which agents only read with
         known = None if no_login else credentials_of(users or _users_in(data), db)
         count = len(known.users()) if known else 0
