@@ -569,7 +569,8 @@ GIVEN = {
 COMMANDS = {
     name: command
     for name, command in getattr(get_command(app), "commands", {}).items()
-    if name not in ("demo", "mcp", "watch")  # watch goes on until it is stopped
+    # watch and follow go on until they are stopped
+    if name not in ("demo", "follow", "mcp", "watch")
 }
 
 

@@ -348,9 +348,9 @@ def test_listeners_end(memory: doxa.Memory) -> None:
     signal = commit_signal.CommitSignal()
     calls: list[int] = []
     end = signal.listen(lambda: calls.append(1))
-    signal.notify()
+    signal.notify(1)
     end()
-    signal.notify()
+    signal.notify(2)
     assert calls == [1]
 
 

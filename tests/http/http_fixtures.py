@@ -104,7 +104,11 @@ class Client:
 def _decoded(media: str, text: bytes) -> Any:
     if not text:
         return None
-    return text.decode() if media.startswith("application/x-ndjson") else json.loads(text)
+    return (
+        text.decode()
+        if media.startswith(("application/x-ndjson", "text/plain"))
+        else json.loads(text)
+    )
 
 
 def raw(port: int, data: bytes) -> bytes:

@@ -61,6 +61,7 @@ def test_discovery_says_what_there_is_to_who_logs_in(client: Client) -> None:
         "transaction": "/db/{databaseName}/tx/commit",
         "events": "/db/{databaseName}/events",
         "health": "/health",
+        "metrics": "/metrics",
         "databases": ["doxa", "second"],
     }
     assert client.ask("GET", "/", headers={"Authorization": None}).status == 401

@@ -99,10 +99,7 @@ class Models:
             )
         self._urls = _addresses(options.urls or {}, said)
         prices = _prices(options.prices or {})
-        PROCESS.tokens_max, PROCESS.calls_max = (
-            _cap(said, "models.tokens_max"),
-            _cap(said, "models.calls_max"),
-        )
+        reload_caps(said)
         PROCESS.add_prices(prices)
         self._meter = Meter(
             calls_max=options.calls_max,
@@ -599,6 +596,14 @@ def _prices(prices: object) -> dict[str, Price]:
             )
         found[name] = Price(float(numbers[0]), float(numbers[1]))
     return found
+
+
+def reload_caps(said: Configuration) -> None:
+    """Set what this process may send to endpoints to what is configured."""
+    PROCESS.tokens_max, PROCESS.calls_max = (
+        _cap(said, "models.tokens_max"),
+        _cap(said, "models.calls_max"),
+    )
 
 
 def _cap(said: Configuration, key: str) -> int | None:

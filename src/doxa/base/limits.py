@@ -266,11 +266,16 @@ LOGIN_ATTEMPTS_MAX = 5
 LOGIN_PAUSE_MS = 5_000
 LOGIN_USERS_ITEMS_MAX = 10_000
 DATABASES_ITEMS_MAX = 1_000  # of one folder
+SERVE_STOP_MS = 10_000  # in which `doxa serve` drains, flushes, checkpoints and ends
+BACKUP_EVERY_S = 86_400  # between two backups of `doxa backups run`
+FOLLOW_EVERY_S = 10  # between two looks of `doxa follow`
+METRICS_DATABASES_ITEMS_MAX = 50  # whose numbers /metrics has
+SERVE_FLUSH_MS = 2_000  # of them, for other writers before what was accessed is written
 
 # Bolt
 BOLT_THREADS_MAX = 256
 BOLT_LOGIN_MS = 30_000
-BOLT_STOP_MS = 10_000
+BOLT_STOP_MS = 5_000
 BOLT_SEND_MS = 120_000
 BOLT_LOGIN_BYTES_MAX = 65_536
 BOLT_MESSAGE_BYTES_MAX = 67_108_864
@@ -320,7 +325,7 @@ HTTP_DEPTH_MAX = 100
 HTTP_ANSWER_BYTES_MAX = 67_108_864
 HTTP_HELD_BYTES_MAX = 536_870_912
 HTTP_SEND_MS = 120_000
-HTTP_STOP_MS = 10_000
+HTTP_STOP_MS = 5_000
 HTTP_CONTEXT_ITEMS_MAX = 32
 HTTP_CONTEXT_NAME_CHARS_MAX = 64
 HTTP_CONTEXT_VALUE_BYTES_MAX = 1_024

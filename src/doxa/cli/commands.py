@@ -244,7 +244,8 @@ def _ingest(memory: Memory, verb: Verb, values: Given, as_json: bool) -> None:
             )
     if values["embed"]:
         # what was read is stored; if a cap on spending ends this, `unembedded` counts what is left
-        with suppress(LimitError), progress("vectors", as_json) as advance:
+        total = memory.pending(in_use=True)
+        with suppress(LimitError), progress("vectors", as_json, total=total) as advance:
             memory.embed(progress=advance)
     summary["unembedded"] = memory.pending(in_use=True)
     summary["next"] = f'doxa recall "..."{db_hint(values["db"])}'
@@ -355,7 +356,7 @@ def _export(memory: Memory, verb: Verb, values: Given, as_json: bool) -> None:
 
 
 def _embed(memory: Memory, verb: Verb, values: Given, as_json: bool) -> None:
-    with progress("vectors", as_json) as advance:
+    with progress("vectors", as_json, total=values["limit"] or memory.pending()) as advance:
         made = memory.embed(limit=values["limit"], anew=values["anew"], progress=advance)
     error = memory.embedder_error
     coming = memory.reembedding()
@@ -461,7 +462,9 @@ def _set_cursor(memory: Memory, verb: Verb, values: Given, as_json: bool) -> Non
 
 
 def _verify(memory: Memory, verb: Verb, values: Given, as_json: bool) -> None:
-    proof, expect = memory.verify(), values["expect"]
+    expect = values["expect"]
+    with steps(as_json, "the log, and a replay of it"):
+        proof = memory.verify()
     if expect and not memory.has_receipt(expect):
         from doxa.base.errors import CorruptError
 
@@ -480,8 +483,20 @@ def _proof_text(proof: Any) -> str:
     )
 
 
+def _explain(memory: Memory, verb: Verb, values: Given, as_json: bool) -> None:
+    found, svg = call(memory, verb, values), values["svg"]
+    if svg is None:
+        show(found, as_json, _TEXTS.get(verb.result, fields_text))
+        return
+    from doxa.cli.pictures.commands import write_svg
+    from doxa.cli.pictures.svg import explanation_svg
+
+    show(write_svg(svg, explanation_svg(found)), as_json, fields_text)
+
+
 def _backup(memory: Memory, verb: Verb, values: Given, as_json: bool) -> None:
-    made = memory.backup(values["path"])
+    with steps(as_json, "a copy, and its log"):
+        made = memory.backup(values["path"])
     _note_backup(memory, made)
     show({"path": str(made), "bytes": made.stat().st_size}, as_json, fields_text)
 
@@ -553,7 +568,7 @@ def _is_backup(values: Given, as_json: bool) -> bool:
             raise _one_address()
     if not as_json:
         note_old_name("restore BACKUP NEW", "restore-backup BACKUP NEW")
-    restore_backup(Path(values["kref"]), target, as_json)
+    restore_backup(Path(values["kref"]), target, as_json=as_json)
     return True
 
 
@@ -601,6 +616,7 @@ _SPECIAL: dict[str, Callable[[Memory, Verb, Given, bool], None]] = {
     "record_mentions": _record_mentions,
     "set_cursor": _set_cursor,
     "verify": _verify,
+    "explain": _explain,
     "backup": _backup,
 }
 _TEXTS: dict[str, Callable[[Any], str]] = {

@@ -249,32 +249,52 @@ def db_hint(db: Path | None) -> str:
 
 
 @contextmanager
-def progress(what: str, as_json: bool) -> Iterator[Callable[[int], None]]:
-    """Show a count on standard error while it grows, on a terminal only."""
+def progress(
+    what: str, as_json: bool, *, total: int | None = None
+) -> Iterator[Callable[[int], None]]:
+    """Show on standard error how far a long command is, at what rate, and how long it will take
+    where `total` is known. On a terminal only."""
     if as_json or not sys.stderr.isatty():
         yield lambda _: None
         return
     from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
 
+    left = (TextColumn("left"), TimeRemainingColumn()) if total else ()
     columns = (
         TextColumn("{task.description}"),
         BarColumn(),
         MofNCompleteColumn(),
+        TextColumn("{task.fields[rate]}"),
         TimeElapsedColumn(),
+        *left,
     )
     with Progress(*columns, console=Console(stderr=True)) as bar:
-        task = bar.add_task(what, total=None)
-        yield lambda count: bar.update(task, advance=count)
+        task = bar.add_task(what, total=total, rate="")
+
+        def advance(count: int) -> None:
+            bar.update(task, advance=count)
+            speed = bar.tasks[0].speed
+            if speed:
+                bar.update(task, rate=f"{speed:,.0f}/s")
+
+        yield advance
 
 
 @contextmanager
-def steps(as_json: bool) -> Iterator[Callable[[str], None] | None]:
+def steps(as_json: bool, first: str = "") -> Iterator[Callable[[str], None]]:
     """Name the step that goes on, on standard error of a terminal only."""
     if as_json or not sys.stderr.isatty():
-        yield None
+        yield lambda _: None
         return
     from rich.console import Console
 
-    with Console(stderr=True).status("") as shown:
+    with Console(stderr=True).status(f"{first} ...") as shown:
         yield lambda name: shown.update(f"{name} ...")

@@ -177,7 +177,7 @@ def watch(
         if once:
             rounds.once()
             return
-        _stop_on_signals(stop)
+        stop_on_signals(stop)
         names = ", ".join(str(place) for place in named) or "nothing"
         print(f"doxa: watching {names}; Ctrl-C ends it", file=sys.stderr, flush=True)
         rounds.run()
@@ -194,7 +194,7 @@ def _reporter(as_json: bool) -> Callable[[ImportedFiles], None]:
     return report
 
 
-def _stop_on_signals(stop: Event) -> None:
+def stop_on_signals(stop: Event) -> None:
     """End after the batch that is being stored; a second signal ends at once."""
 
     def ended(number: int, _: object) -> None:

@@ -7,19 +7,38 @@ from typing import Annotated
 
 import typer
 
-from doxa.cli.context import Json, errors_reported
+from doxa.cli.context import Json, errors_reported, progress
 from doxa.cli.output import fields_text, show
+
+At = Annotated[
+    str | None,
+    typer.Option(help="As of this time, by the log of the source.", show_default=False),
+]
+Change = Annotated[
+    int | None,
+    typer.Option(help="As of this change, by the log of the source.", show_default=False),
+]
 
 
 def restore_backup(
-    source: Annotated[Path, typer.Argument(help="A backup.", show_default=False)],
+    source: Annotated[
+        Path,
+        typer.Argument(help="A backup, or a folder that follows a memory.", show_default=False),
+    ],
     target: Annotated[Path, typer.Argument(help="A new path.", show_default=False)],
+    at: At = None,
+    change: Change = None,
     as_json: Json = False,
 ) -> None:
     from doxa.app import open_memory
+    from doxa.app.care.copies import holds_log_alone, restore_from_log
 
     with errors_reported(as_json):
-        with open_memory(source, read_only=True, embedder=None) as memory:
-            memory.verify()
-            made = memory.backup(target)
+        if at is not None or change is not None or holds_log_alone(source):
+            with progress("log entries", as_json) as advance:
+                made = restore_from_log(source, target, at=at, change=change, progress=advance)
+        else:
+            with open_memory(source, read_only=True, embedder=None) as memory:
+                memory.verify()
+                made = memory.backup(target)
         show({"path": str(made), "next": f"doxa doctor --db {made}"}, as_json, fields_text)

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from doxa.cli.context import Db, Json, opened
-from doxa.cli.output import show
+from doxa.cli.output import fields_text, show
+from doxa.cli.pictures.commands import Svg, write_svg
 
 if TYPE_CHECKING:
     from doxa.app import Memory
@@ -177,6 +178,7 @@ def plot(
             "--property", help="The curve of a property of the binding.", show_default=False
         ),
     ] = None,
+    svg: Svg = None,
     db: Db = None,
     as_json: Json = False,
 ) -> None:
@@ -184,12 +186,15 @@ def plot(
     from doxa.cli.curves import curve_text, drawn
 
     with opened(db, as_json, read_only=True) as memory:
-        rules = _rules(memory)
-        show(
-            drawn(rules, name, days=days, threshold=threshold, promoted=promoted, prop=prop),
-            as_json,
-            curve_text,
+        found = drawn(
+            _rules(memory), name, days=days, threshold=threshold, promoted=promoted, prop=prop
         )
+        if svg is None:
+            show(found, as_json, curve_text)
+        else:
+            from doxa.cli.pictures.svg import curve_svg
+
+            show(write_svg(svg, curve_svg(found)), as_json, fields_text)
 
 
 @policy.command("status")

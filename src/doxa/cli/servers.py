@@ -27,6 +27,7 @@ from doxa.cli.output import json_text
 from doxa.cli.users import Users, credentials_of
 
 if TYPE_CHECKING:
+    from doxa.app import Memory
     from doxa.servers.bolt import BoltServer
     from doxa.servers.contract import Database, Mounted
     from doxa.servers.credentials import Credentials, Principal
@@ -115,6 +116,10 @@ Bound = Annotated[
         help="See and write this project alone; repeated, these.",
         show_default=False,
     ),
+]
+Log = Annotated[
+    str,
+    typer.Option(help="The log on standard error: text, of warnings; json, of each call too."),
 ]
 Actor = Annotated[str, typer.Option(help="The agent's name in the log.")]
 Conversation = Annotated[
@@ -209,6 +214,7 @@ def serve(
     project: Project = None,
     users: Users = None,
     data: Data = None,
+    log: Log = "text",
     db: Db = None,
     as_json: Json = False,
 ) -> None:
@@ -223,18 +229,14 @@ def serve(
             "profile": ("mcp", profile),
             "mem0": ("http", mem0 or None),
         }
+        _begin_log(log)
         _check_data(data, db, mcp=mcp, mem0=mem0)
         _check_interfaces({"bolt": bolt, "http": http, "mcp": mcp}, given)
         kinds = _kinds(bolt=bolt, http=http, mcp=mcp)  # every error before anything is opened
         if mcp:
             _check_profile(profile or "core")
-        shared = _given(
-            host=host,
-            certificate=certificate,
-            key=key,
-            plaintext=plaintext,
-            timeout_ms=milliseconds(timeout),
-        )
+        tls: dict[str, Any] = {"certificate": certificate, "key": key, "plaintext": plaintext}
+        shared = _given(host=host, timeout_ms=milliseconds(timeout), **tls)
         own: dict[str, dict[str, Any]] = {
             "bolt": {"port": port, "advertised": advertise},
             "http": {"port": http_port, "mem0": mem0 or None},
@@ -242,14 +244,13 @@ def serve(
         }
         options = {name: shared | _given(**own[name]) for name in kinds}
         options.get("mcp", {}).pop("timeout_ms", None)  # of statements, which agents only read with
-        folder = check_folder(csv)
         known = None if no_login else credentials_of(users or _users_in(data), db)
         count = len(known.users()) if known else 0
         memory = {
             "role": "operator",
             "actor": user(),
             "project": project_named(project),
-            "csv_folder": folder,
+            "csv_folder": check_folder(csv),
             "decay_enabled": decay_enabled(),
         }
         _serve(
@@ -259,6 +260,18 @@ def serve(
             known,
             lambda path: _Ready(path, known, count, as_json).show,
         )
+
+
+def _begin_log(form: str) -> None:
+    from doxa.base.errors import InputError
+    from doxa.servers.telemetry.logs import log_as_json
+
+    if form not in ("text", "json"):
+        raise InputError(
+            f"There is no log {form[:40]!r}.", next_step="Use text or json.", field="log"
+        )
+    if form == "json":
+        log_as_json()
 
 
 def _check_profile(profile: str) -> None:
@@ -275,29 +288,44 @@ def _given(**options: Any) -> dict[str, Any]:
 def _serve(
     kinds: dict[str, Callable[..., BoltServer | HttpServer | McpServer]],
     options: dict[str, dict[str, Any]],
-    opened: Callable[[], AbstractContextManager[tuple[Database, Path]]],
+    opened: Callable[[], AbstractContextManager[Served]],
     known: Credentials | None,
     ready: Callable[[Path], Callable[[dict[str, str]], None]],
 ) -> None:
     """Open what is served, and serve it until interrupted."""
     from doxa import __version__
+    from doxa.app.care.service import SettingsFollower
     from doxa.servers.credentials import throttled
     from doxa.servers.listening import serve as serve_all
+    from doxa.servers.service.deadline import StopDeadline
+    from doxa.servers.telemetry.exporting import begin_export
+    from doxa.settings import configuration
 
     throttle = throttled(known)  # one for all interfaces: wrong passwords count together
     for name in options.keys() & {"http", "mcp"}:
         options[name]["version"] = __version__
-    with opened() as (database, path):
+    settings, deadline = SettingsFollower(), StopDeadline()
+    otel = configuration().get("telemetry.otel")
+    end_export = begin_export(__version__, *((otel.name, otel.text) if otel else ("", "")))
+    with opened() as served:
+        database = served.database
         if options.get("http", {}).pop("mem0", False):
             options["http"]["mounts"] = {"mem0": _mem0(database)}
         made = {name: kind(database, throttle, **options[name]) for name, kind in kinds.items()}
-        show = ready(path)
+        show = ready(served.path)
 
         def listening() -> None:
             _collect_less_often()
             show({name: one.uri for name, one in made.items()})
 
-        serve_all(*made.values(), ready=listening)
+        serve_all(
+            *made.values(),
+            ready=listening,
+            reload=lambda: str(settings.reload(served.memories())),
+            deadline=deadline,
+        )
+    end_export()
+    deadline.met()
 
 
 _COLLECT_AFTER_OBJECTS = 20_000
@@ -319,18 +347,29 @@ def _mem0(database: Any) -> Callable[[Principal], Mounted]:
     return lambda principal: Mem0Rest(Mem0Memory(database.session_of(principal)))
 
 
+class Served(NamedTuple):
+    """What is served, where it is, and the memories that are open."""
+
+    database: Database
+    path: Path
+    memories: Callable[[], list[Memory]]
+
+
 @contextmanager
-def _file(db: Path | None, options: dict[str, Any]) -> Iterator[tuple[Database, Path]]:
+def _file(db: Path | None, options: dict[str, Any]) -> Iterator[Served]:
     """One memory file, as a database."""
     from doxa.app import open_memory
     from doxa.servers.memory import MemoryDatabase
 
-    with open_memory(db, **options) as memory:
-        yield MemoryDatabase(memory), memory.config.path
+    memory = open_memory(db, **options)
+    try:
+        yield Served(MemoryDatabase(memory), memory.config.path, lambda: [memory])
+    finally:
+        _close(memory)
 
 
 @contextmanager
-def _folder(folder: Path, options: dict[str, Any]) -> Iterator[tuple[Database, Path]]:
+def _folder(folder: Path, options: dict[str, Any]) -> Iterator[Served]:
     """A folder of databases."""
     from doxa.app import open_memory
     from doxa.servers.databases.folder import DatabaseFolder
@@ -338,9 +377,16 @@ def _folder(folder: Path, options: dict[str, Any]) -> Iterator[tuple[Database, P
 
     found = DatabaseFolder(folder, lambda path: open_memory(path, **options))
     try:
-        yield FolderService(found), found.path
+        yield Served(FolderService(found), found.path, lambda: [one for _, one in found.memories()])
     finally:
-        found.close()
+        found.close(_close)
+
+
+def _close(memory: Memory) -> None:
+    from doxa.app.care.service import close_within
+    from doxa.base.limits import SERVE_FLUSH_MS
+
+    close_within(memory, SERVE_FLUSH_MS)
 
 
 def _users_in(data: Path | None) -> Path | None:

@@ -76,6 +76,8 @@ def derive(entry: LogEntry, receipt: Receipt, context: Context) -> Event | None:
     if entry.op == "catalogue.set":
         body: Any = entry.payload or {}
         return _event(entry, receipt, "catalogue.changed", rule=body.get("name"))
+    if entry.op == "epoch":
+        return None
     if entry.op == "erase":
         return _event(entry, receipt, "element.erased")
     if verb == "access":

@@ -217,7 +217,7 @@ def _copy(path: str, kind: str, found: RawFinding, needle: Needle) -> Trace:
         return Trace(place, "unknown", found.error)
     if found.holds:
         return Trace(place, "holds", "its bytes hold the text")
-    if kind in ("export", "notes"):
+    if kind in ("export", "notes", "follow"):
         return Trace(place, "gone")
     cells = cells_of_file(path, needle.forms())
     if cells is None or not found.control:

@@ -20,6 +20,10 @@ class RegularRetention:
         self._every_ns = every_s * NS
         self._asked_ns = 0
 
+    def set_interval(self, every_s: int) -> None:
+        """Apply them every so many seconds from now on; never if 0."""
+        self._every_ns, self._asked_ns = every_s * NS, 0
+
     def has_policies(self, reader: Reader) -> bool:
         """Return whether there is anything to apply."""
         return bool(self._every_ns and reader.catalogue_all("retention:"))

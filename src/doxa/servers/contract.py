@@ -178,6 +178,14 @@ class HealthDatabase(Protocol):
         """Raise DoxaError if it cannot be read. Called on a thread."""
 
 
+@runtime_checkable
+class MeasuredDatabase(Protocol):
+    """What a database offers besides if it knows the memories that it serves."""
+
+    def memories(self) -> Sequence[tuple[str, Any]]:
+        """Return the opened memories by name."""
+
+
 class Mounted(Protocol):
     """What a server answers below a path of its own, such as another product's interface."""
 

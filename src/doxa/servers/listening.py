@@ -1,7 +1,7 @@
 """What all servers that listen on an address share: the security requirements, TLS, and running
 until stopped.
 
-    serve(server, server)              on this thread, until SIGINT or SIGTERM
+    serve(server, server)              on this thread, until SIGINT or SIGTERM; SIGHUP reloads
     with running(server): ...          on a separate thread, for tests and notebooks
 
 Secure by default: an address that other machines can reach requires a login, and TLS unless the
@@ -11,18 +11,22 @@ connection is encrypted by other means.
 from __future__ import annotations
 
 import asyncio
+import logging
 import signal
 import ssl
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Protocol, TypeVar
 
-from doxa.base.errors import InputError
+from doxa.base.errors import DoxaError, InputError
 from doxa.base.hosts import is_loopback
+from doxa.servers.service.deadline import StopDeadline
+from doxa.servers.service.notify import ServiceManager
 
 BACKLOG = 128
+_LOG = logging.getLogger("doxa.serve")
 
 
 class Server(Protocol):
@@ -34,11 +38,28 @@ class Server(Protocol):
     async def stop(self) -> None:
         """Accept no more clients, wait a while for running requests, then end them."""
 
+    def reload(self) -> None:
+        """Read the certificate again. Raises InputError, and keeps the former one, if it cannot
+        be used."""
+
 
 AnyServer = TypeVar("AnyServer", bound=Server)
 
 
-def tls_context(certificate: str | Path | None, key: str | Path | None) -> ssl.SSLContext:
+class CertificateContext(ssl.SSLContext):
+    """A context of TLS whose certificate can be read again while it is in use: connections that
+    come after it get the new one."""
+
+    certificate: str | Path
+    key: str | Path
+
+    def reload(self) -> None:
+        """Read the files again. Raises InputError, and changes nothing, if they cannot be used."""
+        tls_context(self.certificate, self.key)
+        self.load_cert_chain(self.certificate, self.key)
+
+
+def tls_context(certificate: str | Path | None, key: str | Path | None) -> CertificateContext:
     """Create a context for TLS 1.2 or newer with this certificate chain and key (PEM). Raises
     InputError if they cannot be used."""
     if not certificate or not key:
@@ -47,7 +68,8 @@ def tls_context(certificate: str | Path | None, key: str | Path | None) -> ssl.S
             next_step="Give the paths of both, in PEM.",
             field="certificate",
         )
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context = CertificateContext(ssl.PROTOCOL_TLS_SERVER)
+    context.certificate, context.key = certificate, key
     context.minimum_version = ssl.TLSVersion.TLSv1_2
     try:
         context.load_cert_chain(certificate, key)
@@ -82,29 +104,96 @@ def require_safe(host: str, *, login: bool, encrypted: bool) -> None:
         )
 
 
-def serve(*servers: Server, ready: Callable[[], None] | None = None) -> None:
-    """Serve on this thread until SIGINT or SIGTERM, then stop in order. `ready` is called when all
-    servers listen."""
+def serve(
+    *servers: Server,
+    ready: Callable[[], None] | None = None,
+    reload: Callable[[], str] | None = None,
+    manager: ServiceManager | None = None,
+    deadline: StopDeadline | None = None,
+) -> None:
+    """Serve on this thread until SIGINT or SIGTERM, then stop in order.
 
-    async def run() -> None:
+    `ready` is called when all servers listen. SIGHUP reads certificates again and calls `reload`,
+    which returns what it did in words. The service manager hears of each step; `deadline` begins
+    with the signal.
+    """
+    asyncio.run(_Service(servers, ready, reload, manager or ServiceManager(), deadline).run())
+
+
+class _Service:
+    """Servers from their start to their end."""
+
+    def __init__(
+        self,
+        servers: Sequence[Server],
+        ready: Callable[[], None] | None,
+        reload: Callable[[], str] | None,
+        manager: ServiceManager,
+        deadline: StopDeadline | None,
+    ) -> None:
+        self._servers, self._ready, self._reload = servers, ready, reload
+        self._manager, self._deadline = manager, deadline
+        self._asked = asyncio.Event()
+
+    async def run(self) -> None:
         started: list[Server] = []
+        watch: asyncio.Task[None] | None = None
         try:
-            for server in servers:
+            for server in self._servers:
                 await server.start()
                 started.append(server)
-            asked = asyncio.Event()
-            loop = asyncio.get_running_loop()
-            for number in (signal.SIGINT, signal.SIGTERM):
-                # not the main thread, or a system without signal handlers
-                with suppress(NotImplementedError, RuntimeError, ValueError):
-                    loop.add_signal_handler(number, asked.set)
-            if ready is not None:  # only now: the callee may stop the server at once
-                ready()
-            await asked.wait()
+            self._handle_signals()
+            if self._ready is not None:  # only now: the callee may stop the server at once
+                self._ready()
+            self._manager.ready("listening")
+            if self._manager.watchdog_s:
+                watch = asyncio.create_task(self._watch())
+            await self._asked.wait()
         finally:
+            if self._deadline is not None:
+                self._deadline.begin()
+            self._manager.stopping()
             await asyncio.gather(*(server.stop() for server in started))
+            if watch is not None:
+                watch.cancel()
 
-    asyncio.run(run())
+    def _handle_signals(self) -> None:
+        loop = asyncio.get_running_loop()
+        handlers: list[tuple[int, Callable[[], None]]] = [
+            (signal.SIGINT, self._asked.set),
+            (signal.SIGTERM, self._asked.set),
+        ]
+        if hasattr(signal, "SIGHUP"):
+            handlers.append((signal.SIGHUP, self._reload_all))
+        for number, call in handlers:
+            # not the main thread, or a system without signal handlers
+            with suppress(NotImplementedError, RuntimeError, ValueError):
+                loop.add_signal_handler(number, call)
+
+    def _reload_all(self) -> None:
+        """Read again what can be read again. What cannot be used stays as it was."""
+        self._manager.reloading()
+        said = []
+        for server in self._servers:
+            try:
+                server.reload()
+            except DoxaError as error:
+                _LOG.error("reload: %s", error)
+                said.append("a certificate was refused")
+        if self._reload is not None:
+            try:
+                said.append(self._reload())
+            except DoxaError as error:
+                _LOG.error("reload: %s", error)
+                said.append("the settings were refused")
+        text = "; ".join(one for one in said if one) or "nothing changed"
+        _LOG.warning("reload: %s", text)
+        self._manager.ready(text)
+
+    async def _watch(self) -> None:
+        while True:
+            self._manager.alive()
+            await asyncio.sleep(self._manager.watchdog_s)
 
 
 @contextmanager

@@ -86,6 +86,10 @@ class MemoryDatabase:
         with self._memory.store.read() as snapshot:
             snapshot.last_receipt()
 
+    def memories(self) -> Sequence[tuple[str, Memory]]:
+        """Return the memory by its name."""
+        return [(self._name, self._memory)]
+
     def last_transaction(self, principal: Principal, database: str) -> int:
         store = self.session_of(principal).memory.store
         number = store.last_transaction()

@@ -16,10 +16,17 @@ from sys import maxsize
 from typing import Any
 
 from doxa.base.errors import DoxaError
-from doxa.servers.codes import DATABASE_NOT_FOUND, TERMINATED, TIMED_OUT, RequestError
+from doxa.servers.codes import (
+    DATABASE_NOT_FOUND,
+    TERMINATED,
+    TIMED_OUT,
+    RequestError,
+    status_of,
+)
 from doxa.servers.contract import Database, DatabaseSession, StatementResult
 from doxa.servers.credentials import Principal
 from doxa.servers.notifications import NotificationFilter
+from doxa.servers.telemetry.calls import CallRecord, Outcome
 
 _ROWS_PER_BLOCK = 500
 _END: Any = object()
@@ -112,6 +119,7 @@ class UnitOfWork:
         read_only: bool,
         timeout_ms: int,
         notifications: NotificationFilter,
+        record: CallRecord | None = None,
     ) -> None:
         self.session = session
         self.database = database
@@ -121,9 +129,17 @@ class UnitOfWork:
         self.streams: dict[int, Stream] = {}
         self.latest = -1
         self._timeout_ms = timeout_ms
+        self._record = record
+        if record is not None:
+            record.database = database
+            record.attach()
         self._begun = explicit or read_only
         if self._begun:
-            session.begin(read_only=read_only)
+            try:
+                session.begin(read_only=read_only)
+            except BaseException as error:
+                self._end_record(error)
+                raise
 
     def run(self, text: str, params: Mapping[str, Any]) -> tuple[int, Stream]:
         """Start a statement. Returns its number, counted from 0, and its rows. The session buffers
@@ -163,6 +179,7 @@ class UnitOfWork:
             if self._begun:
                 self.session.commit()
             self.session.close()
+            self._end_record()
 
     def commit(self) -> None:
         """Commit. Rows that were not pulled are discarded."""
@@ -170,11 +187,22 @@ class UnitOfWork:
         self.left_ms()
         self.session.commit()
         self.session.close()
+        self._end_record()
 
-    def rollback(self) -> None:
-        """Roll back in any state."""
+    def rollback(self, error: BaseException | None = None) -> None:
+        """Roll back in any state, because of an error or because the client wants it."""
         self._close_streams()
         self.session.close()
+        self._end_record(error)
+
+    def _end_record(self, error: BaseException | None = None) -> None:
+        record = self._record
+        if record is None:
+            return
+        record.detach()
+        code = "" if error is None else status_of(error).code
+        ended: Outcome = "ok" if not code else "failed" if "DatabaseError" in code else "refused"
+        record.end("cancelled" if code == TERMINATED.code else ended, code=code)
 
     def cancel(self) -> None:
         """Cancel the running statement; may be called from any thread."""

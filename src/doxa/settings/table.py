@@ -166,6 +166,13 @@ SETTINGS: tuple[Setting, ...] = (
         "86,400",
     ),
     Setting(
+        "telemetry.otel",
+        "DOXA_OTEL",
+        "switch",
+        "whether servers export spans and metrics by OpenTelemetry, with the extra otel: on, off",
+        "off",
+    ),
+    Setting(
         "",
         "DOXA_MODEL_COMMAND_ENV",
         "text",

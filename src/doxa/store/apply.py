@@ -12,6 +12,7 @@ Operations and their bodies (canonical JSON, as they lie in the log):
     catalogue.set {name, value}          value null removes the entry
     erase {nodes, edges}                 destroys content and past; the log payloads go in the same
     transaction
+    epoch {number, id, why}     the file is a copy, and continues by itself (chain/epochs.py)
     node.rewrite, edge.rewrite, node.usage, edge.usage, past.drop      see retention/state.py
 """
 
@@ -349,6 +350,8 @@ def replay_entry(db: apsw.Connection, op: str, *, body: dict[str, Any], now: int
             set_catalogue(db, body["name"], body["value"])
         case "erase":
             erase(db, nodes=body["nodes"], edges=body["edges"])
+        case "epoch":
+            pass  # of the log, not of the state
         case _:
             if not replay_retention(db, op, body):
                 raise AssertionError(f"unknown operation {op}")

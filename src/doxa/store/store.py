@@ -17,11 +17,12 @@ from typing import Any
 import apsw
 
 from doxa.base.clock import Clock, SystemClock
-from doxa.base.errors import DoxaError, InputError, StoreError
+from doxa.base.errors import DoxaError, StoreError
 from doxa.base.ids import NodeId, Role
 from doxa.base.limits import ACCESS_NOTED_ITEMS_MAX, ACCESS_WAITING_ITEMS_MAX
 from doxa.base.values import canonical
 from doxa.base.words import ANALYSER
+from doxa.store.chain.epochs import begin_epoch, copy_mark
 from doxa.store.declared import Declared, declared
 from doxa.store.file.damage import damage_reported
 from doxa.store.file.engine import Engine, make_private, translated, usable_path
@@ -34,6 +35,7 @@ from doxa.store.indexing.search_rows import (
     rules_of,
 )
 from doxa.store.indexing.search_texts import SearchRule
+from doxa.store.locking.require_free import require_free
 from doxa.store.log_writer import LogWriter, read_start
 from doxa.store.migration.migrate import prepare
 from doxa.store.migration.schema import MIGRATIONS
@@ -57,6 +59,7 @@ class Store:
     share between threads."""
 
     binding: ProjectBinding | None = None  # the projects that it reads and writes; None: all
+    _copied = ""  # why the file was copied, if it is a copy that nobody has written to
 
     def __init__(
         self,
@@ -263,7 +266,7 @@ class Store:
         shares: bool = False,
     ) -> Iterator[Transaction]:
         db = self._engine.connection()
-        _require_free(db, identity, run)
+        require_free(db, identity, run)
         with translated(self.path):
             turn = self._engine.begin(db, stopped, shares=shares)
             db = turn.db
@@ -290,6 +293,8 @@ class Store:
                 tx.turn = turn
                 tx.binding = self.binding
                 self._local.entries = tx.entries
+                if self._copied and copy_mark(db):  # a member of the group may have
+                    begin_epoch(tx, self._copied)
                 tx.scored_at = tx.now if scored_at is None else scored_at
                 self._judging(tx)
                 tx.begin_run(run)
@@ -314,7 +319,8 @@ class Store:
             db.execute("UPDATE meta SET value = value + 1 WHERE key = 'catalogue'")
         assert tx.turn is not None
         tx.turn.commit(alone=tx.catalogue_changed)
-        self.commits.notify()
+        self._copied = ""
+        self.commits.notify(tx.tx)
         if tx.left_to_sweep:
             self.on_due(True)
         self._hand_on(tx.noted)
@@ -410,15 +416,15 @@ class Store:
         given = {f"_{name}": value for name, value in context.items() if value is not None}
         self.note(AccessRecord(reader.now, given, [row[0] for row in rows]))
 
-    def flush_accesses(self) -> int:
+    def flush_accesses(self, *, stopped: Callable[[], bool] | None = None) -> int:
         """Write what was noted, as one transaction. Returns how many elements it was about. A
-        failure keeps the notes for the next flush."""
+        failure keeps the notes for the next flush; `stopped` ends the wait for other writers."""
         if not self.accesses.size or self._engine.connection().in_transaction:
             return 0
         with self._flushing:
             notes = self.accesses.take()
             try:
-                with self.write(Identity("doxa", "system"), op=ACCESSES) as tx:
+                with self.write(Identity("doxa", "system"), op=ACCESSES, stopped=stopped) as tx:
                     return tx.record(notes)
             except BaseException:
                 self.accesses.put_back(notes)
@@ -442,7 +448,7 @@ class Store:
             )
         catalogue = Reader(db, now=0).catalogue_all()
         self._declared = declared(catalogue, self._expressions, swept(db))
-        self._catalogue_version = version
+        self._catalogue_version, self._copied = version, copy_mark(db)
 
     def search_rules(self) -> dict[str, SearchRule]:
         """Return the search declarations in force."""
@@ -505,18 +511,3 @@ class Store:
         """Return what an earlier erasure could not finish, in words; empty if nothing is left."""
         with self.read() as snapshot:
             return left_over(marked(snapshot._db))
-
-
-def _require_free(db: apsw.Connection, identity: Identity, run: NodeId | None) -> None:
-    """Raise unless a transaction may begin in this thread."""
-    if identity.role == "background" and run is None:
-        raise InputError(
-            "The role background writes in the name of a run.",
-            next_step="Begin a run first, or use another role.",
-            field="role",
-        )
-    if db.in_transaction:
-        raise StoreError(
-            "A transaction is already open in this thread.",
-            next_step="Finish it first; transactions do not nest.",
-        )

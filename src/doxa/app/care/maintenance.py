@@ -57,6 +57,12 @@ class MaintenanceThread(BackgroundThread):
             ) and not self._stopping.is_set():
                 self._start()
 
+    def retain_every(self, seconds: int) -> None:
+        """Apply retention policies every so many seconds from now on; never if 0."""
+        self._retention.set_interval(seconds)
+        if seconds and self._background and not self._store.read_only:
+            self.due(True)
+
     def flush(self) -> int:
         """Do all pending work in the calling thread; return how many elements had accesses to
         write."""

@@ -7,10 +7,12 @@ from doxa.app.verbs.model import CommandOnly, Group
 _STARTS = "it starts a program"
 _POLICY = "in the other interfaces, policies are statements of Cypher"
 _FOLDERS = "it edits a table of folders, which is in no memory file"
+_COPIES = "it makes files on a schedule; in Python, `backup` makes one"
 _OPERATOR = "agents have no way to it"
 _USERS = "it manages logins, which only who owns the file may"
 
 GROUP_HELP: dict[str, tuple[Group, str]] = {
+    "backups": ("care", "Make, test and list backups of a folder."),
     "operator": ("care", "Manage what agents may not change: plan, apply, take back."),
     "policy": ("care", "Manage persistence policies: what decays, and what use promotes."),
     "projects": ("care", "Manage which folder belongs to which project."),
@@ -29,6 +31,12 @@ SHELL = (
         "Keep importing what agent hosts and other programs write.",
         "it follows files until it is stopped; `ingest` reads them once",
     ),
+    CommandOnly(
+        "graph",
+        "look",
+        "Show what is around an element, also as a picture.",
+        "`traverse` is its verb",
+    ),
     CommandOnly("demo", "start", "Run a demonstration on a file of its own.", _STARTS),
     CommandOnly(
         "config",
@@ -40,8 +48,24 @@ SHELL = (
     CommandOnly(
         "restore-backup",
         "care",
-        "Verify a backup and copy it to a new path; nothing that exists is replaced.",
+        "Restore a backup or a followed log to a new path, also as of a time; it replaces nothing.",
         "it makes a file; in Python, open the backup and call `backup`",
+    ),
+    CommandOnly(
+        "status",
+        "care",
+        "Show what a memory holds, what of it grows, how fast, and what would trim it.",
+        "`stats` has the counts; `/metrics` of a server has the sizes",
+    ),
+    CommandOnly(
+        "backups run",
+        "care",
+        "Make backups again and again, test each by a restore, and remove old ones by a rule.",
+        _COPIES,
+    ),
+    CommandOnly("backups list", "care", "List the backups of a folder and their tests.", _COPIES),
+    CommandOnly(
+        "follow", "care", "Ship the verified log to a folder, as the memory grows.", _COPIES
     ),
     CommandOnly("policy list", "care", "List all policies.", _POLICY),
     CommandOnly("policy apply", "care", "Apply policy commands, all of them or none.", _POLICY),

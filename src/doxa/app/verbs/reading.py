@@ -114,7 +114,9 @@ LOOK = (
         parameters(kref=KREF),
         "Explanation",
         errors=("InputError", *_MISSING),
-        cli=Command(),
+        cli=Command(
+            extra=(Parameter("Write it as SVG to a new file.", None, kind="path", name="svg"),)
+        ),
         cypher=Procedure(("kref",), rows.EXPLANATION),
     ),
     Verb(

@@ -39,6 +39,8 @@ from doxa.servers.codes import RequestError, message_of, status_of
 from doxa.servers.contract import Database, PlanStep
 from doxa.servers.credentials import ANONYMOUS, Authenticator, Principal
 from doxa.servers.notifications import ALL_NOTIFICATIONS
+from doxa.servers.telemetry.calls import CallRecord
+from doxa.servers.telemetry.trace_context import PARENT, STATE
 from doxa.servers.unit_of_work import SYSTEM_ALIAS, Row, Stream, UnitOfWork, bookmark, resolve
 
 SERVER_AGENT = "Neo4j/5.26.0-doxa"  # drivers derive the edition and language version from it
@@ -244,7 +246,7 @@ class Conversation:
             if self.state is not BoltState.DEFUNCT:
                 self.state = BoltState.INTERRUPTED
         except Exception as error:
-            self._abandon()
+            self._abandon(error)
             if self.interrupted and not (isinstance(error, BoltError) and error.fatal):
                 self.state = BoltState.INTERRUPTED
                 self._ignore()
@@ -350,12 +352,12 @@ class Conversation:
         fatal = isinstance(error, BoltError) and error.fatal
         self.state = BoltState.DEFUNCT if fatal or self.principal is None else BoltState.FAILED
 
-    def _abandon(self) -> None:
-        """Roll back the open unit of work."""
+    def _abandon(self, error: BaseException | None = None) -> None:
+        """Roll back the open unit of work, because of an error or because the client wants it."""
         work, self._work = self._work, None
         if work is not None:
             try:
-                work.rollback()
+                work.rollback(error)
             except Exception:
                 _LOG.exception("%s: rolling back failed", self._connection_id)
 
@@ -495,6 +497,13 @@ class Conversation:
         session.connection = self._connection_id
         read_only = mode == "r" or extra.get("db") == SYSTEM_ALIAS
         notifications = notification_filter(extra, self._notifications)
+        record = CallRecord(
+            "bolt",
+            "transaction" if explicit else "query",
+            parent=metadata.get(PARENT),
+            state=metadata.get(STATE),
+        )
+        record.login, record.role = self.principal.name, self.principal.role
         return UnitOfWork(
             session,
             database=name,
@@ -502,6 +511,7 @@ class Conversation:
             read_only=read_only,
             timeout_ms=timeout_ms,
             notifications=notifications,
+            record=record,
         )
 
     # Statements

@@ -141,6 +141,12 @@ class BoltServer:
             await asyncio.sleep(_LOOK_S)
         self.workers.close()
 
+    def reload(self) -> None:
+        """Read the certificate again, for connections to come. Raises InputError if it cannot be
+        used."""
+        if self._tls is not None:
+            self._tls.reload()
+
     async def _until_empty(self, seconds: float) -> None:
         end = time.monotonic() + seconds
         while self._connections and time.monotonic() < end:

@@ -186,10 +186,16 @@ class DatabaseFolder:
             else:
                 path.unlink()
 
-    def close(self) -> None:
+    def memories(self) -> list[tuple[str, Memory]]:
+        """Return the memories that are open, by name."""
+        with self._lock:
+            return [(name, held.memory) for name, held in self._opened.items()]
+
+    def close(self, end: Callable[[Memory], None] = Memory.close) -> None:
+        """Close every memory, by `end`."""
         with self._lock:
             for held in self._opened.values():
-                held.memory.close()
+                end(held.memory)
             self._opened.clear()
 
     def _file(self, name: str) -> Path:

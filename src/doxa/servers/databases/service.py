@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from doxa.app import Session
+from doxa.app import Memory, Session
 from doxa.base.errors import InputError, NotFoundError, RoleError
 from doxa.servers.codes import DATABASE_NOT_FOUND, RequestError
 from doxa.servers.contract import DatabaseSession, EventSource, StatementResult
@@ -30,6 +30,10 @@ class FolderService:
         self, principal: Principal, database: str, metadata: Mapping[str, Any], timeout_ms: int
     ) -> DatabaseSession:
         return FolderSession(self, principal, database, metadata, timeout_ms)
+
+    def memories(self) -> Sequence[tuple[str, Memory]]:
+        """Return the memories that are open, by name."""
+        return self.folder.memories()
 
     def open_events(
         self, principal: Principal, database: str, options: Mapping[str, Any]

@@ -6,6 +6,7 @@
     GET  /                        discovery; requires a login
     GET  /health, /healthz        200 while the process answers, without a login
     GET  /readyz                  200 while requests can be served, else 503, without a login
+    GET  /metrics                 for Prometheus, to operators
     *    /v1/{verb}               every verb (api/); /db/{name}/v1/{verb} names a database
     GET  /db/{name}/events        events as they are committed, server-sent
     POST /db/{name}/query/v2      one statement, Neo4j's Query API
@@ -33,15 +34,18 @@ from starlette.types import Receive, Scope, Send
 
 from doxa.app.verbs.resources import PREFIX
 from doxa.base.errors import DoxaError
+from doxa.base.ids import is_below_operator
 from doxa.base.limits import (
     HTTP_EVENT_STREAMS_ITEMS_MAX,
     HTTP_HELD_BYTES_MAX,
     HTTP_THREADS_MAX,
 )
+from doxa.servers.codes import FORBIDDEN
 from doxa.servers.contract import (
     Database,
     EventDatabase,
     HealthDatabase,
+    MeasuredDatabase,
     Mounted,
     VerbDatabase,
 )
@@ -74,6 +78,11 @@ from doxa.servers.http.messages import (
 )
 from doxa.servers.http.responses import ResponseData
 from doxa.servers.http.thread_pool import ThreadPool
+from doxa.servers.telemetry.calls import TELEMETRY
+from doxa.servers.telemetry.files import file_metrics
+from doxa.servers.telemetry.metrics import MEDIA as METRICS_MEDIA
+from doxa.servers.telemetry.metrics import Metric, Values
+from doxa.servers.telemetry.trace_context import PARENT, STATE
 from doxa.servers.unit_of_work import resolve
 
 _CANCEL_AGAIN_S = 0.05
@@ -122,6 +131,7 @@ class App:
             Route("/health", _answering(self._health)),
             Route("/healthz", _answering(self._health)),
             Route("/readyz", _answering(self._ready)),
+            Route("/metrics", _answering(self._metrics)),
             Route("/db/{name}/events", _answering(self._events), methods=["GET"]),
             Route("/db/{name}/query/v2", _answering(self._query), methods=["POST"]),
             Route("/db/{name}/tx/commit", _answering(self._batch), methods=["POST"]),
@@ -162,6 +172,11 @@ class App:
         for execution in self._executions:
             execution.cancel()
 
+    @property
+    def is_busy(self) -> bool:
+        """Whether a request or a job has a thread."""
+        return bool(self.threads.busy or self.api.jobs.busy)
+
     def end_streams(self) -> None:
         """End what has no end of its own, and begin nothing more."""
         self._is_stopping = True
@@ -191,6 +206,25 @@ class App:
             return json_response(200, {"status": "ready"})
         return json_response(503, {"status": "not ready"}, **_SOON)
 
+    async def _metrics(self, request: Request) -> Response:
+        """Send the metrics of this process and its files to an operator who is bound to nothing."""
+        principal = await self._login.principal(request.headers.get("authorization"))
+        if is_below_operator(principal.role) or principal.projects or principal.databases:
+            raise HttpError(
+                "Metrics concern all of the server.",
+                http=403,
+                next_step="Send a token of an operator who is bound to nothing.",
+                status=FORBIDDEN,
+            )
+        database = self._database
+        gauges: Mapping[Metric, Values] = {}
+        if isinstance(database, MeasuredDatabase):
+            gauges = await self.threads.run(
+                lambda: file_metrics(database.memories(), version=self._version)
+            )
+        text = TELEMETRY.registry.text(gauges)
+        return Response(text, media_type=None, headers=HEADERS | {"Content-Type": METRICS_MEDIA})
+
     async def _discovery(self, request: Request) -> Response:
         principal = await self._login.principal(request.headers.get("authorization"))
         found = {
@@ -199,6 +233,7 @@ class App:
             "transaction": "/db/{databaseName}/tx/commit",
             "events": "/db/{databaseName}/events",
             "health": "/health",
+            "metrics": "/metrics",
         }
         if isinstance(self._database, VerbDatabase):
             found |= {"api": PREFIX, "openapi": f"{PREFIX}/openapi.json"}
@@ -301,7 +336,9 @@ class App:
         check_length(request.headers)
         context = context_of(request.headers.raw)
         principal = await self._login.principal(request.headers.get("authorization"))
-        return Caller(principal, _database_of(request), context), await read_whole_body(request)
+        trace = request.headers.get(PARENT), request.headers.get(STATE)
+        caller = Caller(principal, _database_of(request), context, trace)
+        return caller, await read_whole_body(request)
 
     async def _execute(
         self, request: Request, execution: RequestExecution, call: Callable[[], ResponseData]

@@ -38,6 +38,7 @@ from doxa.servers.http.responses import (
 )
 from doxa.servers.http.values import plain, typed
 from doxa.servers.notifications import ALL_NOTIFICATIONS
+from doxa.servers.telemetry.calls import CallRecord
 from doxa.servers.unit_of_work import SYSTEM_ALIAS, Stream, UnitOfWork, bookmark, resolve
 
 
@@ -47,6 +48,7 @@ class Caller(NamedTuple):
     principal: Principal
     database: str
     context: Mapping[str, str]
+    trace: tuple[str | None, str | None] = (None, None)  # traceparent and tracestate
 
 
 class RequestExecution:
@@ -117,6 +119,10 @@ class RequestExecution:
         session = self._database.open_session(
             self._caller.principal, name, self._caller.context, timeout_ms
         )
+        parent, state = self._caller.trace
+        verb = "transaction" if explicit else "query"
+        record = CallRecord("http", verb, parent=parent, state=state)
+        record.login, record.role = self._caller.principal.name, self._caller.principal.role
         read_only = read_only or self._caller.database.lower() == SYSTEM_ALIAS
         self._work = UnitOfWork(
             session,
@@ -125,6 +131,7 @@ class RequestExecution:
             read_only=read_only,
             timeout_ms=timeout_ms,
             notifications=ALL_NOTIFICATIONS,
+            record=record,
         )
         return self._work
 
@@ -132,8 +139,8 @@ class RequestExecution:
         """Return the result of a call; roll back if it fails."""
         try:
             return call()
-        except BaseException:
-            work.rollback()
+        except BaseException as error:
+            work.rollback(error)
             raise
 
     def _run_query(

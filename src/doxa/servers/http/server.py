@@ -103,15 +103,22 @@ class HttpServer:
             return
         self._stopping = self._server.should_exit = True
         self._app.end_streams()
+        self._app.api.jobs.cancel_all()  # after the batch that they are at
         await asyncio.wait({self._serving}, timeout=grace_ms / 1000)
         await self._end()
         await self._serving
         self._app.close()
 
+    def reload(self) -> None:
+        """Read the certificate again, for connections to come. Raises InputError if it cannot be
+        used."""
+        if self._tls is not None:
+            self._tls.reload()
+
     async def _end(self) -> None:
         """Cancel running statements, so that their clients get an error, then close connections."""
         end = time.monotonic() + _END_S
-        while (self._app.threads.busy or not self._ended) and time.monotonic() < end:
+        while (self._app.is_busy or not self._ended) and time.monotonic() < end:
             self._app.end_all()
             await asyncio.sleep(_LOOK_S)
         self._server.force_exit = True

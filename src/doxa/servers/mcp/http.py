@@ -316,6 +316,12 @@ class McpServer:
         await self._serving
         self._app.close()
 
+    def reload(self) -> None:
+        """Read the certificate again, for connections to come. Raises InputError if it cannot be
+        used."""
+        if self._tls is not None:
+            self._tls.reload()
+
     @property
     def uri(self) -> str:
         """The URI for clients."""

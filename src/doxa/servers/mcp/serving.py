@@ -21,6 +21,8 @@ from doxa.servers.mcp.questions import Questions, ask_now, can_ask, is_modern
 from doxa.servers.mcp.resources import KrefResources
 from doxa.servers.mcp.server import Context, MemoryServer, ServedTool, SessionOf, ToolAnswer
 from doxa.servers.mcp.tools import CallOutcome, MemoryTool, ToolProfile, profile_of, unknown_tool
+from doxa.servers.telemetry.calls import CallRecord, Outcome
+from doxa.servers.telemetry.trace_context import PARENT, STATE
 
 # in the `_meta` of a request: who sends it again is the host, so that no model makes up keys
 IDEMPOTENCY_KEY = "doxa/idempotencyKey"
@@ -66,13 +68,29 @@ class SessionTool:
         meter = CallMeter(progress.note)
         given = CallContext(_key(context), reply, can_ask(context), self._local, meter)
         arguments: Mapping[str, Any] = params.arguments or {}
-        work = asyncio.to_thread(self._tool.carry_out, session, arguments, given)
+        record = _record(context, self._tool.name, session)
+
+        def work() -> CallOutcome:
+            with record.on_thread():
+                return self._tool.carry_out(session, arguments, given)
+
+        outcome: Outcome = "failed"
+        code = ""
         try:
             async with progress:
-                return await work
+                found = await asyncio.to_thread(work)
+            code = str(found.data.get("error", {}).get("code", "")) if found.failed else ""
+            outcome = ("failed" if code == "error" else "refused") if found.failed else "ok"
+            return found
+        except CallQuestion:  # answered later, by another call
+            outcome = "ok"
+            raise
         except asyncio.CancelledError:
+            outcome = "cancelled"
             meter.cancel()
             raise
+        finally:
+            record.end(outcome, code=code)
 
 
 class UnlistedHooks:
@@ -86,6 +104,14 @@ class UnlistedHooks:
     async def call(self, context: Context, params: CallToolRequestParams) -> ToolAnswer:
         text = await asyncio.to_thread(self._hooks.call, params.arguments or {})
         return CallToolResult(content=[TextContent(type="text", text=text)])
+
+
+def _record(context: Context, name: str, session: Session) -> CallRecord:
+    """The record of a call; its trace context is in `_meta`."""
+    meta: Mapping[str, Any] = context.meta or {}
+    found = CallRecord("mcp", name, parent=meta.get(PARENT), state=meta.get(STATE))
+    found.login, found.role = session.identity.actor, session.identity.role
+    return found
 
 
 def _key(context: Context) -> str:

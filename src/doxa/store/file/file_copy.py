@@ -12,6 +12,7 @@ from pathlib import Path
 import apsw
 
 from doxa.base.errors import DiskFullError, ReadOnlyError, StoreError
+from doxa.store.chain.epochs import mark_copy
 from doxa.store.file.engine import make_private, translated
 
 _PAGES_PER_STEP = 1_000
@@ -55,7 +56,7 @@ def discard(path: str | os.PathLike[str]) -> None:
 
 def copy_whole(source: apsw.Connection, target: Path) -> Path:
     """Write a consistent copy of a database while others read and write. The target must not exist;
-    it appears under its name when it is whole."""
+    it appears under its name when it is whole. Its first change begins an epoch."""
     with file_errors(target):
         if target.exists():
             raise StoreError(
@@ -73,6 +74,7 @@ def copy_whole(source: apsw.Connection, target: Path) -> Path:
                     while not step.done:
                         step.step(_PAGES_PER_STEP)
                 copy.execute("PRAGMA journal_mode=DELETE")
+                mark_copy(copy, "backup")
             finally:
                 copy.close()
             os.replace(part, target)

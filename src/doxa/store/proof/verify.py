@@ -21,6 +21,7 @@ from doxa.base.errors import ConstraintError, CorruptError
 from doxa.base.values import decode
 from doxa.base.words import ANALYSER
 from doxa.store.apply import replay_entry
+from doxa.store.chain.epochs import epoch_problems
 from doxa.store.constraint import ConstraintChecker, Constraints
 from doxa.store.file.damage import damage_reported, findings_of
 from doxa.store.guard import End, Guards, misfits
@@ -222,6 +223,7 @@ def _checks(snapshot: Reader) -> Iterator[tuple[str, Callable[[], list[str]]]]:
         yield f"its {coming}vectors", partial(_vector_problems, db, end, coming)
     yield "its edges", lambda: _check_edges(snapshot)
     yield "its addresses", lambda: address_problems(db, snapshot.catalogue_all("guard:"))
+    yield "its epochs", lambda: epoch_problems(snapshot)
     yield "its search rows", lambda: _check_search(snapshot)
     yield "its indexes", lambda: _check_schema(snapshot)
     yield (

@@ -63,8 +63,8 @@ class BoundStore(Store):
     def note(self, noted: AccessRecord) -> None:
         self.whole.note(noted)
 
-    def flush_accesses(self) -> int:
-        return self.whole.flush_accesses()
+    def flush_accesses(self, *, stopped: Callable[[], bool] | None = None) -> int:
+        return self.whole.flush_accesses(stopped=stopped)
 
     def sweep(self) -> bool:
         return self.whole.sweep()

@@ -24,7 +24,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
 from doxa.app.verbs.resources import PREFIX
-from doxa.base.errors import InputError
+from doxa.base.errors import DoxaError, InputError
 from doxa.base.limits import (
     API_BURST_ITEMS_MAX,
     API_LINK_MS,
@@ -62,16 +62,19 @@ from doxa.servers.http.api.problems import MEDIA, problem_of, problem_response
 from doxa.servers.http.api.rates import RequestRate
 from doxa.servers.http.api.streams import LinesResponse
 from doxa.servers.http.context import context_of
-from doxa.servers.http.errors import HttpError, log_unexpected
+from doxa.servers.http.errors import HttpError, http_status, log_unexpected
 from doxa.servers.http.headers import JSON, check_length, content_type
 from doxa.servers.http.login import Login
 from doxa.servers.http.messages import HEADERS, READ, Chunked, read_whole_body, until_gone
 from doxa.servers.http.responses import ResponseData, encode
 from doxa.servers.http.thread_pool import ThreadPool
+from doxa.servers.telemetry.calls import CallRecord, Outcome, outcome_of
+from doxa.servers.telemetry.trace_context import PARENT, STATE
 from doxa.servers.unit_of_work import resolve
 
 EVENTS = "text/event-stream"
 _KEY = re.compile(r"[!-~]{1,200}")
+RECORD = "doxa.record"  # in the scope of a request: what is told about it
 _ALWAYS = ("fields", "cursor")
 _JOB = f"{PREFIX}/jobs/"
 
@@ -93,6 +96,11 @@ class ApiCaller(NamedTuple):
     how: str  # header, cookie or none
     database: str
     context: Mapping[str, str]
+
+    @property
+    def who(self) -> tuple[str, str, str]:
+        """The login, its role and the database, for the log."""
+        return self.principal.name, self.principal.role, self.database
 
 
 EventsOf = Callable[..., Any]
@@ -118,7 +126,22 @@ class VerbApi:
         self._described = b""
 
     async def answer(self, request: Request) -> Response:
-        """Answer a request; every error is a response."""
+        """Answer a request, and count it; every error is a response."""
+        record = request.scope[RECORD] = CallRecord(
+            "http",
+            _verb_of(request),
+            parent=request.headers.get(PARENT),
+            state=request.headers.get(STATE),
+        )
+        outcome: Outcome = "failed"
+        try:
+            response = await self._response(request)
+            outcome = outcome_of(response.status_code)
+            return response
+        finally:
+            record.end(outcome)
+
+    async def _response(self, request: Request) -> Response:
         try:
             return await self._answered(request)
         except ClientDisconnect:
@@ -217,7 +240,9 @@ class VerbApi:
     ) -> Response:
         call = prepare.call()
         request.scope["doxa.called"] = True
-        outcome = self._call(caller, call, meter)
+        record: CallRecord = request.scope[RECORD]
+        with record.on_thread():
+            outcome = self._call(caller, call, meter)
         answer, media = prepare.shaped(outcome), prepare.media
         data = encode(answer)
         if len(data) > HTTP_ANSWER_BYTES_MAX:
@@ -246,8 +271,25 @@ class VerbApi:
     ) -> Response:
         call = await self._threads.run(prepare.call)  # what is wrong with it is the answer
 
+        parent: CallRecord = request.scope[RECORD]
+
         def work(meter: CallMeter) -> Any:
-            return prepare.shaped(self._call(caller, call, meter))
+            record = CallRecord("job", parent.verb, parent=str(parent.parent or ""))
+            record.login, record.role, record.database = caller.who
+            outcome: Outcome = "failed"
+            try:
+                with record.on_thread():
+                    found = prepare.shaped(self._call(caller, call, meter))
+                outcome = "ok"
+                return found
+            except CallCancelled:
+                outcome = "cancelled"
+                raise
+            except DoxaError as error:
+                outcome = outcome_of(http_status(error))
+                raise
+            finally:
+                record.end(outcome)
 
         job = self.jobs.start(
             prepare.operation.name,
@@ -264,7 +306,13 @@ class VerbApi:
         request.scope["doxa.called"] = True
         response = LinesResponse(self._threads, openapi.LINES, HEADERS)
         meter = CallMeter()
-        await response.fill(lambda put: self._put_lines(caller, call, meter, put))
+        record: CallRecord = request.scope[RECORD]
+
+        def put_lines(put: Callable[[bytes], object]) -> None:
+            with record.on_thread():
+                self._put_lines(caller, call, meter, put)
+
+        await response.fill(put_lines)
         return response
 
     def _put_lines(
@@ -305,12 +353,15 @@ class VerbApi:
             principal = await self._login.principal(authorization)
             how = "none" if authorization is None else "header"
         self._rate.take(principal.name)
-        return ApiCaller(
+        caller = ApiCaller(
             principal,
             how,
             self._database_of(request, principal),
             context_of(request.headers.raw),
         )
+        record: CallRecord = request.scope[RECORD]
+        record.login, record.role, record.database = caller.who
+        return caller
 
     def _database_of(self, request: Request, principal: Principal) -> str:
         named = request.path_params.get("name", "")
@@ -377,6 +428,13 @@ class VerbApi:
             "Referrer-Policy": "no-referrer",
         }
         return Response(status_code=303, headers=HEADERS | headers)
+
+
+def _verb_of(request: Request) -> str:
+    """Return the verb of a request for the log; `api` for what is not a verb."""
+    path = f"{PREFIX}/{request.path_params['path']}"
+    operation = operations().by_path.get(path)
+    return "api" if operation is None else operation.name
 
 
 _SHOWN = ("name", "role", "projects", "databases", "how")

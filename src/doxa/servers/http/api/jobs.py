@@ -106,6 +106,11 @@ class Jobs:
         if job.state == "queued" and job.task is not None:
             job.task.cancel()
 
+    @property
+    def busy(self) -> int:
+        """The number of jobs that have a thread."""
+        return self._threads.busy
+
     def cancel_all(self) -> None:
         for job in self._held.values():
             if job.state not in _ENDED:

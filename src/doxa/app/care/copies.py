@@ -1,0 +1,104 @@
+"""Copies of a memory file by the log: ship it to a folder, and make a file of it again, as of a
+time."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from doxa.app.expressions import LazyExpressions
+from doxa.base.errors import InputError
+from doxa.ingestion import arguments
+from doxa.maintenance.backups import Backup, KeepRule, backups_in, make_backup
+from doxa.store import Store
+from doxa.store.chain.chain_file import ChainFile, Shipped, is_chain
+from doxa.store.chain.rebuild import change_at, rebuild
+
+if TYPE_CHECKING:
+    from doxa.app.file import MemoryFile
+
+__all__ = [
+    "Backup",
+    "KeepRule",
+    "backups_in",
+    "chain_path",
+    "holds_log_alone",
+    "make_backup",
+    "restore_from_log",
+    "ship_log",
+]
+SUFFIX = ".chain"
+
+
+def chain_path(folder: str | os.PathLike[str], store: Store) -> Path:
+    """Return where the log of a file lies in a folder that follows it."""
+    return Path(folder) / (Path(store.path).stem + SUFFIX)
+
+
+def ship_log(
+    memory: MemoryFile,
+    folder: str | os.PathLike[str],
+    *,
+    progress: Callable[[int], None] = lambda _: None,
+) -> Shipped:
+    """Bring the log in a folder up to date with a memory. Raises ConflictError if the memory does
+    not continue it, CorruptError if what it has does not verify."""
+    Path(folder).mkdir(parents=True, exist_ok=True, mode=0o700)
+    with ChainFile(chain_path(folder, memory.store)) as chain:
+        return chain.ship(memory.store, progress=progress)
+
+
+def restore_from_log(
+    source: str | os.PathLike[str],
+    target: str | os.PathLike[str],
+    *,
+    at: str | None = None,
+    change: int | None = None,
+    progress: Callable[[int], None] = lambda _: None,
+) -> Path:
+    """Make a memory file at a new path from the log of a backup, a memory file, or a folder that
+    follows one: as of a time, a change, or the last. Raises NotFoundError for one that there is
+    not."""
+    if at is not None and change is not None:
+        raise InputError(
+            "A time and a change were given.", next_step="Give one of them.", field="change"
+        )
+    found = _log_of(Path(source))
+    if is_chain(found):
+        with ChainFile(found, read_only=True) as chain:
+            number = change if at is None else change_at(chain.db, _time(at))
+            return rebuild(
+                chain.db, target, change=number, expressions=LazyExpressions(), progress=progress
+            )
+    with Store(found, read_only=True, expressions=LazyExpressions()) as store, store.read() as read:
+        db = read._db
+        number = change if at is None else change_at(db, _time(at))
+        return rebuild(db, target, change=number, expressions=LazyExpressions(), progress=progress)
+
+
+def holds_log_alone(source: str | os.PathLike[str]) -> bool:
+    """Return whether a source has no state, but the log of one: a folder, or a shipped log."""
+    return Path(source).is_dir() or is_chain(source)
+
+
+def _log_of(source: Path) -> Path:
+    """Return the file that has the log: the source, or the one that follows in a folder."""
+    if not source.is_dir():
+        return source
+    found = sorted(source.glob(f"*{SUFFIX}"))
+    if len(found) != 1:
+        said = "no log" if not found else f"{len(found)} logs"
+        raise InputError(
+            f"The folder {source} has {said}.",
+            next_step="Name one: a file that ends in .chain, or a backup.",
+            field="source",
+        )
+    return found[0]
+
+
+def _time(at: str) -> int:
+    found = arguments.time(at, "at")
+    assert found is not None, "a time was given"
+    return found

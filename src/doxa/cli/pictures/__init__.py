@@ -1,0 +1,1 @@
+"""Pictures: in the terminal as text, elsewhere as SVG."""

@@ -1,0 +1,73 @@
+"""`doxa status`: what a memory holds, what of it grows, how fast, and what would trim it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from doxa.cli.context import Db, Json, opened
+from doxa.cli.output import show
+from doxa.cli.pictures.sparkline import bar, sparkline
+
+_UNITS = ("bytes", "KB", "MB", "GB", "TB")
+
+
+def status(db: Db = None, as_json: Json = False) -> None:
+    from doxa.app.care.growth import growth
+
+    with opened(db, as_json, read_only=True) as memory:
+        found = growth(memory)
+        value = {
+            "stats": memory.stats(),
+            **found._asdict(),
+            "parts": [one._asdict() for one in found.parts],
+            "operations": [list(one) for one in found.operations],
+        }
+        show(value, as_json, status_text)
+
+
+def status_text(value: dict[str, Any]) -> str:
+    """Return a status for a terminal."""
+    stats, age = value["stats"], value["backup_age_s"]
+    lines = [
+        f"{stats['path']}: {sized(value['bytes'])}, {sized(value['free_bytes'])} of it free,"
+        f" {sized(value['wal_bytes'])} in the write-ahead log",
+        f"{stats['items']:,} items, {stats['revisions']:,} revisions, {stats['exchanges']:,} turns,"
+        f" {stats['unembedded']:,} without a vector; change {stats['changes']:,}",
+        "last backup: "
+        + (
+            "none; `doxa backups run` makes them" if age is None else f"{age / 86_400:.1f} days ago"
+        ),
+    ]
+    if value["epoch"]:
+        lines.append(f"epoch {value['epoch']}: the file was copied, and written to since")
+    if value["copy_of"]:
+        lines.append(f"a copy ({value['copy_of']}); its first change begins an epoch")
+    weeks = value["weeks"]
+    lines += [
+        "",
+        f"{sparkline(weeks)}  entries of the log in the last {len(weeks)} weeks;"
+        f" about {sized(value['bytes_per_week'])} a week",
+    ]
+    lines += [f"  {entries:>9,}  {op}" for op, entries in value["operations"]]
+    lines.append("")
+    largest = max((part["bytes"] for part in value["parts"]), default=0)
+    for part in value["parts"]:
+        if part["bytes"]:
+            trim = f"  trim: {part['trim']}" if part["trim"] else ""
+            drawn = bar(part["bytes"], largest, 12)
+            lines.append(
+                f"{part['part']:<20}{sized(part['bytes']):>10}  {drawn:<12}{trim}".rstrip()
+            )
+    if value["snapshot_bytes"]:
+        lines.append(
+            f"snapshots before migrations, next to the file: {sized(value['snapshot_bytes'])}"
+        )
+    return "\n".join(lines)
+
+
+def sized(count: int) -> str:
+    """Return a number of bytes for a reader, in powers of 1,000."""
+    size, unit = float(count), 0
+    while size >= 1_000 and unit < len(_UNITS) - 1:
+        size, unit = size / 1_000, unit + 1
+    return f"{size:,.0f} {_UNITS[unit]}" if unit == 0 else f"{size:,.1f} {_UNITS[unit]}"

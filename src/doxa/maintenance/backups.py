@@ -1,0 +1,174 @@
+"""Backups on a schedule: each is restored once before it counts, and a rule says which are kept.
+
+    <folder>/<name>-20260601T120000Z.db      a backup
+    <folder>/backups.jsonl                   a line for each that was made: what it holds, its test
+
+A backup counts when it was restored to a file next to it, its log was verified and replayed, and
+every invariant checked; that file is removed then. Nothing is removed before a newer backup passed.
+Only files that the list names are removed, and never the newest that passed.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import NamedTuple
+
+from doxa.base.clock import NS
+from doxa.base.errors import DoxaError, InputError
+from doxa.maintenance.doctor import prove
+from doxa.store import Store, check
+from doxa.store.file.file_copy import discard
+from doxa.store.visibility.evaluator import Expressions
+
+LIST = "backups.jsonl"
+_MODE = 0o600
+
+
+class KeepRule(NamedTuple):
+    """Which backups are kept: the newest `last`, the newest of each of so many days, and of each of
+    so many weeks that have any (UTC)."""
+
+    last: int = 7
+    days: int = 14
+    weeks: int = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Backup:
+    """A backup of a folder: when it was made (ns), the number and receipt of its last change, and
+    what its restore test found; empty if it passed."""
+
+    path: str
+    time: int
+    change: int
+    receipt: str
+    size_bytes: int
+    problem: str = ""
+
+    @property
+    def passed(self) -> bool:
+        return not self.problem
+
+
+def backups_in(folder: Path) -> list[Backup]:
+    """Return the backups of a folder that are still there, the oldest first."""
+    try:
+        lines = (folder / LIST).read_text(encoding="utf-8").splitlines()
+    except FileNotFoundError:
+        return []
+    found = []
+    for line in lines:
+        with suppress(ValueError, TypeError):  # a line that was cut short
+            found.append(Backup(**json.loads(line)))
+    return [one for one in found if (folder / one.path).is_file()]
+
+
+def kept(backups: Sequence[Backup], rule: KeepRule) -> set[str]:
+    """Return the paths of the backups that a rule keeps. What failed its test is kept among the
+    newest only, so that it can be looked at."""
+    newest = sorted(backups, key=lambda one: one.time, reverse=True)
+    good = [one for one in newest if one.passed]
+    found = {one.path for one in newest[: rule.last]} | {one.path for one in good[:1]}
+    for count, form in ((rule.days, "%Y-%j"), (rule.weeks, "%G-%V")):
+        seen: set[str] = set()
+        for one in good:
+            name = datetime.fromtimestamp(one.time // NS, UTC).strftime(form)
+            if name not in seen and len(seen) < count:
+                seen.add(name)
+                found.add(one.path)
+    return found
+
+
+def make_backup(
+    store: Store,
+    folder: Path,
+    *,
+    rule: KeepRule | None = None,
+    note: Callable[[Path], None] = lambda _: None,
+    progress: Callable[[str], None] = lambda _: None,
+) -> tuple[Backup, list[str]]:
+    """Make a backup in a folder, restore it as a test, and remove what the rule does not keep.
+
+    Returns it and the paths that were removed: none if its test failed. `note` is called with its
+    path, `progress` with the step that begins. Raises StoreError for a folder that cannot be
+    written to, InputError for a rule that keeps nothing.
+    """
+    rule = rule or KeepRule()
+    if rule.last < 1 or rule.days < 0 or rule.weeks < 0:
+        raise InputError(
+            "A rule keeps one backup at least, and no negative number of days or weeks.",
+            next_step="Give --last 1 or more.",
+            field="last",
+        )
+    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    now = store.clock.now_ns()
+    stamp = datetime.fromtimestamp(now // NS, UTC).strftime("%Y%m%dT%H%M%SZ")
+    target = _unused(folder, f"{Path(store.path).stem}-{stamp}")
+    progress("copy")
+    store.backup(target)
+    note(target)
+    progress("restore test")
+    made = _tested(target, now, store._expressions)
+    _append(folder / LIST, made)
+    removed: list[str] = []
+    if made.passed:
+        progress("remove")
+        everything = backups_in(folder)
+        keep = kept(everything, rule)
+        for one in everything:
+            if one.path not in keep:
+                discard(folder / one.path)
+                removed.append(one.path)
+        _rewrite(folder / LIST, (one for one in everything if one.path in keep))
+    return made, removed
+
+
+def _tested(path: Path, now: int, expressions: Expressions | None) -> Backup:
+    """Restore a backup to a file next to it, and check that."""
+    trial = path.with_name(path.name + ".restored")
+    discard(trial)
+    problem, receipt, change = "", "", 0
+    try:
+        with Store(path, read_only=True, expressions=expressions) as source:
+            source.backup(trial)
+        with Store(trial, read_only=True, expressions=expressions) as store:
+            proof = prove(store)
+            receipt, change = proof.head, proof.receipts
+            found = check(store)
+            problem = found[0] if found else ""
+    except (DoxaError, OSError) as error:
+        problem = str(error)
+    finally:
+        discard(trial)
+    return Backup(path.name, now, change, receipt, path.stat().st_size, problem)
+
+
+def _unused(folder: Path, name: str) -> Path:
+    number = 1
+    found = folder / f"{name}.db"
+    while found.exists():
+        number += 1
+        found = folder / f"{name}-{number}.db"
+    return found
+
+
+def _line(one: Backup) -> str:
+    return json.dumps(asdict(one), ensure_ascii=False) + "\n"
+
+
+def _append(path: Path, one: Backup) -> None:
+    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, _MODE), "a") as file:
+        file.write(_line(one))
+
+
+def _rewrite(path: Path, backups: Iterable[Backup]) -> None:
+    part = path.with_name(path.name + ".part")
+    with os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, _MODE), "w") as file:
+        file.writelines(map(_line, backups))
+    os.replace(part, path)

@@ -1,0 +1,1 @@
+"""What servers tell about their work: metrics, logs and traces, without content."""
