@@ -43,6 +43,7 @@ COMMAND_MODULES = {
     "hook": "doxa.cli.hosts:hook",
     "setup": "doxa.cli.hosts:setup",
     "serve": "doxa.cli.servers:serve",
+    "ui": "doxa.cli.page:ui",
     "users": "doxa.cli.users:users",
     "watch": "doxa.cli.imports:watch",
     "projects": "doxa.cli.projects:projects",
