@@ -147,9 +147,7 @@ def _is_free(port: int) -> bool:
         return True
 
 
-def _link_of_running(
-    known: Credentials, port: int, role: str, bound: Sequence[str]
-) -> str | None:
+def _link_of_running(known: Credentials, port: int, role: str, bound: Sequence[str]) -> str | None:
     """Return a link of the server that listens on a port, if it has the same file of users, and so
     the same memory: a token that is added to this file for a day opens it."""
     if _is_free(port):
