@@ -49,6 +49,7 @@ function Shell() {
     if (first.current) first.current = false;
     else main.current?.querySelector("h1")?.focus({ preventScroll: true });
     window.scrollTo(0, 0);
+    document.querySelector('nav [aria-current="page"]')?.scrollIntoView({ block: "nearest", inline: "center" });
   }, [view, params.kref, params.at]);
   return html`
     <a class="skip" href="#main" onClick=${(event) => { event.preventDefault(); main.current.focus(); }}>Skip to content</a>

@@ -37,7 +37,33 @@ export function wordDiff(before, after) {
   }
   while (i < old.length) add("gone", old[i++]);
   while (j < now.length) add("new", now[j++]);
-  return parts;
+  return joined(parts);
+}
+
+/** Join changes that only a space parts, so that a changed phrase reads as one. */
+function joined(parts) {
+  const found = [];
+  let gone = "";
+  let fresh = "";
+  const flush = () => {
+    if (gone) found.push(["gone", gone]);
+    if (fresh) found.push(["new", fresh]);
+    gone = fresh = "";
+  };
+  parts.forEach(([kind, text], at) => {
+    const between = kind === "same" && !text.trim() && at > 0 && at < parts.length - 1;
+    if (kind === "gone") gone += text;
+    else if (kind === "new") fresh += text;
+    else if (between) {
+      gone += text;
+      fresh += text;
+    } else {
+      flush();
+      found.push([kind, text]);
+    }
+  });
+  flush();
+  return found;
 }
 
 export function WordDiff({ before, after }) {

@@ -15,6 +15,11 @@ const EDGE_WORDS = { DEPENDS_ON: "depends on", SUPERSEDES: "replaces", DERIVED_F
   MENTIONS: "mentions", EVIDENCES: "is evidence for", CONTRADICTS: "contradicts", CREATED_FROM: "was made from",
   HAS_ARTIFACT: "has the file", SUPPORTS: "supports" };
 
+// A walk says what it reached, and not in which direction an edge points.
+const EDGES = `UNWIND $krefs AS k MATCH (a {kref: k})-[r]->(b) WHERE b.kref IN $krefs AND NOT type(r) IN $hidden
+RETURN DISTINCT a.kref AS a, type(r) AS type, b.kref AS b LIMIT 1000`;
+const HIDDEN_TYPES = ["HAS_REVISION", "CURRENT", "TAG", "HAS_ITEM"];
+
 export function Neighbourhood({ kref }) {
   const [depth, setDepth] = useState(1);
   const state = useLoad((signal) => loadNeighbours(kref, depth, signal), [kref, depth]);
@@ -32,13 +37,15 @@ export function Neighbourhood({ kref }) {
 
 async function loadNeighbours(kref, depth, signal) {
   const walk = await read("traverse", { kref, direction: "both", depth }, { signal });
-  const steps = walk.steps.slice(0, NODES_MAX - 1);
+  const known = walk.steps.filter((step) => !/\.job-(proposal|run)$/.test(step.kref));
+  const steps = known.slice(0, NODES_MAX - 1);
   const krefs = [walk.start, ...new Set(steps.map((step) => step.kref))];
   const texts = await rows(
     "UNWIND $krefs AS k MATCH (n {kref: k}) RETURN k, coalesce(n.title, n.summary, n.text, n.name, '') AS text",
     { krefs }, { signal },
   ).catch(() => []);
   const text = new Map(texts.map((row) => [row.k, row.text]));
+  const drawn = await rows(EDGES, { krefs, hidden: HIDDEN_TYPES }, { signal }).catch(() => []);
   const depths = new Map([[walk.start, 0]]);
   const current = new Map();
   for (const step of steps) {
@@ -46,8 +53,8 @@ async function loadNeighbours(kref, depth, signal) {
     current.set(step.kref, step.current);
   }
   const nodes = krefs.map((one) => ({ kref: one, text: text.get(one) || one.split("/").at(-1), depth: depths.get(one), current: current.get(one) ?? true }));
-  const edges = steps.filter((step) => depths.has(step.via)).map((step) => ({ from: step.via, to: step.kref, type: step.edge }));
-  const left = walk.steps.length - steps.length;
+  const edges = drawn.map((row) => ({ from: row.a, to: row.b, type: row.type }));
+  const left = known.length - steps.length;
   return { nodes, edges, cut: left > 0 ? `${left} more are not drawn.` : depth < 3 && walk.cut ? "There is more further away." : "" };
 }
 
@@ -67,10 +74,14 @@ export function layout(nodes, edges, width = WIDTH, height = HEIGHT) {
     for (let i = 0; i < at.length; i++) {
       for (let j = i + 1; j < at.length; j++) push(at, force, i, j, wanted);
     }
+    for (let i = 1; i < at.length; i++) {
+      force[i].x += (width / 2 - at[i].x) * 0.035;
+      force[i].y += (height / 2 - at[i].y) * 0.06;
+    }
     for (const [i, j] of springs) pull(at, force, i, j, wanted);
     for (let i = 1; i < at.length; i++) {
       const length = Math.hypot(force[i].x, force[i].y) || 1;
-      at[i].x = clamp(at[i].x + (force[i].x / length) * Math.min(length, heat), 70, width - 70);
+      at[i].x = clamp(at[i].x + (force[i].x / length) * Math.min(length, heat), 95, width - 95);
       at[i].y = clamp(at[i].y + (force[i].y / length) * Math.min(length, heat), 24, height - 30);
     }
   }
@@ -111,7 +122,7 @@ function kindOf(kref) {
   return kref.split("?")[0].split(".").at(-1);
 }
 
-export function Drawing({ nodes, edges }) {
+export function Drawing({ nodes, edges, center = true }) {
   const at = useMemo(() => layout(nodes, edges), [nodes, edges]);
   const number = new Map(nodes.map((node, index) => [node.kref, index]));
   return html`<svg class="graph" viewBox="0 0 ${WIDTH} ${HEIGHT}" role="group" aria-label="Graph of ${nodes.length} elements; the list beside it has the same">
@@ -121,18 +132,18 @@ export function Drawing({ nodes, edges }) {
       const b = at[number.get(to)];
       return html`<line class="edge edge-${type.toLowerCase()}" x1=${a.x} y1=${a.y} x2=${b.x} y2=${b.y}><title>${EDGE_WORDS[type] ?? type}</title></line>`;
     })}
-    ${nodes.map((node, index) => html`<a href=${krefAddress(node.kref)} class="node ${index ? "" : "center"} ${node.current ? "" : "gone"} kind-${kindOf(node.kref)}" aria-label="${node.text}${node.current ? "" : ", no longer current"}">
-      <circle cx=${at[index].x} cy=${at[index].y} r=${index ? 7 : 10} />
+    ${nodes.map((node, index) => html`<a href=${krefAddress(node.kref)} class="node ${center && !index ? "center" : ""} ${node.current ? "" : "gone"} kind-${kindOf(node.kref)}" aria-label="${node.text}${node.current ? "" : ", no longer current"}">
+      <circle cx=${at[index].x} cy=${at[index].y} r=${center && !index ? 10 : 7} />
       <text x=${at[index].x} y=${at[index].y + 22} text-anchor="middle">${cut(node.text)}</text>
       <title>${node.text}</title>
     </a>`)}
   </svg>`;
 }
 
-export function EdgeList({ nodes, edges }) {
+export function EdgeList({ nodes, edges, center = true }) {
   const text = new Map(nodes.map((node) => [node.kref, node]));
-  return html`<ul class="edges">${edges.map(({ from, to, type }) => {
-    const node = text.get(to);
-    return html`<li class=${node.current ? "" : "gone"}><span class="small">${EDGE_WORDS[type] ?? type.toLowerCase().replaceAll("_", " ")}${from === nodes[0].kref ? "" : html` · over ${cut(text.get(from)?.text ?? from)}`}</span> <${KrefLink} kref=${to}>${node.text}<//></li>`;
+  return html`<ul class="edges" tabindex="0" role="region" aria-label="The same as a list">${edges.map(({ from, to, type }) => {
+    const name = (kref) => (center && kref === nodes[0].kref ? html`<strong>this</strong>` : html`<span class=${text.get(kref).current ? "" : "gone"}><${KrefLink} kref=${kref}>${text.get(kref).text}<//></span>`);
+    return html`<li>${name(from)} <span class="small">${EDGE_WORDS[type] ?? type.toLowerCase().replaceAll("_", " ")}</span> ${name(to)}</li>`;
   })}</ul>`;
 }

@@ -78,6 +78,11 @@ export function KrefLink({ kref, children, ...rest }) {
   return html`<a class="kref" href=${krefAddress(kref)} ...${rest}>${children ?? shortKref(kref)}</a>`;
 }
 
+/** A sentence of doxa's own, with its addresses as links. */
+export function Sentence({ text }) {
+  return text.split(/(kref:\/\/[^\s,;)]+)/).map((part) => (part.startsWith("kref://") ? html`<${KrefLink} kref=${part.replace(/[.:]$/, "")} />` : part));
+}
+
 export function Copy({ text, label = "Copy address" }) {
   const copy = async () => {
     await navigator.clipboard.writeText(text);

@@ -2,11 +2,11 @@
 
 import { inProject, read, rows, useLoad } from "../api.js";
 import { html, useState } from "../lib.js";
-import { Chip, Empty, Freshness, Heading, KrefLink, Loaded, Meter, Row, Status, Trust, shortKref } from "../parts.js";
+import { Chip, Empty, Freshness, Heading, KrefLink, Loaded, Meter, Row, Sentence, Status, Trust, shortKref } from "../parts.js";
 import { address, go, systemTime, validTime } from "../state.js";
 
 const FIRST = 8;
-const LIMIT = 20;
+const LIMIT = 14;
 const LANE_WORDS = { words: "same words", meaning: "same meaning", entities: "same names", time: "asked time", graph: "connected",
   recency: "recent", policy: "kept in use", mentions: "mentioned" };
 
@@ -45,7 +45,7 @@ function Answers({ question }) {
   return html`<${Loaded} state=${state}>
     ${({ found, left }) => html`
       <p class="summary" role="status">${found.hits.length ? `${Math.min(found.hits.length, FIRST)} of ${found.searched} come back` : "Nothing comes back"}${found.answerable_level && found.hits.length ? `; that they answer the question is ${{ high: "likely", medium: "possible", low: "unlikely" }[found.answerable_level]}` : ""}.</p>
-      ${found.warnings.map((text) => html`<p class="small">${text}</p>`)}
+      ${found.warnings.filter((text) => !text.includes("faded by policy")).map((text) => html`<p class="small">${text}</p>`)}
       ${found.hits.length
         ? html`<ol class="rows">${found.hits.slice(0, FIRST).map((hit) => html`<${Hit} hit=${hit} why key=${hit.kref} />`)}</ol>`
         : html`<${Empty} title="Memory has no answer to this.">Ask in other words, or <a href=${address("belief", { new: "1" })}>state what is true</a>.<//>`}
@@ -67,7 +67,7 @@ function Hit({ hit, why }) {
       ${hit.speaker && html`<span>by ${hit.speaker}</span>`}
       ${why && html`<${Meter} value=${hit.score / 2} label="score ${hit.score.toFixed(2)}" />`}
     </p>
-    ${why && html`<p class="why"><strong>Why:</strong> ${hit.why || "no reason is known"}</p><${Lanes} lanes=${hit.lanes} />`}
+    ${why && html`<p class="why"><strong>Why:</strong> <${Sentence} text=${hit.why || "no reason is known"} /></p><${Lanes} lanes=${hit.lanes} />`}
   <//>`;
 }
 

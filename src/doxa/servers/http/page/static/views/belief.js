@@ -5,7 +5,7 @@ import { ChangeForm, Effects, factLines, parseFacts } from "../changes.js";
 import { WordDiff } from "../diff.js";
 import { Neighbourhood } from "../graph.js";
 import { html, useState } from "../lib.js";
-import { Chip, Copy, Empty, Freshness, Heading, KeyButton, KrefLink, Loaded, Row, Status, Time, Trust, formatTime, shortKref, useDraft } from "../parts.js";
+import { Chip, Copy, Empty, Freshness, Heading, KeyButton, KrefLink, Loaded, Row, Sentence, Status, Time, Trust, formatTime, shortKref, useDraft } from "../parts.js";
 import { go, receipts, say, session, systemTime } from "../state.js";
 import { OtherAddress } from "./other.js";
 
@@ -62,7 +62,7 @@ function Whole({ history, explained, revision, files }) {
       <p class="meta"><${Status} status=${revision.status} /><${Trust} trust=${revision.trust} /><${Freshness} at=${revision.time} />
         <span>since ${formatTime(explained?.since ?? revision.created)}</span><span>by ${revision.author}</span>
         ${revision.confidence < 1 && html`<span>certain to ${Math.round(revision.confidence * 100)} %</span>`}
-        ${revision.unsupported && html`<${Chip} kind="warn">lost its support: <${KrefLink} kref=${revision.unsupported} /><//>`}
+        ${revision.unsupported && html`<${Chip} kind="warn">lost its support<//><span><${Sentence} text=${revision.unsupported} /></span>`}
         ${revision.valid_from && html`<span>holds from ${formatTime(revision.valid_from)}</span>`}${revision.valid_until && html`<span>holds until ${formatTime(revision.valid_until)}</span>`}
         ${revision.tags.map((tag) => html`<${Chip}>${tag}<//>`)}${revision.topics.map((topic) => html`<${Chip} kind="topic">${topic}<//>`)}</p>
       ${revision.facts.length > 0 && html`<ul class="facts">${revision.facts.map((fact) => html`<li><span>${fact[0]}</span> <em>${fact[1]}</em> <strong>${String(fact[2])}</strong></li>`)}</ul>`}

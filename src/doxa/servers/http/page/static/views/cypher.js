@@ -58,7 +58,7 @@ function Result({ result, shown, setShown }) {
       <span class="small" role="status">${result.rows.length} row${result.rows.length === 1 ? "" : "s"}${counted.map(([name, value]) => `, ${name} ${value}`)}</span></div>
     ${result.notifications.map((one) => html`<p class="small">${one.description}</p>`)}
     ${shown === "table" && html`<${Rows} result=${result} />`}
-    ${shown === "graph" && html`<div class="graph-and-list"><${Drawing} ...${graph} /><${EdgeList} ...${graph} /></div>`}
+    ${shown === "graph" && html`<div class="graph-and-list"><${Drawing} ...${graph} center=${false} /><${EdgeList} ...${graph} center=${false} /></div>`}
     ${shown === "plan" && result.plan && html`<ul class="plan"><${PlanStep} step=${result.plan} /></ul>`}
   </section>`;
 }

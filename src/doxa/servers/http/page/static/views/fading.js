@@ -9,9 +9,9 @@ import { project, say, session } from "../state.js";
 const DAYS = 30;
 const FADES = `MATCH (n:Exchange) WHERE ($project IN ['', '*'] OR n.project = $project)
 CALL doxa.policy.explain(n) YIELD visible, score, threshold, visibleUntil, profile
-WITH n, visible, score, threshold, visibleUntil, profile
-WHERE visibleUntil IS NOT NULL AND visibleUntil < datetime() + duration('P${DAYS}D')
-RETURN n.kref AS kref, n.text AS text, n.speaker AS speaker, visible, score, threshold, visibleUntil AS until, profile
+WITH n, visible, score, threshold, datetime(visibleUntil) AS until, profile
+WHERE until < datetime() + duration('P${DAYS}D')
+RETURN n.kref AS kref, n.text AS text, n.speaker AS speaker, visible, score, threshold, until, profile
 ORDER BY until LIMIT 500`;
 
 async function load(signal) {

@@ -49,7 +49,7 @@ function Checks({ checks }) {
   if (checks.refused) return html`<section><h2>Checks</h2><${Refused} of=${checks} /></section>`;
   const bad = checks.items.filter((one) => !one.ok);
   return html`<section><h2>Checks <${Chip} kind=${bad.length ? "bad" : "good"}>${bad.length ? `${bad.length} need attention` : "all is well"}<//></h2>
-    <table><thead><tr><th scope="col">What</th><th scope="col">State</th><th scope="col">Found</th></tr></thead><tbody>${[...bad, ...checks.items.filter((one) => one.ok)].map((one) => html`<tr><th scope="row">${one.name}</th><td><${Chip} kind=${one.ok ? "good" : "bad"}>${one.ok ? "well" : "look"}<//></td><td>${one.detail}${one.next_step && html`<br /><span class="small">${one.next_step}</span>`}</td></tr>`)}</tbody></table></section>`;
+    <div class="scroll" tabindex="0" role="region" aria-label="Checks"><table><thead><tr><th scope="col">What</th><th scope="col">State</th><th scope="col">Found</th></tr></thead><tbody>${[...bad, ...checks.items.filter((one) => one.ok)].map((one) => html`<tr><th scope="row">${one.name}</th><td class="state"><${Chip} kind=${one.ok ? "good" : "bad"}>${one.ok ? "well" : "look"}<//></td><td>${one.detail}${one.next_step && html`<br /><span class="small">${one.next_step}</span>`}</td></tr>`)}</tbody></table></div></section>`;
 }
 
 const COUNTS = ["projects", "items", "revisions", "exchanges", "threads", "artifacts", "unembedded", "changes", "log_entries"];

@@ -36,7 +36,7 @@ async function load(signal) {
 
 export async function textsOf(krefs, signal) {
   if (!krefs.length) return new Map();
-  const found = await rows("UNWIND $krefs AS k MATCH (n {kref: k}) RETURN k, coalesce(n.summary, n.text, '') AS text", { krefs: [...new Set(krefs)] }, { signal });
+  const found = await rows("UNWIND $krefs AS k MATCH (n {kref: k}) RETURN k, coalesce(n.summary, n.text, n.name, '') AS text", { krefs: [...new Set(krefs)] }, { signal });
   return new Map(found.map((row) => [row.k, row.text]));
 }
 
@@ -123,11 +123,19 @@ function ProposalRow({ one, texts, again }) {
     await write("reject", { proposal: one.kref }, { label: "Rejected a proposal" });
     say("Rejected: it will not be proposed again.", { kind: "done" });
   };
+  const retire = async () => {
+    await write("deprecate", { kref: one.about[0].split("?")[0] }, { label: "Retired" });
+    await write("reject", { proposal: one.kref, reason: "it was retired" }, { quiet: true });
+  };
+  const lost = one.kind === "unsupported";
+  const actions = [["x", lost ? "It still holds" : "Reject", reject]];
+  if (can) actions.unshift(["a", "Apply", apply]);
+  else if (lost) actions.unshift(["a", "Retire it", retire]);
   return html`<${Row} kref=${one.about[0]}>
     <p><strong>${PROPOSAL_WORDS[one.kind] ?? one.kind}.</strong> <span class="small">${one.reason}</span></p>
     <ul class="about">${one.about.map((kref) => html`<li><${KrefLink} kref=${kref}>${texts.get(kref) || kref}<//></li>`)}</ul>
     <p class="meta"><${Freshness} at=${one.made} /></p>
-    <${Decisions} kref=${one.kref} again=${again} actions=${[...(can ? [["a", "Apply", apply]] : []), ["x", "Reject", reject]]} />
+    <${Decisions} kref=${one.kref} again=${again} actions=${actions} />
   <//>`;
 }
 

@@ -11,9 +11,10 @@ const DAY_MS = 86_400_000;
 const SITTING_MS = 30 * 60_000; // a longer pause begins another sitting
 const EVENTS_MAX = 2000;
 const PAGE = 500;
-const QUIET = new Set(["edge.created", "revision.tagged", "node.created", "space.created", "thread.created", "item.changed", "edge.changed", "mention.created"]);
+const QUIET = new Set(["edge.created", "revision.tagged", "node.created", "space.created", "thread.created", "item.changed", "edge.changed", "mention.created",
+  "revision.untagged", "node.changed", "node.deleted", "edge.deleted", "tag.created"]);
 const WORDS = { "item.created": "new", "revision.created": "said", "exchange.added": "heard", "item.deprecated": "retired", "item.restored": "restored",
-  "conflict.opened": "conflict", "conflict.decided": "decided", "memory.hidden": "hidden", "memory.restored": "shown again", "revision.untagged": "let go",
+  "conflict.opened": "conflict", "conflict.decided": "decided", "memory.hidden": "hidden", "memory.restored": "shown again",
   "artifact.created": "file", "entity.created": "name", "catalogue.changed": "rules" };
 
 async function load(days, signal) {
@@ -27,7 +28,8 @@ async function load(days, signal) {
     if (!page.next) break;
     after = page.next;
   }
-  const shown = items.filter((one) => !QUIET.has(one.name));
+  const said = new Set(items.filter((one) => one.name === "revision.created").map((one) => `${one.change} ${one.kref.split("?")[0]}`));
+  const shown = items.filter((one) => !QUIET.has(one.name) && !(one.name === "item.created" && said.has(`${one.change} ${one.kref}`)));
   const sittings = group(shown);
   const texts = await textsOf(shown.map((one) => one.kref).filter(Boolean).slice(-400), signal);
   return { sittings, texts, cut: items.length >= EVENTS_MAX };
@@ -113,7 +115,9 @@ function Sitting({ sitting, texts }) {
     <//>`)}</ul>
     <div class="line">
       ${sitting.events.length > SHOWN && !all && html`<button type="button" onClick=${() => setAll(true)}>Show all ${sitting.events.length}</button>`}
-      ${asking
+      ${sitting.role === "background"
+        ? html`<a class="button" href="#/dream">Its runs, and how to undo one</a>`
+        : asking
         ? html`<span>Undo ${sitting.changes.length} change${sitting.changes.length > 1 ? "s" : ""} of ${sitting.actor}, the newest first?</span><button type="button" class="primary" disabled=${busy !== ""} onClick=${undoAll}>${busy || "Undo them"}</button><button type="button" onClick=${() => setAsking(false)}>Cancel</button>`
         : html`<button type="button" onClick=${() => setAsking(true)}>Undo this sitting</button>`}
     </div>
