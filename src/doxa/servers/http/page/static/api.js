@@ -93,7 +93,7 @@ export function asOf(text) {
 /** Call a verb that writes. The receipt can be undone with `u`. A lost answer is asked for again
  *  under the same key. */
 export async function write(verb, args, { label = "", key = "", quiet = false } = {}) {
-  const headers = KEYED.has(verb) ? { "Idempotency-Key": key || crypto.randomUUID() } : {};
+  const headers = KEYED.has(verb) && !args.dry_run ? { "Idempotency-Key": key || crypto.randomUUID() } : {};
   const answer = await post(verb, clean(args), { headers });
   if (!args.dry_run) {
     noteReceipt(verb, answer, label, quiet);
