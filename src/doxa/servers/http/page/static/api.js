@@ -78,6 +78,15 @@ export async function rows(text, params = {}, options = {}) {
   return table.rows.map((row) => Object.fromEntries(table.columns.map((name, at) => [name, row[at]])));
 }
 
+const TEXTS = "UNWIND $krefs AS k MATCH (n {kref: k}) RETURN k, coalesce(n.summary, n.text, n.name, '') AS text";
+
+/** What is said at some addresses, by address. */
+export async function textsOf(krefs, signal) {
+  if (!krefs.length) return new Map();
+  const found = await rows(TEXTS, { krefs: [...new Set(krefs)] }, { signal });
+  return new Map(found.map((row) => [row.k, row.text]));
+}
+
 /** Run a statement and return the table with plan and counters. */
 export function statement(text, params = {}, { writes = false } = {}) {
   return writes ? write("run", { text, params }) : post("read", { text, params });

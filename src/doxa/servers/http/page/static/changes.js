@@ -1,13 +1,16 @@
 // Changes to beliefs: a preview by a dry run, then the change with its receipt.
 
-import { write } from "./api.js";
+import { textsOf, useLoad, write } from "./api.js";
 import { WordDiff } from "./diff.js";
 import { html, useState } from "./lib.js";
-import { KrefLink, Problem } from "./parts.js";
+import { KrefLink, Problem, Sentence } from "./parts.js";
 
 /** What a change does, from a dry run or a receipt. */
 export function Effects({ change, before = "", after = "" }) {
   const { losses = [], gained = [], lost = [], unsupported = [], supported = [], conflict = "" } = change;
+  const touched = [...unsupported, ...supported].map((one) => one.kref);
+  const texts = useLoad((signal) => textsOf(touched, signal), [touched.join()]).data;
+  const said = (kref) => texts?.get(kref) || undefined;
   const plain = !losses.length && !unsupported.length && !supported.length && !conflict && !lost.length;
   return html`<div class="effects">
     ${after && html`<${WordDiff} before=${before} after=${after} />`}
@@ -15,8 +18,8 @@ export function Effects({ change, before = "", after = "" }) {
     ${lost.length > 0 && html`<h3>No longer said</h3><ul>${lost.map((fact) => html`<li><del>${fact.join(" · ")}</del></li>`)}</ul>`}
     ${gained.length > 0 && html`<h3>Newly said</h3><ul>${gained.map((fact) => html`<li><ins>${fact.join(" · ")}</ins></li>`)}</ul>`}
     ${losses.length > 0 && html`<h3>Given up</h3><ul>${losses.map((one) => html`<li>${one.says} <${KrefLink} kref=${one.kref} /> <span class="small">${one.why}</span></li>`)}</ul>`}
-    ${unsupported.length > 0 && html`<h3>Now lacks support</h3><ul class="unsupported">${unsupported.map((one) => html`<li><${KrefLink} kref=${one.kref} /> <span class="small">because of <${KrefLink} kref=${one.cause} /></span></li>`)}</ul>`}
-    ${supported.length > 0 && html`<h3>Has its support again</h3><ul>${supported.map((one) => html`<li><${KrefLink} kref=${one.kref} /></li>`)}</ul>`}
+    ${unsupported.length > 0 && html`<h3>Now lacks support</h3><ul class="unsupported">${unsupported.map((one) => html`<li><${KrefLink} kref=${one.kref}>${said(one.kref)}<//> <span class="small"><${Sentence} text=${one.cause} /></span></li>`)}</ul>`}
+    ${supported.length > 0 && html`<h3>Has its support again</h3><ul>${supported.map((one) => html`<li><${KrefLink} kref=${one.kref}>${said(one.kref)}<//></li>`)}</ul>`}
     ${plain && html`<p class="small">Nothing else changes.</p>`}
   </div>`;
 }
@@ -50,7 +53,7 @@ export function ChangeForm({ verb, label, arguments_, before = "", after = () =>
   return html`<form class="change" onSubmit=${(event) => attempt(event, preview === null)} onInput=${() => setPreview(null)}>
     ${children}
     <${Problem} error=${error} />
-    ${preview && html`<section aria-label="What this would change" class="preview"><h3>This would change</h3><${Effects} change=${preview} before=${before} after=${after()} /></section>`}
+    ${preview && html`<section aria-label="What this would change" class="preview"><h2>This would change</h2><${Effects} change=${preview} before=${before} after=${after()} /></section>`}
     <div class="line">
       <button class="primary" disabled=${busy}>${preview ? label : start}</button>
       ${cancel && html`<button type="button" onClick=${cancel}>Cancel</button>`}

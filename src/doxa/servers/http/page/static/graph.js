@@ -1,10 +1,9 @@
 // The neighbourhood of a belief as SVG, with labels that can be selected and reached by keyboard, and
 // the same as a list beside it.
 
-import { read, rows } from "./api.js";
+import { read, rows, useLoad } from "./api.js";
 import { html, useMemo, useState } from "./lib.js";
 import { KrefLink, krefAddress } from "./parts.js";
-import { useLoad } from "./api.js";
 
 export const NODES_MAX = 300;
 const WIDTH = 720;
@@ -132,18 +131,18 @@ export function Drawing({ nodes, edges, center = true }) {
       const b = at[number.get(to)];
       return html`<line class="edge edge-${type.toLowerCase()}" x1=${a.x} y1=${a.y} x2=${b.x} y2=${b.y}><title>${EDGE_WORDS[type] ?? type}</title></line>`;
     })}
-    ${nodes.map((node, index) => html`<a href=${krefAddress(node.kref)} class="node ${center && !index ? "center" : ""} ${node.current ? "" : "gone"} kind-${kindOf(node.kref)}" aria-label="${node.text}${node.current ? "" : ", no longer current"}">
+    ${nodes.map((node, index) => html`<a href=${krefAddress(node.kref)} class="node ${center && !index ? "center" : ""} ${node.current ? "" : "gone"} kind-${kindOf(node.kref)}">
       <circle cx=${at[index].x} cy=${at[index].y} r=${center && !index ? 10 : 7} />
       <text x=${at[index].x} y=${at[index].y + 22} text-anchor="middle">${cut(node.text)}</text>
-      <title>${node.text}</title>
+      <title>${node.text}${node.current ? "" : ", no longer current"}</title>
     </a>`)}
   </svg>`;
 }
 
 export function EdgeList({ nodes, edges, center = true }) {
   const text = new Map(nodes.map((node) => [node.kref, node]));
-  return html`<ul class="edges" tabindex="0" role="region" aria-label="The same as a list">${edges.map(({ from, to, type }) => {
+  return html`<div class="edges" tabindex="0" role="region" aria-label="The same as a list"><ul>${edges.map(({ from, to, type }) => {
     const name = (kref) => (center && kref === nodes[0].kref ? html`<strong>this</strong>` : html`<span class=${text.get(kref).current ? "" : "gone"}><${KrefLink} kref=${kref}>${text.get(kref).text}<//></span>`);
     return html`<li>${name(from)} <span class="small">${EDGE_WORDS[type] ?? type.toLowerCase().replaceAll("_", " ")}</span> ${name(to)}</li>`;
-  })}</ul>`;
+  })}</ul></div>`;
 }

@@ -6,7 +6,7 @@ import { WordDiff } from "../diff.js";
 import { Neighbourhood } from "../graph.js";
 import { html, useState } from "../lib.js";
 import { Chip, Copy, Empty, Freshness, Heading, KeyButton, KrefLink, Loaded, Row, Sentence, Status, Time, Trust, formatTime, shortKref, useDraft } from "../parts.js";
-import { go, receipts, say, session, systemTime } from "../state.js";
+import { go, isPast, receipts, say, session, systemTime } from "../state.js";
 import { OtherAddress } from "./other.js";
 
 export function Belief({ params }) {
@@ -51,9 +51,11 @@ function Whole({ history, explained, revision, files }) {
   const [form, setForm] = useState("");
   const [made, setMade] = useState(null);
   const retired = revision.status === "deprecated" || !explained;
+  const undone = made && receipts.value.some((one) => one.change === made.change && one.undone);
   const done = (answer) => {
     setForm("");
     setMade(answer);
+    setTimeout(() => document.querySelector(".receipt")?.scrollIntoView({ block: "nearest" }), 50);
   };
   return html`
     <${Heading} title=${revision.title || revision.summary.slice(0, 90)} question="What is believed, since when, because of what?" />
@@ -67,8 +69,8 @@ function Whole({ history, explained, revision, files }) {
         ${revision.tags.map((tag) => html`<${Chip}>${tag}<//>`)}${revision.topics.map((topic) => html`<${Chip} kind="topic">${topic}<//>`)}</p>
       ${revision.facts.length > 0 && html`<ul class="facts">${revision.facts.map((fact) => html`<li><span>${fact[0]}</span> <em>${fact[1]}</em> <strong>${String(fact[2])}</strong></li>`)}</ul>`}
       <p class="address"><code>${revision.kref}</code> <${Copy} text=${revision.kref} /></p>
-      <${Actions} revision=${revision} retired=${retired} form=${form} setForm=${setForm} done=${done} />
-      ${made && html`<section class="receipt" aria-label="Receipt"><h3>Receipt ${made.change}: ${made.action}</h3><${Effects} change=${made} /><button type="button" onClick=${() => { undo(made.change); setMade(null); }}>Undo <kbd>u</kbd></button></section>`}
+      ${isPast.value ? html`<p class="small">You look at the past: go back to now to change it.</p>` : html`<${Actions} revision=${revision} retired=${retired} form=${form} setForm=${setForm} done=${done} />`}
+      ${made && !undone && html`<section class="receipt" aria-label="Receipt"><h2>Receipt ${made.change}: ${made.action}</h2><${Effects} change=${made} /><button type="button" onClick=${() => { undo(made.change); setMade(null); }}>Undo <kbd>u</kbd></button></section>`}
     </article>
     <${Timeline} history=${history} shown=${revision.kref} done=${done} />
     ${explained && html`<${Reasons} explained=${explained} />`}
@@ -130,7 +132,7 @@ function Timeline({ history, shown, done }) {
         <p class="meta"><strong>Revision ${one.number}</strong><${Status} status=${one.status} /><${Trust} trust=${one.trust} /><span>${formatTime(one.created)}</span><${Time} at=${one.created} /><span>by ${one.author}</span>${one.kref === shown && html`<${Chip} kind="good">shown<//>`}</p>
         ${before && before.summary !== one.summary ? html`<${WordDiff} before=${before.summary} after=${one.summary} />` : html`<p class="text">${one.summary}</p>`}
         ${one.status === "superseded" && at > 0 && html`<p class="small">Replaced by <${KrefLink} kref=${revisions[at - 1].kref}>revision ${revisions[at - 1].number}<//>.</p>`}
-        ${one.status === "superseded" && (back === one.kref
+        ${one.status === "superseded" && !isPast.value && (back === one.kref
           ? html`<${ChangeForm} verb="rollback" label="Roll back" start="Show what would follow" arguments_=${() => ({ kref: one.kref })} before=${revisions[0].summary} after=${() => one.summary} done=${(answer) => { setBack(""); done(answer); }} cancel=${() => setBack("")} />`
           : html`<${KeyButton} shortcut="b" onClick=${() => setBack(one.kref)}>Go back to this<//>`)}
       </li>`;

@@ -1,10 +1,9 @@
 // Dream: what background work did, proposed and was refused; a run can be undone.
 
-import { inProject, read, useLoad, write } from "../api.js";
+import { inProject, read, textsOf, useLoad, write } from "../api.js";
 import { html, useState } from "../lib.js";
 import { Chip, Empty, Heading, KeyButton, KrefLink, Loaded, Problem, Row, Time, formatTime } from "../parts.js";
 import { say, session } from "../state.js";
-import { textsOf } from "./inbox.js";
 
 async function load(signal) {
   const where = { project: inProject() };

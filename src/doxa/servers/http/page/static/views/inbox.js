@@ -1,7 +1,7 @@
 // Inbox: what waits for a person: conflicts, proposals, candidates, what is in quarantine, and names
 // that may mean several things. One key each, with a receipt and undo.
 
-import { inProject, read, rows, useLoad, write } from "../api.js";
+import { inProject, read, rows, textsOf, useLoad, write } from "../api.js";
 import { WordDiff } from "../diff.js";
 import { html, useState } from "../lib.js";
 import { Chip, Empty, Freshness, Heading, KeyButton, KrefLink, Loaded, Row, Trust, fromNanos } from "../parts.js";
@@ -32,12 +32,6 @@ async function load(signal) {
     quarantine: waiting.filter((one) => one.trust === "untrusted" && !later.has(one.kref)),
     names: names.items.filter((one) => !later.has(one.kref)),
   };
-}
-
-export async function textsOf(krefs, signal) {
-  if (!krefs.length) return new Map();
-  const found = await rows("UNWIND $krefs AS k MATCH (n {kref: k}) RETURN k, coalesce(n.summary, n.text, n.name, '') AS text", { krefs: [...new Set(krefs)] }, { signal });
-  return new Map(found.map((row) => [row.k, row.text]));
 }
 
 export function Inbox() {

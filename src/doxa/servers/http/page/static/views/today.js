@@ -1,11 +1,10 @@
 // Today: what changed without the person, by who did it and in which sitting, live; a sitting can be
 // undone as a whole.
 
-import { events as getEvents, follow, useLoad, write } from "../api.js";
+import { events as getEvents, follow, textsOf, useLoad, write } from "../api.js";
 import { html, useEffect, useState } from "../lib.js";
 import { Chip, Empty, Heading, KrefLink, Loaded, Row, Time, formatTime, shortKref } from "../parts.js";
 import { connection, epoch, project, say } from "../state.js";
-import { textsOf } from "./inbox.js";
 
 const DAY_MS = 86_400_000;
 const SITTING_MS = 30 * 60_000; // a longer pause begins another sitting
