@@ -73,6 +73,8 @@ OF_VERB: dict[str, dict[str, Any]] = {
     "chat_consolidated": {"session": "c"},
     "artifact_file": {"kref": f"{DB}?r=1&a=plan.pdf"},
     "nightshift": {"jobs": ["dream"]},
+    "run": {"text": "MATCH (n:Item) RETURN n LIMIT 3"},
+    "read": {"text": "EXPLAIN MATCH (n:Item)-[r]->(m) RETURN n, r, m.time"},
 }
 
 
