@@ -1,5 +1,5 @@
-"""`doxa ui`: the page for people, in a browser. It starts a server, or uses the one that serves this
-memory already, and prints a link that works once."""
+"""`doxa ui`: the page for people, in a browser. It starts a server, or uses the one that serves
+this memory already, and prints a link that works once."""
 
 from __future__ import annotations
 

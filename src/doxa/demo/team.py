@@ -1,8 +1,8 @@
 """A month of a small team's life, for the page: people and agents who state, revise, contradict and
 import, on the days on which they did.
 
-`sample/team.jsonl` has a step on each line: the day of the month and the time, who does it, the verb
-and its arguments. The month ends today, and the clock of the memory follows the steps, so that
+`sample/team.jsonl` has a step on each line: the day of the month and the time, who does it, the
+verb and its arguments. The month ends today, and the clock of the memory follows the steps, so that
 history, decay and the events of this week are real.
 """
 
@@ -39,7 +39,7 @@ def fill(path: Path, *, now_s: float | None = None, **options: Any) -> None:
     now = int(time.time() if now_s is None else now_s)
     start = now - now % _DAY_S - (_DAYS - 1) * _DAY_S
     clock = FakeClock(start * NS)
-    given = {"decay_enabled": True, "background": False, "project": PROJECT} | options
+    given: dict[str, Any] = {"decay_enabled": True, "background": False, "project": PROJECT} | options
     with open_memory(path, role="operator", actor="demo", clock=clock, **given) as memory:
         memory.constrain({"functional": ["database", "port", "price", "weekday", "command"]})
         for step in steps():
