@@ -6,6 +6,7 @@ from __future__ import annotations
 import os
 import shutil
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -121,8 +122,16 @@ class Reader:
         return self.page
 
     def settle(self) -> None:
-        self.page.wait_for_function("!document.querySelector('main .loading')")
+        self.until("!document.querySelector('main .loading')")
         self.page.wait_for_load_state("load")
+
+    def until(self, expression: str, arg: Any = None) -> None:
+        """Wait until an expression is true. Playwright's own waiting evaluates text in the page,
+        which the policy of the page refuses."""
+        end = time.monotonic() + WAIT_MS / 1000
+        while not self.page.evaluate(expression, arg):
+            assert time.monotonic() < end, (expression, arg, self.text("body")[:3_000])
+            self.page.wait_for_timeout(40)
 
     def text(self, selector: str = "main") -> str:
         found: str = self.page.inner_text(selector)
@@ -130,14 +139,14 @@ class Reader:
 
     def see(self, text: str, selector: str = "main") -> None:
         """Wait until a text is shown."""
-        self.page.wait_for_function(
+        self.until(
             "([selector, text]) => document.querySelector(selector)?.innerText.includes(text)",
             arg=[selector, text],
         )
 
     def see_no_more(self, text: str, selector: str) -> None:
         """Wait until a text is gone."""
-        self.page.wait_for_function(
+        self.until(
             "([selector, text]) => !document.querySelector(selector)?.innerText.includes(text)",
             arg=[selector, text],
         )

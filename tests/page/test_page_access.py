@@ -123,7 +123,7 @@ def test_rows_views_help_and_undo_by_keys(team: ServedPage, reader: Readers) -> 
     page.wait_for_selector("dialog:not([open])", state="attached")
     for at, view in enumerate(VIEWS, 1):
         page.keyboard.press(str(at))
-        page.wait_for_function("view => location.hash === '#/' + view", arg=view)
+        mira.until("view => location.hash === '#/' + view", arg=view)
     page.keyboard.press("/")
     page.keyboard.type("jk?u1")  # a field takes letters; they are no commands in it
     assert page.input_value("#search") == "jk?u1"

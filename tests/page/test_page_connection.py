@@ -111,8 +111,8 @@ def test_the_page_opens_without_its_server(month: Path, tmp_path: Path, reader: 
     with served_page(path) as served:
         mira = reader(served)
         page = mira.go("ask")
-        page.wait_for_function("navigator.serviceWorker.ready.then(() => true)")
-        page.wait_for_function(
+        mira.until("navigator.serviceWorker.ready.then(() => true)")
+        mira.until(
             "caches.keys().then(async names => names.length === 1"
             " && (await (await caches.open(names[0])).keys()).length > 20)"
         )
@@ -172,7 +172,7 @@ def test_a_place_with_many_entries_reads_them_as_they_are_scrolled_to(
     page = mira.go("browse?at=kref://spoke/many")
     mira.see("700 entries, 500 read so far")
     page.evaluate("document.querySelector('.virtual').scrollTop = 1e7")
-    page.wait_for_function("!document.querySelector('main').innerText.includes('read so far')")
+    mira.until("!document.querySelector('main').innerText.includes('read so far')")
     page.evaluate("document.querySelector('.virtual').scrollTop = 1e7")
     mira.see("Entry 0699")
     assert page.locator("main .virtual li").count() < 60

@@ -9,6 +9,7 @@ import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
@@ -32,23 +33,34 @@ def served(tmp_path: Path) -> Iterator[ServedPage]:
         yield found
 
 
-def asked(served: ServedPage, path: str, **headers: str) -> http.client.HTTPResponse:
+class Found(NamedTuple):
+    status: int
+    headers: dict[str, str]
+    data: bytes
+
+
+def asked(served: ServedPage, path: str, **headers: str) -> Found:
     line = http.client.HTTPConnection("127.0.0.1", served.server.port, timeout=20)
     sent = {name.replace("_", "-"): value for name, value in headers.items()}
-    line.request("GET", path, headers=sent)
-    return line.getresponse()
+    try:
+        line.request("GET", path, headers=sent)
+        reply = line.getresponse()
+        named = {name.title(): value for name, value in reply.getheaders()}
+        return Found(reply.status, named, reply.read())
+    finally:
+        line.close()
 
 
 def test_the_files_are_served_confined_and_without_a_login(served: ServedPage) -> None:
     for name, file in page_files().items():
         reply = asked(served, f"/ui/{name}")
-        assert reply.status == 200 and reply.read() == file.data
+        assert reply.status == 200 and reply.data == file.data
         assert reply.headers["Content-Type"] == file.media
         for header, value in HEADERS.items():
             assert reply.headers[header] == value
-        tag = reply.headers["ETag"]
+        tag = reply.headers["Etag"]
         assert asked(served, f"/ui/{name}", If_None_Match=tag).status == 304
-    assert asked(served, "/ui/").read() == page_files()["index.html"].data
+    assert asked(served, "/ui/").data == page_files()["index.html"].data
     assert asked(served, "/ui").headers["Location"] == "/ui/"
     for path in ("/ui/none.js", "/ui/../pyproject.toml", "/ui/..%2f__init__.py", "/ui/files.py"):
         assert asked(served, path).status == 404
@@ -113,7 +125,7 @@ def test_a_script_talks_to_the_public_api_alone(script: Path) -> None:
         r"\b(?:fetch|EventSource|XMLHttpRequest|WebSocket|sendBeacon)\b\(?([^,)]*)", text
     )
     if script.name == "worker.js":  # passes on what the page itself asks for, below /ui/
-        assert "/v1" not in text and set(calls) == {"event.request"}
+        assert "/v1" not in text and "fetch(event.request)" in text and len(calls) == 2
         return
     if script.name != "api.js":
         assert calls == [], script.name

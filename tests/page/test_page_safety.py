@@ -77,8 +77,8 @@ def hostile(tmp_path: Path) -> Iterator[ServedPage]:
                 for mark in marks
             ]
         )
-        memory.attach("kref://p/s/main.fact?r=1", "<b>.txt", location=MARKS[1])
-        memory.mention(MARKS[1], kind=MARKS[0], source="kref://p/s/main.fact")
+        memory.attach("kref://p/s/main.fact?r=1", "b.txt", location=MARKS[1])
+        memory.mention(MARKS[1], source="kref://p/s/main.fact")
         memory.dream(dry_run=False)
         yield served
 

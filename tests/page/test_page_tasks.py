@@ -39,9 +39,7 @@ def test_belief_says_since_when_and_why_and_what_it_was(team: ServedPage, reader
     nodes.first.wait_for()
     few = nodes.count()
     page.click("button:text-is('3 steps')")
-    page.wait_for_function(
-        "few => document.querySelectorAll('svg.graph a.node').length > few", arg=few
-    )
+    mira.until("few => document.querySelectorAll('svg.graph a.node').length > few", arg=few)
     listed = page.locator(".edges a").count()
     assert listed >= nodes.count() - 1 > few
 
@@ -89,18 +87,14 @@ def test_three_decisions_in_the_inbox_by_one_key_each(team: ServedPage, reader: 
     page.keyboard.press("j")
     page.keyboard.press("x")  # keep the verified belief
     mira.see("Receipt", ".notices")
-    page.wait_for_function(
-        "document.querySelector('section[aria-label=Conflicts] .count').innerText === '1'"
-    )
+    mira.until("document.querySelector('section[aria-label=Conflicts] .count').innerText === '1'")
     page.locator("section[aria-label=Candidates] [data-row]").first.focus()
     said = page.locator("section[aria-label=Candidates] [data-row] .text").first.inner_text()
     page.keyboard.press("a")
     mira.see_no_more(said, "section[aria-label=Candidates]")
     page.locator("section[aria-label=Quarantine] [data-row]").first.focus()
     page.keyboard.press("x")
-    page.wait_for_function(
-        "document.querySelector('section[aria-label=Quarantine] .count').innerText === '1'"
-    )
+    mira.until("document.querySelector('section[aria-label=Quarantine] .count').innerText === '1'")
     assert len(team.memory.conflicts()) == 1
     ops = {receipt.op for receipt in team.memory.log(limit=6)}
     assert {"resolve", "revise", "deprecate"} <= ops
@@ -111,9 +105,7 @@ def test_later_puts_an_entry_off(team: ServedPage, reader: Readers) -> None:
     page = mira.go("inbox")
     page.locator("section[aria-label=Conflicts] [data-row]").first.focus()
     page.keyboard.press("l")
-    page.wait_for_function(
-        "document.querySelector('section[aria-label=Conflicts] .count').innerText === '1'"
-    )
+    mira.until("document.querySelector('section[aria-label=Conflicts] .count').innerText === '1'")
     assert len(team.memory.conflicts()) == 2
 
 
@@ -169,7 +161,7 @@ def test_fading_says_what_goes_and_simulates_a_policy(team: ServedPage, reader: 
     page.click("button:text-is('Simulate')")
     page.click("button:text-is('Put it in force')")
     mira.see("The policy is in force", ".notices")
-    page.wait_for_function("document.querySelector('main section .count').innerText === '0'")
+    mira.until("document.querySelector('main section .count').innerText === '0'")
     team.memory.flush()
     assert len([one for one in team.memory.log(limit=50) if one.op == "accesses"]) == len(accesses)
 
@@ -220,7 +212,7 @@ def test_one_slider_shows_the_past_everywhere(team: ServedPage, reader: Readers)
     page.wait_for_timeout(200)
     page.evaluate(MOVE_SLIDER, 60)
     mira.see("You look at the past", ".timebar")
-    page.wait_for_function("document.querySelector('.statement')?.innerText.includes('MySQL 8')")
+    mira.until("document.querySelector('.statement')?.innerText.includes('MySQL 8')")
     mira.go("ask?q=which+database+does+Spoke+store+its+data+in")
     mira.see("in MySQL 8")
     mira.go("browse?at=kref://spoke/ops")

@@ -39,7 +39,8 @@ def fill(path: Path, *, now_s: float | None = None, **options: Any) -> None:
     now = int(time.time() if now_s is None else now_s)
     start = now - now % _DAY_S - (_DAYS - 1) * _DAY_S
     clock = FakeClock(start * NS)
-    given: dict[str, Any] = {"decay_enabled": True, "background": False, "project": PROJECT} | options
+    given: dict[str, Any] = {"decay_enabled": True, "background": False, "project": PROJECT}
+    given |= options
     with open_memory(path, role="operator", actor="demo", clock=clock, **given) as memory:
         memory.constrain({"functional": ["database", "port", "price", "weekday", "command"]})
         for step in steps():

@@ -32,6 +32,7 @@ const KEYS = [
   ["/", "search"],
   ["j, k", "the next, the previous row"],
   ["Enter", "open the row"],
+  ["r", "revise the row, or the belief"],
   ["u", "undo the last change made here"],
   ["t", "travel in time"],
   ["1 – 8", "the views, in the order of the menu"],
@@ -138,6 +139,9 @@ function onKey(event) {
   if (button && !button.disabled) {
     done();
     button.click();
+  } else if (!row && document.querySelector(`main [data-page-key="${CSS.escape(event.key)}"]`)) {
+    done();
+    document.querySelector(`main [data-page-key="${CSS.escape(event.key)}"]`).click();
   } else if (event.key === "j" || event.key === "k") {
     done();
     moveRow(event.key === "j" ? 1 : -1);

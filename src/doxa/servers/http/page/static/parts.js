@@ -122,10 +122,12 @@ export function Heading({ title, question, children }) {
 
 // Lists
 
-/** A row that j, k and enter reach. Keys of its buttons are in their data-key. */
+/** A row that j, k and enter reach; r revises it. Keys of its buttons are in their data-key. */
 export function Row({ kref, class: kind = "", children }) {
   const open = (event) => {
-    if (event.target === event.currentTarget && event.key === "Enter" && kref) location.hash = krefAddress(kref);
+    if (event.target !== event.currentTarget || !kref) return;
+    if (event.key === "Enter") location.hash = krefAddress(kref);
+    if (event.key === "r" && krefAddress(kref).startsWith("#/belief")) go("belief", { kref, form: "revise" });
   };
   return html`<li class="row ${kind}" data-row tabindex="-1" onKeyDown=${open}>${children}</li>`;
 }

@@ -12,7 +12,7 @@ import { OtherAddress } from "./other.js";
 export function Belief({ params }) {
   if (params.new) return html`<${NewBelief} />`;
   if (!params.kref) return html`<${Heading} title="Belief" question="" /><${Empty} title="No belief is chosen.">Ask for one, or browse.<//>`;
-  return html`<${Existing} kref=${params.kref} key=${params.kref} />`;
+  return html`<${Existing} kref=${params.kref} first=${params.form ?? ""} key=${params.kref} />`;
 }
 
 function itemOf(kref) {
@@ -40,15 +40,15 @@ async function load(kref, signal) {
   return { history: { ...history, revisions: then }, explained, revision, files };
 }
 
-function Existing({ kref }) {
+function Existing({ kref, first }) {
   const state = useLoad((signal) => load(kref, signal), [kref]);
   return html`<${Loaded} state=${state}>
-    ${(data) => (data.other ? html`<${OtherAddress} kref=${kref} found=${data.other} />` : html`<${Whole} ...${data} />`)}
+    ${(data) => (data.other ? html`<${OtherAddress} kref=${kref} found=${data.other} />` : html`<${Whole} ...${data} first=${first} />`)}
   <//>`;
 }
 
-function Whole({ history, explained, revision, files }) {
-  const [form, setForm] = useState("");
+function Whole({ history, explained, revision, files, first }) {
+  const [form, setForm] = useState(first);
   const [made, setMade] = useState(null);
   const retired = revision.status === "deprecated" || !explained;
   const undone = made && receipts.value.some((one) => one.change === made.change && one.undone);
@@ -91,7 +91,7 @@ function Actions({ revision, retired, form, setForm, done }) {
   };
   const last = receipts.value.find((one) => !one.undone && one.kref.startsWith(item));
   return html`<div class="line actions">
-      ${!retired && html`<button type="button" class="primary" aria-expanded=${form === "revise"} onClick=${() => setForm(form === "revise" ? "" : "revise")}>Revise</button>
+      ${!retired && html`<button type="button" class="primary" data-page-key="r" aria-expanded=${form === "revise"} onClick=${() => setForm(form === "revise" ? "" : "revise")}>Revise</button>
         <button type="button" disabled=${!operator || revision.trust === "verified"} title=${operator ? "Say that a person checked it" : "Operators verify"} onClick=${verify}>Verify</button>
         <button type="button" aria-expanded=${form === "retire"} onClick=${() => setForm(form === "retire" ? "" : "retire")}>Retire</button>`}
       ${retired && html`<button type="button" onClick=${() => setForm("restore")}>Restore</button>`}
