@@ -88,6 +88,8 @@ def test_the_keyboard_reaches_everything_and_the_focus_is_seen(
 ) -> None:
     mira = reader(team)
     page = mira.go("inbox")
+    page.reload()
+    page.wait_for_selector("main h1")
     mira.see("Conflicts")
     seen = []
     for _ in range(30):

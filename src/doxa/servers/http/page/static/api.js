@@ -8,8 +8,10 @@ const PREFIX = "/v1/";
 const AGAIN_MS = 1500;
 // Verbs that keep their first answer under a key, so that a retry writes once.
 const KEYED = new Set(
-  ("remember tell revise contract deprecate restore rollback undo resolve tag untag link unlink " +
-    "attach bundle forget supersede").split(" "),
+  (
+    "remember tell revise contract deprecate restore rollback undo resolve tag untag link unlink " +
+    "attach bundle forget supersede"
+  ).split(" "),
 );
 
 export class ApiProblem extends Error {
@@ -118,7 +120,8 @@ function noteReceipt(verb, answer, label, quiet) {
   const action = answer.action ?? answer.change?.action ?? verb;
   const kref = answer.kref ?? answer.change?.kref ?? "";
   receipts.value = [{ change, action, kref, label: label || verb, undone: false }, ...receipts.value].slice(0, 50);
-  if (!quiet) say(`${label || action}. Receipt ${change}.`, { kind: "done", action: { text: "Undo", run: () => undo(change) } });
+  if (!quiet)
+    say(`${label || action}. Receipt ${change}.`, { kind: "done", action: { text: "Undo", run: () => undo(change) } });
 }
 
 /** Undo a change, by default the last one that was made here. */
@@ -209,8 +212,19 @@ export function follow(onEvent) {
   return () => source.close();
 }
 
-const EVENT_NAMES = ["item.created", "item.deprecated", "item.restored", "revision.created", "revision.tagged",
-  "exchange.added", "conflict.opened", "conflict.decided", "catalogue.changed", "memory.hidden", "edge.created"];
+const EVENT_NAMES = [
+  "item.created",
+  "item.deprecated",
+  "item.restored",
+  "revision.created",
+  "revision.tagged",
+  "exchange.added",
+  "conflict.opened",
+  "conflict.decided",
+  "catalogue.changed",
+  "memory.hidden",
+  "edge.created",
+];
 
 /** Load what a view shows. `load(signal)` is called again when `deps`, the time, the project or the
  *  memory changes; what was there before stays until the new answer is there. */

@@ -4,8 +4,20 @@ import { begin, leave, undo } from "./api.js";
 import { html, render, useEffect, useRef } from "./lib.js";
 import { Dialog } from "./parts.js";
 import {
-  address, applyTheme, chooseProject, chooseTheme, connection, dismiss, go, helpOpen, isPast, notices, project,
-  route, session, theme,
+  address,
+  applyTheme,
+  chooseProject,
+  chooseTheme,
+  connection,
+  dismiss,
+  go,
+  helpOpen,
+  isPast,
+  notices,
+  project,
+  route,
+  session,
+  theme,
 } from "./state.js";
 import { TimeBar, timeOpen } from "./time.js";
 import { Ask } from "./views/ask.js";
@@ -43,7 +55,7 @@ const KEYS = [
 function Shell() {
   const { view, params } = route.value;
   const found = VIEWS.find(([name]) => name === view);
-  const View = view === "belief" ? Belief : found?.[2] ?? Ask;
+  const View = view === "belief" ? Belief : (found?.[2] ?? Ask);
   const main = useRef(null);
   const first = useRef(true);
   useEffect(() => {
@@ -53,13 +65,18 @@ function Shell() {
     document.querySelector('nav [aria-current="page"]')?.scrollIntoView({ block: "nearest", inline: "center" });
   }, [view, params.kref, params.at]);
   return html`
-    <a class="skip" href="#main" onClick=${(event) => { event.preventDefault(); main.current.focus(); }}>Skip to content</a>
+    <a class="skip" href="#main" onClick=${(event) => {
+      event.preventDefault();
+      main.current.focus();
+    }}>Skip to content</a>
     <${TopBar} />
     <${Connection} />
     <${TimeBar} />
     <div class="columns">
       <nav aria-label="Views"><ul>
-        ${VIEWS.map(([name, label], at) => html`<li><a href=${address(name)} aria-current=${view === name ? "page" : undefined}>${label}<kbd aria-hidden="true">${at + 1}</kbd></a></li>`)}
+        ${VIEWS.map(([name, label], at) => html`<li>
+          <a href=${address(name)} aria-current=${view === name ? "page" : undefined}>${label}<kbd aria-hidden="true">
+          ${at + 1}</kbd></a></li>`)}
       </ul></nav>
       <main id="main" ref=${main} tabindex="-1" class=${isPast.value ? "past-view" : ""}>
         <${View} key=${view} params=${params} />
@@ -77,16 +94,19 @@ function TopBar() {
   const names = session.value?.projects ?? [];
   const themes = { system: "light", light: "dark", dark: "system" };
   return html`<header class="top">
-    <a class="brand" href=${address("ask")} aria-label="doxa, start"><img src="icon.svg" width="28" height="28" alt="" /><span>doxa</span></a>
+    <a class="brand" href=${address("ask")} aria-label="doxa, start">
+      <img src="icon.svg" width="28" height="28" alt="" /><span>doxa</span></a>
     <form role="search" onSubmit=${search}>
-      <input id="search" name="q" type="search" aria-label="Ask the memory" placeholder="Ask the memory  ( / )" autocomplete="off" value=${route.value.view === "ask" ? route.value.params.q ?? "" : ""} />
+      <input id="search" name="q" type="search" aria-label="Ask the memory" placeholder="Ask the memory  ( / )" autocomplete="off" value=${route.value.view === "ask" ? (route.value.params.q ?? "") : ""} />
     </form>
     <div class="top-side">
       <label class="compact">Project <input id="project" list="project-names" value=${project.value} placeholder=${names.length ? names[0] : "own"} size="8"
         onChange=${(event) => chooseProject(event.target.value.trim())} /></label>
-      <datalist id="project-names">${[...names, ...(names.length ? [] : ["*"])].map((name) => html`<option value=${name} />`)}</datalist>
+      <datalist id="project-names">
+        ${[...names, ...(names.length ? [] : ["*"])].map((name) => html`<option value=${name} />`)}</datalist>
       <button type="button" aria-pressed=${timeOpen.value} onClick=${() => (timeOpen.value = !timeOpen.value)}>Time</button>
-      <button type="button" onClick=${() => chooseTheme(themes[theme.value])} aria-label="Colours: ${theme.value}">${{ system: "◐", light: "☀", dark: "☾" }[theme.value]}</button>
+      <button type="button" onClick=${() => chooseTheme(themes[theme.value])} aria-label="Colours: ${theme.value}">
+        ${{ system: "◐", light: "☀", dark: "☾" }[theme.value]}</button>
       <button type="button" onClick=${() => (helpOpen.value = true)} aria-label="Keys and help">?</button>
     </div>
   </header>`;
@@ -103,11 +123,19 @@ function Connection() {
 
 function Notices() {
   return html`<div class="notices" role="status" aria-live="polite">
-    ${notices.value.map((one) => html`<div class="notice ${one.kind}" key=${one.id}>
+    ${notices.value.map(
+      (one) => html`<div class="notice ${one.kind}" key=${one.id}>
       <span>${one.text}</span>
-      ${one.action && html`<button type="button" onClick=${() => { dismiss(one.id); one.action.run(); }}>${one.action.text} <kbd>u</kbd></button>`}
+      ${
+        one.action &&
+        html`<button type="button" onClick=${() => {
+          dismiss(one.id);
+          one.action.run();
+        }}>${one.action.text} <kbd>u</kbd></button>`
+      }
       <button type="button" class="quiet" aria-label="Dismiss" onClick=${() => dismiss(one.id)}>×</button>
-    </div>`)}
+    </div>`,
+    )}
   </div>`;
 }
 

@@ -14,32 +14,49 @@ export function Effects({ change, before = "", after = "" }) {
   const plain = !losses.length && !unsupported.length && !supported.length && !conflict && !lost.length;
   return html`<div class="effects">
     ${after && html`<${WordDiff} before=${before} after=${after} />`}
-    ${conflict && html`<p><strong>A verified belief stands against it:</strong> a conflict is opened, and a person decides.</p>`}
-    ${lost.length > 0 && html`<h3>No longer said</h3><ul>${lost.map((fact) => html`<li><del>${fact.join(" · ")}</del></li>`)}</ul>`}
-    ${gained.length > 0 && html`<h3>Newly said</h3><ul>${gained.map((fact) => html`<li><ins>${fact.join(" · ")}</ins></li>`)}</ul>`}
-    ${losses.length > 0 && html`<h3>Given up</h3><ul>${losses.map((one) => html`<li>${one.says} <${KrefLink} kref=${one.kref} /> <span class="small">${one.why}</span></li>`)}</ul>`}
-    ${unsupported.length > 0 && html`<h3>Now lacks support</h3><ul class="unsupported">${unsupported.map((one) => html`<li><${KrefLink} kref=${one.kref}>${said(one.kref)}<//> <span class="small"><${Sentence} text=${one.cause} /></span></li>`)}</ul>`}
-    ${supported.length > 0 && html`<h3>Has its support again</h3><ul>${supported.map((one) => html`<li><${KrefLink} kref=${one.kref}>${said(one.kref)}<//></li>`)}</ul>`}
+    ${conflict && html`<p>
+      <strong>A verified belief stands against it:</strong> a conflict is opened, and a person decides.</p>`}
+    ${lost.length > 0 && html`<h3>No longer said</h3><ul>${lost.map((fact) => html`<li><del>${fact.join(" · ")}</del>
+      </li>`)}</ul>`}
+    ${gained.length > 0 && html`<h3>Newly said</h3><ul>${gained.map((fact) => html`<li><ins>${fact.join(" · ")}</ins>
+      </li>`)}</ul>`}
+    ${losses.length > 0 && html`<h3>Given up</h3><ul>${losses.map((one) => html`<li>
+      ${one.says} <${KrefLink} kref=${one.kref} /> <span class="small">${one.why}</span></li>`)}</ul>`}
+    ${unsupported.length > 0 && html`<h3>Now lacks support</h3><ul class="unsupported">
+      ${unsupported.map((one) => html`<li><${KrefLink} kref=${one.kref}>${said(one.kref)}<//> <span class="small">
+      <${Sentence} text=${one.cause} /></span></li>`)}</ul>`}
+    ${supported.length > 0 && html`<h3>Has its support again</h3><ul>${supported.map((one) => html`<li>
+      <${KrefLink} kref=${one.kref}>${said(one.kref)}<//></li>`)}</ul>`}
     ${plain && html`<p class="small">Nothing else changes.</p>`}
   </div>`;
 }
 
 /** A form whose change is shown before it is made. `arguments_()` returns the verb's arguments, or a
  *  text that says what is missing. */
-export function ChangeForm({ verb, label, arguments_, before = "", after = () => "", done, children, cancel, start = "Preview" }) {
+export function ChangeForm({
+  verb,
+  label,
+  arguments_,
+  before = "",
+  after = () => "",
+  done,
+  children,
+  cancel,
+  start = "Preview",
+}) {
   const [preview, setPreview] = useState(null);
   const [error, setError] = useState(null);
   const [busy, setBusy] = useState(false);
   const [key, setKey] = useState(() => crypto.randomUUID());
   const attempt = async (event, dryRun) => {
     event.preventDefault();
-    const args = arguments_();
+    const args = dryRun ? arguments_() : preview.args; // what was shown is what is done
     if (typeof args === "string") return setError({ message: args });
     setBusy(true);
     setError(null);
     try {
       const answer = await write(verb, { ...args, dry_run: dryRun || undefined }, { label, key: dryRun ? "" : key });
-      setPreview(dryRun ? answer : null);
+      setPreview(dryRun ? { answer, args } : null);
       if (!dryRun) {
         setKey(crypto.randomUUID());
         done(answer);
@@ -53,7 +70,8 @@ export function ChangeForm({ verb, label, arguments_, before = "", after = () =>
   return html`<form class="change" onSubmit=${(event) => attempt(event, preview === null)} onInput=${() => setPreview(null)}>
     ${children}
     <${Problem} error=${error} />
-    ${preview && html`<section aria-label="What this would change" class="preview"><h2>This would change</h2><${Effects} change=${preview} before=${before} after=${after()} /></section>`}
+    ${preview && html`<section aria-label="What this would change" class="preview"><h2>This would change</h2>
+      <${Effects} change=${preview.answer} before=${before} after=${after()} /></section>`}
     <div class="line">
       <button class="primary" disabled=${busy}>${preview ? label : start}</button>
       ${cancel && html`<button type="button" onClick=${cancel}>Cancel</button>`}
@@ -70,7 +88,8 @@ export function parseFacts(text) {
   const found = [];
   for (const line of text.split("\n").filter((one) => one.trim())) {
     const parts = line.split("|").map((part) => part.trim());
-    if (parts.length !== 3 || parts.some((part) => !part)) return `This line is not "subject | predicate | value": ${line}`;
+    if (parts.length !== 3 || parts.some((part) => !part))
+      return `This line is not "subject | predicate | value": ${line}`;
     found.push(parts);
   }
   return found;

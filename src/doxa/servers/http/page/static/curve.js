@@ -33,9 +33,13 @@ export function Curve({ profile }) {
     const age = (days * step) / 60;
     return `${8 + (age / days) * (WIDTH - 16)},${y(scoreAt(profile, age * DAY_S))}`;
   });
-  const words = hides === null ? `never hidden, half-life ${round(profile.HalfLifeSeconds / DAY_S)} days` : `hidden after ${round(hides)} days without use`;
+  const words =
+    hides === null
+      ? `never hidden, half-life ${round(profile.HalfLifeSeconds / DAY_S)} days`
+      : `hidden after ${round(hides)} days without use`;
   const at = hides === null ? 0 : 8 + (hides / days) * (WIDTH - 16);
-  return html`<figure class="curve"><svg viewBox="0 0 ${WIDTH} ${HEIGHT}" role="img" aria-label="Score of ${profile.Name} over ${days} days: ${words}">
+  return html`<figure class="curve">
+    <svg viewBox="0 0 ${WIDTH} ${HEIGHT}" role="img" aria-label="Score of ${profile.Name} over ${days} days: ${words}">
       <line class="axis" x1="8" x2=${WIDTH - 8} y1=${y(0)} y2=${y(0)} />
       <line class="threshold" x1="8" x2=${WIDTH - 8} y1=${y(profile.VisibilityThreshold)} y2=${y(profile.VisibilityThreshold)} />
       <polyline points=${points.join(" ")} />

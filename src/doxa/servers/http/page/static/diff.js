@@ -8,7 +8,11 @@ const WORDS_MAX = 600; // beyond that the whole text is shown as changed
 export function wordDiff(before, after) {
   const old = before.split(/(\s+)/);
   const now = after.split(/(\s+)/);
-  if (old.length > WORDS_MAX || now.length > WORDS_MAX) return [["gone", before], ["new", after]];
+  if (old.length > WORDS_MAX || now.length > WORDS_MAX)
+    return [
+      ["gone", before],
+      ["new", after],
+    ];
   const width = now.length + 1;
   const lengths = new Uint16Array((old.length + 1) * width);
   for (let i = old.length - 1; i >= 0; i--) {

@@ -33,7 +33,12 @@ export function Time({ at }) {
   return html`<time datetime=${at} title=${formatTime(at)}>${relativeTime(at)}</time>`;
 }
 
-const AGES = [[3, "fresh"], [14, "recent"], [60, "older"], [Infinity, "old"]];
+const AGES = [
+  [3, "fresh"],
+  [14, "recent"],
+  [60, "older"],
+  [Infinity, "old"],
+];
 
 /** How fresh something is: a colour, a bar and a word, so that no one depends on the colour. */
 export function Freshness({ at }) {
@@ -41,7 +46,8 @@ export function Freshness({ at }) {
   const now = systemTime.value ? new Date(systemTime.value) : new Date();
   const days = Math.max(0, (now - moment(at)) / DAY_MS);
   const [, name] = AGES.find(([limit]) => days < limit);
-  return html`<span class="fresh fresh-${name}"><span class="fresh-bar" aria-hidden="true"></span>${name}, <${Time} at=${at} /></span>`;
+  return html`<span class="fresh fresh-${name}"><span class="fresh-bar" aria-hidden="true"></span>
+    ${name}, <${Time} at=${at} /></span>`;
 }
 
 // Labels
@@ -50,8 +56,16 @@ export function Chip({ kind = "", children, title }) {
   return html`<span class="chip ${kind}" title=${title}>${children}</span>`;
 }
 
-const STATUS_KINDS = { current: "good", superseded: "past", deprecated: "past", detached: "past", contested: "bad",
-  expired: "past", not_yet_valid: "past", open: "bad" };
+const STATUS_KINDS = {
+  current: "good",
+  superseded: "past",
+  deprecated: "past",
+  detached: "past",
+  contested: "bad",
+  expired: "past",
+  not_yet_valid: "past",
+  open: "bad",
+};
 
 export function Status({ status }) {
   return status ? html`<${Chip} kind=${STATUS_KINDS[status] ?? ""}>${status.replaceAll("_", " ")}<//>` : null;
@@ -80,7 +94,9 @@ export function KrefLink({ kref, children, ...rest }) {
 
 /** A sentence of doxa's own, with its addresses as links. */
 export function Sentence({ text }) {
-  return text.split(/(kref:\/\/[^\s,;)]+)/).map((part) => (part.startsWith("kref://") ? html`<${KrefLink} kref=${part.replace(/[.:]$/, "")} />` : part));
+  return text
+    .split(/(kref:\/\/[^\s,;)]*[^\s,;:.)])/)
+    .map((part) => (part.startsWith("kref://") ? html`<${KrefLink} kref=${part} />` : part));
 }
 
 export function Copy({ text, label = "Copy address" }) {
@@ -117,7 +133,8 @@ export function Heading({ title, question, children }) {
   useEffect(() => {
     document.title = `${title} · doxa`;
   }, [title]);
-  return html`<header class="heading"><div><h1 tabindex="-1">${title}</h1><p>${question}</p></div><div class="heading-side">${children}</div></header>`;
+  return html`<header class="heading"><div><h1 tabindex="-1">${title}</h1><p>${question}</p></div>
+    <div class="heading-side">${children}</div></header>`;
 }
 
 // Lists
@@ -133,7 +150,8 @@ export function Row({ kref, class: kind = "", children }) {
 }
 
 export function KeyButton({ shortcut, onClick, children, ...rest }) {
-  return html`<button type="button" data-key=${shortcut} onClick=${onClick} ...${rest}>${children}${shortcut && html` <kbd>${shortcut}</kbd>`}</button>`;
+  return html`<button type="button" data-key=${shortcut} onClick=${onClick} ...${rest}>
+    ${children}${shortcut && html` <kbd>${shortcut}</kbd>`}</button>`;
 }
 
 // Forms
@@ -150,7 +168,14 @@ export function useDraft(name, initial = "") {
     setText(value);
     keepDraft(name, value === initial ? "" : value);
   };
-  return [text, change, () => { keepDraft(name, ""); setText(initial); }];
+  return [
+    text,
+    change,
+    () => {
+      keepDraft(name, "");
+      setText(initial);
+    },
+  ];
 }
 
 export function Dialog({ title, open, close, children }) {
@@ -174,7 +199,8 @@ export function open(view, params) {
 export function Meter({ value, label }) {
   const share = Math.max(0, Math.min(1, value));
   return html`<span class="meter" title=${label}><svg viewBox="0 0 40 6" width="40" height="6" aria-hidden="true">
-    <rect class="meter-back" width="40" height="6" rx="3" /><rect class="meter-fill" width=${40 * share} height="6" rx="3" />
+    <rect class="meter-back" width="40" height="6" rx="3" />
+      <rect class="meter-fill" width=${40 * share} height="6" rx="3" />
   </svg>${label}</span>`;
 }
 

@@ -21,7 +21,10 @@ async function load(signal) {
     rows(WAITING, { project: project.value }, { signal }),
     read("pending-entities", { ...where, limit: 100 }, { signal }),
   ]);
-  const texts = await textsOf(proposals.items.flatMap((one) => one.about), signal);
+  const texts = await textsOf(
+    proposals.items.flatMap((one) => one.about),
+    signal,
+  );
   const later = new Set(JSON.parse(sessionStorage.getItem(LATER) ?? "[]"));
   return {
     texts,
@@ -37,18 +40,34 @@ async function load(signal) {
 export function Inbox() {
   const state = useLoad(load);
   const again = state.again;
-  return html`<${Heading} title="Inbox" question="What waits for a decision of yours?"><a class="button" href="#/dream">What dreams did</a><//>
+  return html`<${Heading} title="Inbox" question="What waits for a decision of yours?">
+    <a class="button" href="#/dream">What dreams did</a><//>
     <${Loaded} state=${state}>${(found) => {
       const groups = [
         ["Conflicts", "Something new contradicts what was verified.", found.conflicts, ConflictRow],
         ["Proposals", "Background work found these, and changed nothing.", found.proposals, ProposalRow],
         ["Candidates", "Rules read these from conversations; nobody stated them.", found.candidates, CandidateRow],
-        ["Quarantine", "From sources that are not trusted. It is text to be judged, and never an instruction.", found.quarantine, CandidateRow],
+        [
+          "Quarantine",
+          "From sources that are not trusted. It is text to be judged, and never an instruction.",
+          found.quarantine,
+          CandidateRow,
+        ],
         ["Names", "Names that may mean several things.", found.names, NameRow],
       ].filter(([, , items]) => items.length);
-      if (!groups.length) return html`<${Empty} title="Nothing waits for you.">${found.later ? `${found.later} are put off until this tab is closed.` : "New conflicts, proposals and candidates appear here."}<//>`;
-      return groups.map(([title, about, items, Kind]) => html`<section key=${title} aria-label=${title}><h2>${title} <span class="count">${items.length}</span></h2><p class="small">${about}</p>
-        <ul class="rows">${items.map((one) => html`<${Kind} one=${one} texts=${found.texts} again=${again} key=${one.kref} />`)}</ul></section>`);
+      if (!groups.length)
+        return html`<${Empty} title="Nothing waits for you.">
+          ${found.later ? `${found.later} are put off until this tab is closed.` : "New conflicts, proposals and candidates appear here."}<//>`;
+      return groups.map(
+        ([
+          title,
+          about,
+          items,
+          Kind,
+        ]) => html`<section key=${title} aria-label=${title}><h2>${title} <span class="count">${items.length}</span>
+          </h2><p class="small">${about}</p>
+        <ul class="rows">${items.map((one) => html`<${Kind} one=${one} texts=${found.texts} again=${again} key=${one.kref} />`)}</ul></section>`,
+      );
     }}<//>`;
 }
 
@@ -92,8 +111,10 @@ function ConflictRow({ one, again }) {
   const held = one.held[0];
   return html`<${Row} kref=${one.challenger.item}>
     <p class="small">Believed: <${KrefLink} kref=${one.challenger.item} /> ${held && html`<${Trust} trust=${held.trust} /> by ${held.author}`}</p>
-    ${held ? html`<${WordDiff} before=${held.summary} after=${one.challenger.summary} />` : html`<p class="text">${one.challenger.summary}</p>`}
-    <p class="meta"><span>New, by ${one.opened_by}</span><${Trust} trust=${one.challenger.trust} /><${Freshness} at=${one.opened} /></p>
+    ${held ? html`<${WordDiff} before=${held.summary} after=${one.challenger.summary} />` : html`<p class="text">
+      ${one.challenger.summary}</p>`}
+    <p class="meta"><span>New, by ${one.opened_by}</span><${Trust} trust=${one.challenger.trust} />
+      <${Freshness} at=${one.opened} /></p>
     <${Decisions} kref=${one.kref} again=${again} actions=${[
       ["a", "Accept the new", decide("accept", "Accepted the new belief")],
       ["x", "Keep the old", decide("reject", "Kept the old belief")],
@@ -102,8 +123,15 @@ function ConflictRow({ one, again }) {
   <//>`;
 }
 
-const PROPOSAL_WORDS = { duplicate: "They say the same", contradiction: "They contradict each other", stale: "It may be outdated", gap: "Something is missing",
-  relation: "They belong together", summary: "A summary", unsupported: "It lost its support" };
+const PROPOSAL_WORDS = {
+  duplicate: "They say the same",
+  contradiction: "They contradict each other",
+  stale: "It may be outdated",
+  gap: "Something is missing",
+  relation: "They belong together",
+  summary: "A summary",
+  unsupported: "It lost its support",
+};
 
 function ProposalRow({ one, texts, again }) {
   const can = Object.keys(one.action).length > 0;
@@ -127,7 +155,8 @@ function ProposalRow({ one, texts, again }) {
   else if (lost) actions.unshift(["a", "Retire it", retire]);
   return html`<${Row} kref=${one.about[0]}>
     <p><strong>${PROPOSAL_WORDS[one.kind] ?? one.kind}.</strong> <span class="small">${one.reason}</span></p>
-    <ul class="about">${one.about.map((kref) => html`<li><${KrefLink} kref=${kref}>${texts.get(kref) || kref}<//></li>`)}</ul>
+    <ul class="about">${one.about.map((kref) => html`<li><${KrefLink} kref=${kref}>${texts.get(kref) || kref}<//>
+      </li>`)}</ul>
     <p class="meta"><${Freshness} at=${one.made} /></p>
     <${Decisions} kref=${one.kref} again=${again} actions=${actions} />
   <//>`;
@@ -135,13 +164,16 @@ function ProposalRow({ one, texts, again }) {
 
 function CandidateRow({ one, again }) {
   const item = one.kref.split("?")[0];
-  const accept = () => write("revise", { what: item, text: one.text, trust: "stated", again: true }, { label: "Accepted" });
+  const accept = () =>
+    write("revise", { what: item, text: one.text, trust: "stated", again: true }, { label: "Accepted" });
   const retire = () => write("deprecate", { kref: item }, { label: "Retired" });
   const operator = session.value?.role === "operator";
-  const verify = () => write("revise", { what: item, text: one.text, trust: "verified", again: true }, { label: "Verified" });
+  const verify = () =>
+    write("revise", { what: item, text: one.text, trust: "verified", again: true }, { label: "Verified" });
   return html`<${Row} kref=${one.kref}>
     <p class="text"><${KrefLink} kref=${one.kref}>${one.text}<//></p>
-    <p class="meta"><${Trust} trust=${one.trust} /><span>by ${one.author}</span><${Freshness} at=${fromNanos(one.time)} /></p>
+    <p class="meta"><${Trust} trust=${one.trust} /><span>by ${one.author}</span>
+      <${Freshness} at=${fromNanos(one.time)} /></p>
     <${Decisions} kref=${one.kref} again=${again} actions=${[
       ["a", "Accept", accept],
       ["x", "Retire", retire],
@@ -153,10 +185,13 @@ function CandidateRow({ one, again }) {
 function NameRow({ one, again }) {
   const answer = (text, label) => () => write("resolve-entity", { mention: one.kref, answer: text }, { label });
   return html`<${Row} kref=${one.sources[0]}>
-    <p><strong>${one.name}</strong> ${one.kind && html`<${Chip}>${one.kind}<//>`} <span class="small">${one.reason}</span></p>
+    <p><strong>${one.name}</strong> ${one.kind && html`<${Chip}>${one.kind}<//>`} <span class="small">
+      ${one.reason}</span></p>
     <p class="small">In ${one.sources.map((kref) => html`<${KrefLink} kref=${kref} /> `)}</p>
     <${Decisions} kref=${one.kref} again=${again} actions=${[
-      ...one.candidates.slice(0, 3).map((found, at) => [at ? "" : "a", `It is ${found.name}`, answer(found.kref, `${one.name} is ${found.name}`)]),
+      ...one.candidates
+        .slice(0, 3)
+        .map((found, at) => [at ? "" : "a", `It is ${found.name}`, answer(found.kref, `${one.name} is ${found.name}`)]),
       ["n", "Somebody new", answer("new", `${one.name} is new`)],
       ["x", "Not a name", answer("none", `${one.name} is not a name`)],
     ]} />

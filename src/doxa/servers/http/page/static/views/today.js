@@ -10,11 +10,35 @@ const DAY_MS = 86_400_000;
 const SITTING_MS = 30 * 60_000; // a longer pause begins another sitting
 const EVENTS_MAX = 2000;
 const PAGE = 500;
-const QUIET = new Set(["edge.created", "revision.tagged", "node.created", "space.created", "thread.created", "item.changed", "edge.changed", "mention.created",
-  "revision.untagged", "node.changed", "node.deleted", "edge.deleted", "tag.created"]);
-const WORDS = { "item.created": "new", "revision.created": "said", "exchange.added": "heard", "item.deprecated": "retired", "item.restored": "restored",
-  "conflict.opened": "conflict", "conflict.decided": "decided", "memory.hidden": "hidden", "memory.restored": "shown again",
-  "artifact.created": "file", "entity.created": "name", "catalogue.changed": "rules" };
+const QUIET = new Set([
+  "edge.created",
+  "revision.tagged",
+  "node.created",
+  "space.created",
+  "thread.created",
+  "item.changed",
+  "edge.changed",
+  "mention.created",
+  "revision.untagged",
+  "node.changed",
+  "node.deleted",
+  "edge.deleted",
+  "tag.created",
+]);
+const WORDS = {
+  "item.created": "new",
+  "revision.created": "said",
+  "exchange.added": "heard",
+  "item.deprecated": "retired",
+  "item.restored": "restored",
+  "conflict.opened": "conflict",
+  "conflict.decided": "decided",
+  "memory.hidden": "hidden",
+  "memory.restored": "shown again",
+  "artifact.created": "file",
+  "entity.created": "name",
+  "catalogue.changed": "rules",
+};
 
 async function load(days, signal) {
   const since = new Date(Date.now() - days * DAY_MS).toISOString();
@@ -27,10 +51,20 @@ async function load(days, signal) {
     if (!page.next) break;
     after = page.next;
   }
-  const said = new Set(items.filter((one) => one.name === "revision.created").map((one) => `${one.change} ${one.kref.split("?")[0]}`));
-  const shown = items.filter((one) => !QUIET.has(one.name) && !(one.name === "item.created" && said.has(`${one.change} ${one.kref}`)));
+  const said = new Set(
+    items.filter((one) => one.name === "revision.created").map((one) => `${one.change} ${one.kref.split("?")[0]}`),
+  );
+  const shown = items.filter(
+    (one) => !QUIET.has(one.name) && !(one.name === "item.created" && said.has(`${one.change} ${one.kref}`)),
+  );
   const sittings = group(shown);
-  const texts = await textsOf(shown.map((one) => one.kref).filter(Boolean).slice(-400), signal);
+  const texts = await textsOf(
+    shown
+      .map((one) => one.kref)
+      .filter(Boolean)
+      .slice(-400),
+    signal,
+  );
   return { sittings, texts, cut: items.length >= EVENTS_MAX };
 }
 
@@ -71,10 +105,18 @@ export function Today() {
     };
   }, [connection.value]);
   return html`<${Heading} title="Today" question="What changed without me, and who did it?">
-      <div class="choice" role="group" aria-label="How far back">${[[1, "24 hours"], [7, "7 days"], [31, "31 days"]].map(([count, label]) => html`<button type="button" aria-pressed=${days === count} onClick=${() => setDays(count)}>${label}</button>`)}</div>
+      <div class="choice" role="group" aria-label="How far back">${[
+        [1, "24 hours"],
+        [7, "7 days"],
+        [31, "31 days"],
+      ].map(
+        ([count, label]) =>
+          html`<button type="button" aria-pressed=${days === count} onClick=${() => setDays(count)}>${label}</button>`,
+      )}</div>
     <//>
     <${Loaded} state=${state}>${({ sittings, texts, cut }) => {
-      if (!sittings.length) return html`<${Empty} title="Nothing changed.">This page shows changes as they are made.<//>`;
+      if (!sittings.length)
+        return html`<${Empty} title="Nothing changed.">This page shows changes as they are made.<//>`;
       const actors = [...new Set(sittings.map((one) => one.actor))];
       const chosen = sittings.filter((one) => !actor || one.actor === actor);
       return html`<label class="compact">Who <select value=${actor} onChange=${(event) => setActor(event.target.value)}><option value="">everybody (${actors.length})</option>${actors.map((one) => html`<option value=${one}>${one}</option>`)}</select></label>
@@ -107,18 +149,25 @@ function Sitting({ sitting, texts }) {
     say(`${done} of ${changes.length} changes of ${sitting.actor} are undone.`, { kind: "done", seconds: 12 });
   };
   return html`<section class="sitting" aria-label="${sitting.actor}, ${formatTime(new Date(sitting.since).toISOString())}">
-    <h2>${sitting.actor} <${Chip}>${sitting.role}<//> <span class="small">${formatTime(new Date(sitting.since).toISOString())}, ${sitting.changes.length} change${sitting.changes.length > 1 ? "s" : ""} by ${[...sitting.ops].join(", ")}</span></h2>
-    <ul class="rows">${events.map((event) => html`<${Row} kref=${event.kref} key=${event.id}>
-      <p class="text"><${Chip}>${WORDS[event.name] ?? event.name}<//> ${event.kref ? html`<${KrefLink} kref=${event.kref}>${texts.get(event.kref) || shortKref(event.kref)}<//>` : event.name}</p>
+    <h2>${sitting.actor} <${Chip}>${sitting.role}<//> <span class="small">
+      ${formatTime(new Date(sitting.since).toISOString())}, ${sitting.changes.length} change${sitting.changes.length > 1 ? "s" : ""} by ${[...sitting.ops].join(", ")}</span></h2>
+    <ul class="rows">${events.map(
+      (event) => html`<${Row} kref=${event.kref} key=${event.id}>
+      <p class="text"><${Chip}>
+        ${WORDS[event.name] ?? event.name}<//> ${event.kref ? html`<${KrefLink} kref=${event.kref}>
+        ${texts.get(event.kref) || shortKref(event.kref)}<//>` : event.name}</p>
       <p class="meta"><${Time} at=${event.time} /><span>change ${event.change}, ${event.op}</span></p>
-    <//>`)}</ul>
+    <//>`,
+    )}</ul>
     <div class="line">
       ${sitting.events.length > SHOWN && !all && html`<button type="button" onClick=${() => setAll(true)}>Show all ${sitting.events.length}</button>`}
-      ${sitting.role === "background"
-        ? html`<a class="button" href="#/dream">Its runs, and how to undo one</a>`
-        : asking
-        ? html`<span>Undo ${sitting.changes.length} change${sitting.changes.length > 1 ? "s" : ""} of ${sitting.actor}, the newest first?</span><button type="button" class="primary" disabled=${busy !== ""} onClick=${undoAll}>${busy || "Undo them"}</button><button type="button" onClick=${() => setAsking(false)}>Cancel</button>`
-        : html`<button type="button" onClick=${() => setAsking(true)}>Undo this sitting</button>`}
+      ${
+        sitting.role === "background"
+          ? html`<a class="button" href="#/dream">Its runs, and how to undo one</a>`
+          : asking
+            ? html`<span>Undo ${sitting.changes.length} change${sitting.changes.length > 1 ? "s" : ""} of ${sitting.actor}, the newest first?</span><button type="button" class="primary" disabled=${busy !== ""} onClick=${undoAll}>${busy || "Undo them"}</button><button type="button" onClick=${() => setAsking(false)}>Cancel</button>`
+            : html`<button type="button" onClick=${() => setAsking(true)}>Undo this sitting</button>`
+      }
     </div>
   </section>`;
 }
