@@ -63,7 +63,7 @@ function Shell() {
     else main.current?.querySelector("h1")?.focus({ preventScroll: true });
     window.scrollTo(0, 0);
     document.querySelector('nav [aria-current="page"]')?.scrollIntoView({ block: "nearest", inline: "center" });
-  }, [view, params.kref, params.at]);
+  }, [view, params.kref, params.at, params.q]);
   return html`
     <a class="skip" href="#main" onClick=${(event) => {
       event.preventDefault();
