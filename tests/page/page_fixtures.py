@@ -60,7 +60,7 @@ def playwright() -> Any:
 
 
 def function_of(name: str) -> str:
-    """Return a function of JavaScript from a file beside the tests, without its comment."""
+    """Return a function of JavaScript from a file next to the tests, without its comment."""
     lines = (Path(__file__).parent / name).read_text().splitlines()
     code = "\n".join(line for line in lines if not line.startswith("//"))
     return code.rstrip().rstrip(";")

@@ -127,7 +127,7 @@ def test_rows_views_help_and_undo_by_keys(team: ServedPage, reader: Readers) -> 
         page.keyboard.press(str(at))
         mira.until("view => location.hash === '#/' + view", arg=view)
     page.keyboard.press("/")
-    page.keyboard.type("jk?u1")  # a field takes letters; they are no commands in it
+    page.keyboard.type("jk?u1")  # a field takes letters as they are
     assert page.input_value("#search") == "jk?u1"
     page.keyboard.press("Escape")
     assert page.evaluate("document.activeElement.id") != "search"

@@ -57,27 +57,15 @@ function Start() {
     <//>`;
 }
 
-async function answers(question, signal) {
-  const about = {
-    text: question,
-    project: inProject(),
-    as_of: systemTime.value,
-    valid_at: validTime.value,
-    limit: LIMIT,
-  };
-  const [found, all] = await Promise.all([
-    read("recall", about, { signal }),
-    read("recall", { ...about, history: true, trust: "untrusted" }, { signal }),
-  ]);
-  const shown = new Set(found.hits.map((hit) => hit.kref));
-  const left = all.hits.filter((hit) => !shown.has(hit.kref));
-  return { found, left };
+function recall(question, options, signal) {
+  const about = { text: question, project: inProject(), as_of: systemTime.value, valid_at: validTime.value };
+  return read("recall", { ...about, limit: LIMIT, ...options }, { signal });
 }
 
 function Answers({ question }) {
-  const state = useLoad((signal) => answers(question, signal), [question]);
+  const state = useLoad((signal) => recall(question, {}, signal), [question]);
   return html`<${Loaded} state=${state}>
-    ${({ found, left }) => html`
+    ${(found) => html`
       <p class="summary" role="status">
         ${found.hits.length ? `${Math.min(found.hits.length, FIRST)} of ${found.searched} come back` : "Nothing comes back"}${found.answerable_level && found.hits.length ? `; that they answer the question is ${{ high: "likely", medium: "possible", low: "unlikely" }[found.answerable_level]}` : ""}.</p>
       ${found.warnings.filter((text) => !text.includes("faded by policy")).map((text) => html`<p class="small">
@@ -93,7 +81,7 @@ function Answers({ question }) {
         html`<h2>Nearly</h2><p class="small">Found too, with a lower score.</p>
         <ol class="rows">${found.hits.slice(FIRST).map((hit) => html`<${Hit} hit=${hit} why key=${hit.kref} />`)}</ol>`
       }
-      <${LeftOut} left=${left} faded=${found.faded} question=${question} />`}
+      <${LeftOut} found=${found} question=${question} key=${question} />`}
   <//>`;
 }
 
@@ -140,8 +128,13 @@ const HIDDEN = `MATCH (n:Exchange) WHERE any(word IN $words WHERE toLower(n.text
 CALL doxa.policy.explain(n) YIELD visible, reason WHERE NOT visible
 RETURN n.kref AS kref, n.text AS text, n.time AS time, reason LIMIT 20`;
 
-function LeftOut({ left, faded, question }) {
+/** What is about the question too. It is asked for when the answers are there, which come first. */
+function LeftOut({ found, question }) {
   const [hidden, setHidden] = useState(null);
+  const everything = { history: true, trust: "untrusted" };
+  const all = useLoad((signal) => recall(question, everything, signal), [question]);
+  const shown = new Set(found.hits.map((hit) => hit.kref));
+  const left = all.data?.hits.filter((hit) => !shown.has(hit.kref)) ?? [];
   const look = async () => {
     const words = question.toLowerCase().match(/[\p{L}\p{N}]{4,}/gu) ?? [];
     setHidden(await rows(HIDDEN, { words }));
@@ -156,11 +149,11 @@ function LeftOut({ left, faded, question }) {
           <p class="meta"><strong class="reason">Not shown: ${reasonOf(hit)}.</strong> <${Status} status=${hit.status} /> <${Trust} trust=${hit.trust} /> <${Freshness} at=${hit.time} /></p>
         <//>`,
         )}</ul>`
-        : html`<p class="small">Nothing else is about it.</p>`
+        : html`<p class="small">${all.loading ? "Looking …" : "Nothing else is about it."}</p>`
     }
     ${
       hidden === null
-        ? html`<p><button type="button" onClick=${look}>Show what faded${faded ? ` (${faded})` : ""}</button></p>`
+        ? html`<p><button type="button" onClick=${look}>Show what faded${found.faded ? ` (${found.faded})` : ""}</button></p>`
         : hidden.length
           ? html`<ul class="rows">${hidden.map((one) => html`<${Row} kref=${one.kref} class="gone" key=${one.kref}>
             <p class="text">${one.text}</p><p class="meta">
