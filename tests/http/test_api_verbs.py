@@ -32,6 +32,7 @@ from tests.http.api_fixtures import DB, ROLES, USE, Served, served
 from tests.http.http_fixtures import Reply
 
 SERVED = resources(ALL)
+FORMED = ("stream", "events", "table")  # these have a schema of their own
 every_operation = pytest.mark.parametrize("path", [one.path for one in SERVED])
 PLAUSIBLE: dict[str, Any] = {
     "kref": DB,
