@@ -12,7 +12,7 @@ measured in the same run.
     python -m bench qa --data FILE --reader SPEC --judge SPEC      answers by a language model,
     judged by one, with their cost
     python -m bench ablation --data FOLDER        every lane of recall switched off and asked alone,
-    every mode
+    every mode; on RealMem and StateBench the lanes one by one, and fields
     python -m bench sensitivity --data FOLDER     every constant of the fusion moved
     python -m bench speed                         times and sizes next to plain tools
     python -m bench libraries --data FILE            recall, times and sizes next to libraries that

@@ -20,6 +20,7 @@ from bench import (
     counts,
     embedding,
     hooks,
+    injection,
     libraries,
     locomo,
     locomo_plus,
@@ -40,8 +41,10 @@ from bench import (
     simulation,
     speed,
     statebench,
+    statebench_brief,
     talk,
     tck,
+    turn_signals,
     updates,
     vehicle,
 )
@@ -49,6 +52,7 @@ from bench.embedders import local_embedder
 from bench.persistence_parts import FULL, QUICK
 from bench.report import Report, write_json
 from bench.ripening_sets import STRUCTURES
+from bench.sets import SETS
 from doxa.base.errors import DoxaError
 from doxa.models import Embedder
 from doxa.models.cache import CachedEmbedder
@@ -66,6 +70,7 @@ _RECORDED = (
     "precision",
     "poison",
     "answerability",
+    "questions",
     "speed",
     "embedding",
     "ablation",
@@ -76,9 +81,21 @@ _RECORDED = (
     "ripening-costs",
     "simulation",
     "hooks",
+    "injection",
     "api",
+    "turn-signals",
 )
-_WITHOUT_DATA = ("speed", "embedding", "precision", "poison", "talk", "questions", "hooks", "api")
+_WITHOUT_DATA = (
+    "speed",
+    "embedding",
+    "precision",
+    "poison",
+    "talk",
+    "questions",
+    "hooks",
+    "api",
+    "turn-signals",
+)
 _PARTS: dict[str, Sequence[str]] = {"persistence": tuple(persistence.PARTS), "agm": agm.PARTS}
 
 
@@ -123,9 +140,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         _finish(report, options.json)
         return 0 if passed else 1
     if options.command == "updates":
-        return updates.command(
-            options.seed, quick=options.quick, fit=options.fit, path=options.json
-        )
+        return _updates(parser, options)
     if options.command == "qa":
         return _qa(options)
     embedder = None if getattr(options, "words_only", False) else _cached()
@@ -178,6 +193,19 @@ def _compare(options: argparse.Namespace) -> int:
     return 1 if found.failed else 0
 
 
+def _updates(parser: argparse.ArgumentParser, options: argparse.Namespace) -> int:
+    if options.record and (options.fit or options.quick):
+        parser.error("only a run of all sizes is kept: leave --quick and --fit or --record out")
+    if options.fit:
+        print(updates.weights())
+        return 0
+    report, passed = updates.run(seed=options.seed, quick=options.quick)
+    if options.record:
+        results.write(options.results, [report])
+    _finish(report, options.json)
+    return 0 if passed else 1
+
+
 def _qa(options: argparse.Namespace) -> int:
     try:
         report = qa.run(options, _cached())
@@ -206,7 +234,8 @@ def _run(options: argparse.Namespace, embedder: Embedder | None) -> Report:
     if options.command == "longmemeval":
         return longmemeval.run(options.data, embedder, seed=options.seed, limit=options.limit)
     if options.command == "statebench":
-        return statebench.run(options.data, embedder, seed=options.seed, limit=options.limit)
+        played = statebench_brief.run if options.brief else statebench.run
+        return played(options.data, embedder, seed=options.seed, limit=options.limit)
     if options.command == "precision":
         return precision.run(
             options.cases,
@@ -227,7 +256,7 @@ def _run(options: argparse.Namespace, embedder: Embedder | None) -> Report:
     if options.command == "questions":
         return questions.run(options.data or questions.CASES, embedder, seed=options.seed)
     if options.command == "ablation":
-        return ablation.run(options.data, embedder, seed=options.seed)
+        return ablation.run(options.data, embedder, seed=options.seed, names=options.sets)
     if options.command == "sensitivity":
         return sensitivity.run(options.data, embedder, seed=options.seed, only=options.only)
     if options.command == "libraries":
@@ -258,8 +287,12 @@ def _run(options: argparse.Namespace, embedder: Embedder | None) -> Report:
         return simulation.run(
             options.data, seed=options.seed, days=options.days, folder=options.folder
         )
+    if options.command == "injection":
+        return injection.run(options.data, embedder, seed=options.seed)
     if options.command == "hooks":
         return hooks.run(embedder, seed=options.seed, sizes=options.sizes)
+    if options.command == "turn-signals":
+        return turn_signals.run(options.data, seed=options.seed)
     if options.command == "api":
         return api.run(seed=options.seed, quick=options.quick)
     if options.command == "embedding":
@@ -312,7 +345,9 @@ def _parser() -> argparse.ArgumentParser:
         "ripening-costs",
         "simulation",
         "hooks",
+        "injection",
         "api",
+        "turn-signals",
         "all",
     ):
         command = commands.add_parser(name)
@@ -345,10 +380,21 @@ def _parser() -> argparse.ArgumentParser:
             _record_options(command)
         if name == "ripening":
             ripening.options(command)
+        if name == "ablation":
+            command.add_argument(
+                "--sets",
+                type=partial(_chosen, SETS),
+                default=SETS,
+                help=f"some sets only, with commas: {', '.join(SETS)}",
+            )
         if name == "simulation":
             simulation.options(command)
         if name in ("longmemeval", "statebench", "ripening-state"):
             command.add_argument("--limit", type=int, help="the first so many only")
+        if name == "statebench":
+            command.add_argument(
+                "--brief", action="store_true", help="what an agent begins with, in place of recall"
+            )
         if name == "sensitivity":
             command.add_argument(
                 "--only", type=_names, default=(), help="some constants only, as K1,B"
@@ -389,7 +435,9 @@ def _parser() -> argparse.ArgumentParser:
     revision = commands.add_parser("agm")
     revision.add_argument("--data", type=Path, help="the scenarios' file, or its folder")
     _parted_options(revision, "agm")
-    updates.options(commands.add_parser("updates"), seed=SEED)
+    sentences = commands.add_parser("updates")
+    updates.options(sentences, seed=SEED)
+    _record_options(sentences)
     _compare_options(commands.add_parser("compare"))
     _campaign_options(commands.add_parser("campaign"))
     features = commands.add_parser("tck")
@@ -410,7 +458,7 @@ def _parted_options(command: argparse.ArgumentParser, name: str) -> None:
     )
     command.add_argument(
         "--parts",
-        type=partial(_parts, name),
+        type=partial(_chosen, _PARTS[name]),
         default=tuple(_PARTS[name]),
         help="some parts only, with commas",
     )
@@ -490,13 +538,11 @@ def _names(text: str) -> tuple[str, ...]:
     return tuple(text.split(","))
 
 
-def _parts(command: str, text: str) -> tuple[str, ...]:
+def _chosen(known: Sequence[str], text: str) -> tuple[str, ...]:
     names = tuple(text.split(","))
-    unknown = [name for name in names if name not in _PARTS[command]]
+    unknown = [name for name in names if name not in known]
     if unknown:
-        raise argparse.ArgumentTypeError(
-            f"there is no part {unknown[0]!r}; they are {', '.join(_PARTS[command])}"
-        )
+        raise argparse.ArgumentTypeError(f"{unknown[0]!r} is not one of {', '.join(known)}")
     return names
 
 

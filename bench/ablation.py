@@ -9,13 +9,14 @@ are paired with the default by question; a lane without effect has a difference 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from bench.metrics import paired_bootstrap
+from bench import sets_realmem, sets_statebench
+from bench.metrics import mean, paired_bootstrap
 from bench.report import Report, begin, percent, points
-from bench.sets import TITLES, Found, Sets, opened_sets
+from bench.sets import DEPTHS, FIRST, QUALITY, SETS, TITLES, Found, Sets, opened_sets
 from doxa.models import Embedder
 from doxa.recall import Ask, types
 from doxa.recall.fusion import LANES, MODES
@@ -41,47 +42,132 @@ def configurations() -> Iterator[tuple[str, dict[str, Any]]]:
         yield f"mode {mode}", {"mode": mode}
 
 
-def run(data: Path, embedder: Embedder | None, *, seed: int) -> Report:
+def lanes_switched() -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield those of the configurations that add or leave out one lane."""
+    for name, options in configurations():
+        if name == "default" or name.startswith(("without ", "with ")):
+            yield name, options
+
+
+def run(data: Path, embedder: Embedder | None, *, seed: int, names: Sequence[str] = SETS) -> Report:
+    """Measure every configuration on the named sets that are below a folder: on RealMem and
+    StateBench the lanes one by one, and what fields give."""
     report = begin("ablation", seed=seed, embedder=embedder)
-    with opened_sets(data, embedder) as sets:
-        usual: Found | None = None
-        rows = []
-        for name, options in configurations():
-            print(name, file=sys.stderr, flush=True)
-            found = sets.ask(**options)
-            usual = usual or found
-            rows.append(
-                [name, *_cells(report, sets, name.replace(",", "").replace(" ", "_"), found, usual)]
-            )
-        heads = [
-            head
-            for key in sets.asked
-            for head in (f"{TITLES[key]} (n = {len(sets.asked[key])})", "less the default, 95 %")
-        ]
-    title = (
-        "Lanes and modes: evidence found in the first ten, %, and the difference in points, drawn"
-        " by question"
-    )
-    report.table(title, ["configuration", *heads], rows)
+    quality = [name for name in names if name in QUALITY]
+    with opened_sets(data, embedder, names=quality, mentions=True) as sets:
+        _tables(report, sets, configurations(), (_QUALITY,))
+    for name in (name for name in names if name in _DATED):
+        with opened_sets(data, embedder, names=(name,)) as sets:
+            usual = _tables(report, sets, lanes_switched(), (_DATED[name],))
+            groups = {key: sets.groups(key) for key in sets.asked if key != "realmem"}
+        if groups:
+            with opened_sets(data, embedder, names=(name,), fields=False) as bare:
+                _fields(report, name, groups, usual, bare.ask())
     return report.end()
 
 
-def _cells(report: Report, sets: Sets, key: str, found: Found, usual: Found) -> Iterator[str]:
-    for name, value in found.means().items():
-        report.put(f"{key}.{name}.at_10", value)
-        yield percent(value)
-        if found is usual:
-            yield ""
-            continue
-        gaps = [
-            one - other for one, other in zip(found.values[name], usual.values[name], strict=True)
+def _tables(
+    report: Report,
+    sets: Sets,
+    asked: Iterable[tuple[str, dict[str, Any]]],
+    tables: Sequence[tuple[str, Sequence[str]]],
+) -> Found:
+    """Measure configurations, and return what the default finds."""
+    measured: dict[str, Found] = {}
+    for name, options in asked:
+        print(name, file=sys.stderr, flush=True)
+        measured[name] = sets.ask(**options)
+    for title, chosen in tables:
+        if kept := [key for key in sets.asked if key in chosen]:
+            _table(report, title, kept, sets, measured)
+    return measured["default"]
+
+
+_QUALITY = (
+    "Lanes and modes: evidence found in the first ten, %",
+    ("locomo", "p1", "p2", "beam"),
+)
+_DATED = {
+    "realmem": ("Lanes one by one, RealMem, %", tuple(sets_realmem.TITLES)),
+    "statebench": ("Lanes one by one, StateBench, %", tuple(sets_statebench.TITLES)),
+}
+
+
+def _table(
+    report: Report, title: str, keys: Sequence[str], sets: Sets, measured: Mapping[str, Found]
+) -> None:
+    usual = measured["default"]
+    heads = [
+        head
+        for key in keys
+        for head in (f"{TITLES[key]} (n = {len(sets.asked[key])})", "less the default, 95 %")
+    ]
+    rows = [
+        [
+            name,
+            *(
+                cell
+                for key in keys
+                for cell in _cells(report, sets.groups(key), name, key, found, usual)
+            ),
         ]
-        by_question = paired_bootstrap(
-            gaps, [str(number) for number in range(len(gaps))], seed=report.seed
+        for name, found in measured.items()
+    ]
+    title = f"{title}, and the difference in points, drawn by question"
+    report.table(title, ["configuration", *heads], rows)
+
+
+def _cells(
+    report: Report, groups: Sequence[str], name: str, key: str, found: Found, usual: Found
+) -> tuple[str, str]:
+    place = f"{name.replace(',', '').replace(' ', '_')}.{key}"
+    value = mean(found.values[key])
+    report.put(f"{place}.at_{DEPTHS.get(key, FIRST)}", value)
+    if found is usual:
+        return percent(value), ""
+    gained = _gain(report, f"{place}.gain", found.values[key], usual.values[key], groups)
+    return percent(value), gained
+
+
+def _gain(
+    report: Report,
+    place: str,
+    values: Sequence[float],
+    others: Sequence[float],
+    groups: Sequence[str],
+) -> str:
+    gaps = [one - other for one, other in zip(values, others, strict=True)]
+    by_question = paired_bootstrap(
+        gaps, [str(number) for number in range(len(gaps))], seed=report.seed
+    )
+    report.put_interval(f"{place}.by_question", by_question)
+    report.put_interval(
+        f"{place}.by_conversation", paired_bootstrap(gaps, list(groups), seed=report.seed)
+    )
+    return points(by_question)
+
+
+def _fields(
+    report: Report,
+    name: str,
+    groups: Mapping[str, Sequence[str]],
+    usual: Found,
+    bare: Found,
+) -> None:
+    """What the same beliefs are worth without their enrichments and topics."""
+    rows = []
+    for key in groups:
+        with_, without = mean(usual.values[key]), mean(bare.values[key])
+        report.put(f"without_fields.{key}.at_{DEPTHS.get(key, FIRST)}", without)
+        gained = _gain(
+            report,
+            f"without_fields.{key}.gain",
+            bare.values[key],
+            usual.values[key],
+            groups[key],
         )
-        report.put_interval(f"{key}.{name}.gain.by_question", by_question)
-        report.put_interval(
-            f"{key}.{name}.gain.by_conversation",
-            paired_bootstrap(gaps, sets.groups(name), seed=report.seed),
+        rows.append(
+            [f"{TITLES[key]} (n = {len(groups[key])})", percent(with_), percent(without), gained]
         )
-        yield points(by_question)
+    head = ["set", "with fields", "without", "difference, 95 %"]
+    report.table(f"Enrichments, {name}: the same beliefs without their fields, %", head, rows)

@@ -34,6 +34,8 @@ PAGES: dict[str, tuple[str, ...]] = {
         "answerability",
         "precision",
         "poison",
+        "updates",
+        "questions",
     ),
     "speed.md": ("speed", "embedding", "libraries", "hooks", "api"),
     "graph.md": ("graph",),

@@ -44,6 +44,8 @@ COMMANDS = (
     "answerability",
     "precision",
     "poison",
+    "updates",
+    "questions",
     "speed",
     "hooks",
     "api",

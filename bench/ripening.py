@@ -22,7 +22,6 @@ first ten turns.
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 import tempfile
 import time
@@ -37,7 +36,16 @@ import msgspec
 import doxa
 from bench.metrics import Interval, mean, paired_bootstrap, tokens_of
 from bench.report import Report, begin, percent, points
-from bench.ripening_sets import STRUCTURES, Group, Wanted, groups, of_sessions, recorded
+from bench.ripening_sets import (
+    STRUCTURES,
+    Group,
+    Wanted,
+    exchanges,
+    groups,
+    of_sessions,
+    recorded,
+    renamed,
+)
 from doxa.consolidation.consolidate import Consolidation
 from doxa.consolidation.producers.contract import Produced, Producer
 from doxa.consolidation.producers.host import HostProducer
@@ -109,31 +117,13 @@ class Narrowed:
     def produce(self, transcript: Transcript) -> Produced:
         inner: Producer = RulesProducer()
         if self.name == "host":
-            named = _renamed(self._structures[transcript.session], self._names)
+            named = renamed(self._structures[transcript.session], self._names)
             inner = HostProducer(named, model="by hand")
         whole, _ = read_structure(inner.produce(transcript).structure)
         kept = {name: value for name in self._sections if (value := getattr(whole, name))}
         made = Structure(**kept)
         self.written += tokens_of(msgspec.json.encode(made).decode())
         return Produced(made)
-
-
-def _renamed(structure: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, Any]:
-    """Return a structure whose sources are names of exchanges."""
-    text: dict[str, Any] = json.loads(json.dumps(structure))
-
-    def walk(value: Any) -> None:
-        if isinstance(value, dict):
-            if isinstance(value.get("sources"), list):
-                value["sources"] = [names.get(one, one) for one in value["sources"]]
-            for inner in value.values():
-                walk(inner)
-        elif isinstance(value, list):
-            for inner in value:
-                walk(inner)
-
-    walk(text)
-    return text
 
 
 def consolidate(
@@ -146,7 +136,7 @@ def consolidate(
     """Consolidate every session of a project that the producer covers."""
     cost = Cost()
     names = {
-        source: kref.rpartition("/")[2].partition(".")[0] for kref, source in _exchanges(memory)
+        source: kref.rpartition("/")[2].partition(".")[0] for kref, source in exchanges(memory)
     }
     producer = Narrowed(name, sections, structures, names)
     job = Consolidation(memory.store, producer)
@@ -168,11 +158,6 @@ def consolidate(
             cost.failed.append(f"{unit.session}: {done.error}")
     cost.tokens_out = producer.written
     return cost
-
-
-def _exchanges(memory: doxa.Memory) -> Iterator[tuple[str, str]]:
-    found = memory.run("MATCH (n:Exchange) RETURN n.kref AS kref, n.source_id AS id").records()
-    return ((str(row["kref"]), str(row["id"])) for row in found)
 
 
 def _sources(memory: doxa.Memory) -> dict[str, tuple[str, ...]]:

@@ -8,11 +8,12 @@ Requests of RealMem are asked as of their moment, and their own session does not
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import doxa
 from bench.corpora import (
     ADVERSARIAL,
     Question,
@@ -112,3 +113,27 @@ def of_sessions(group: Group, sessions: Iterable[str]) -> Group:
         return bool(gold) and {g if group.of_sessions else session_of[g] for g in gold} <= kept
 
     return replace(group, asked=tuple(filter(is_inside, group.asked)))
+
+
+def renamed(structure: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, Any]:
+    """Return a structure whose sources are names of exchanges."""
+    text: dict[str, Any] = json.loads(json.dumps(structure))
+
+    def walk(value: Any) -> None:
+        if isinstance(value, dict):
+            if isinstance(value.get("sources"), list):
+                value["sources"] = [names.get(one, one) for one in value["sources"]]
+            for inner in value.values():
+                walk(inner)
+        elif isinstance(value, list):
+            for inner in value:
+                walk(inner)
+
+    walk(text)
+    return text
+
+
+def exchanges(memory: doxa.Memory) -> Iterator[tuple[str, str]]:
+    """Yield the address and the id in the data set of each turn."""
+    found = memory.run("MATCH (n:Exchange) RETURN n.kref AS kref, n.source_id AS id").records()
+    return ((str(row["kref"]), str(row["id"])) for row in found)

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import doxa
+from bench import sets_realmem, sets_statebench
 from bench.corpora import (
     ADVERSARIAL,
     Corpus,
@@ -31,33 +32,24 @@ from bench.corpora import (
     with_cues,
 )
 from bench.metrics import any_at, mean, recall_at
+from bench.sets_asked import Asked
 from doxa.language.turns import Turn
 from doxa.models import Embedder
-from doxa.recall import Recall
+from doxa.recall import Hit
 
 FIRST = 10
+QUALITY = ("locomo", "locomo-plus", "beam")
+SETS = (*QUALITY, "realmem", "statebench")
 TITLES = {
     "locomo": "LoCoMo, turn recall@10",
     "p1": "LoCoMo-Plus P1, hit@10",
     "p2": "LoCoMo-Plus P2, hit@10",
     "beam": "BEAM, message recall@10",
+    **sets_realmem.TITLES,
+    **sets_statebench.TITLES,
 }
-_MEASURES: dict[str, Callable[[Sequence[str], frozenset[str], int], float]] = {
-    "locomo": recall_at,
-    "p1": any_at,
-    "p2": any_at,
-    "beam": recall_at,
-}
-
-
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """One question, where to ask it, and the conversation it is about."""
-
-    memory: doxa.Memory
-    project: str
-    question: Question
-    group: str
+DEPTHS = dict.fromkeys(sets_statebench.TITLES, sets_statebench.FIRST)  # where it is not FIRST
+_OF_TURNS: dict[str, Any] = {"kinds": ("exchange",), "limit": FIRST}
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,29 +82,28 @@ class Sets:
         """Every question with these options of `Memory.recall`."""
         found = Found({}, {})
         for name, questions in self.asked.items():
-            answers = [self._recall(one, options) for one in questions]
-            rankings = [[hit.source_id for hit in answer.hits] for answer in answers]
-            gold = [one.question.gold for one in questions]
+            answers = [one.recall(options).hits for one in questions]
             found.values[name] = [
-                _MEASURES[name](ranking, wanted, FIRST)
-                for ranking, wanted in zip(rankings, gold, strict=True)
+                one.value(hits) for one, hits in zip(questions, answers, strict=True)
             ]
-            found.scores[name] = [tuple(hit.score for hit in answer.hits) for answer in answers]
+            found.scores[name] = [tuple(hit.score for hit in hits) for hits in answers]
         return found
 
     def groups(self, name: str) -> list[str]:
         return [one.group for one in self.asked[name]]
 
-    @staticmethod
-    def _recall(one: Asked, options: dict[str, Any]) -> Recall:
-        return one.memory.recall(
-            one.question.text, project=one.project, kinds=("exchange",), limit=FIRST, **options
-        )
-
 
 @contextmanager
-def opened_sets(data: Path, embedder: Embedder | None) -> Iterator[Sets]:
-    """What of the three sets is below a folder; one that is not there is left out."""
+def opened_sets(
+    data: Path,
+    embedder: Embedder | None,
+    *,
+    names: Sequence[str] = QUALITY,
+    mentions: bool = False,
+    fields: bool = True,
+) -> Iterator[Sets]:
+    """What of the named sets is below a folder; one that is not there is left out. `mentions`
+    records the names in turns and beliefs; without `fields`, notes and states have none."""
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
 
@@ -125,31 +116,51 @@ def opened_sets(data: Path, embedder: Embedder | None) -> Iterator[Sets]:
                 assert taken.added == len(turns), (
                     "every turn of a data set becomes one exchange, in every project again"
                 )
+                if mentions:
+                    memory.record_mentions(project=project)
             memory.embed()
             return memory
 
         asked: dict[str, list[Asked]] = {}
+        present = [name for name in names if (data / name).exists()]
         talks = load_locomo(data / "locomo") if (data / "locomo").exists() else []
-        if talks:
+        if "locomo" in present:
             asked["locomo"] = [
                 one
                 for talk in talks
                 for one in _of(store(f"locomo-{talk.name}", {talk.name: talk.turns}), talk)
             ]
-        if talks and (data / "locomo-plus").exists():
+        if talks and "locomo-plus" in present:
             asked |= _cues(data / "locomo-plus", numbered(talks), store)
-        if (data / "beam").exists():
+        if "beam" in present:
             asked["beam"] = [
                 one
                 for chat in load_beam(data / "beam")
                 for one in _of(store(chat.name, {chat.name: chat.turns}), chat)
             ]
+        if "realmem" in present:
+            asked |= sets_realmem.opened(stack, data / "realmem", embedder, fields=fields)
+        if "statebench" in present:
+            asked |= sets_statebench.opened(stack, data / "statebench", embedder, fields=fields)
         yield Sets({name: questions for name, questions in asked.items() if questions})
+
+
+def _asked(
+    memory: doxa.Memory,
+    project: str,
+    question: Question,
+    group: str,
+    measure: Callable[[Sequence[str], frozenset[str], int], float] = recall_at,
+) -> Asked:
+    def value(hits: Sequence[Hit]) -> float:
+        return measure([hit.source_id for hit in hits], question.gold, FIRST)
+
+    return Asked(memory, project, question.text, group, value, _OF_TURNS)
 
 
 def _of(memory: doxa.Memory, corpus: Corpus) -> Iterator[Asked]:
     return (
-        Asked(memory, corpus.name, question, corpus.name)
+        _asked(memory, corpus.name, question, corpus.name)
         for question in corpus.questions
         if question.category != ADVERSARIAL
     )
@@ -167,11 +178,12 @@ def _cues(
         own = [cue for cue in cues if cue.base == number]
         memory = store(f"p1-{number}", {f"cue-{cue.index}": with_cues(base, [cue]) for cue in own})
         single += [
-            Asked(
+            _asked(
                 memory,
                 f"cue-{cue.index}",
                 Question(cue.question, gold_of(cue), cue.relation),
                 base.name,
+                any_at,
             )
             for cue in own
         ]
@@ -183,5 +195,5 @@ def _cues(
     memory = store("p2", {"all": turns})
     return {
         "p1": single,
-        "p2": [Asked(memory, "all", question, group) for question, group in pooled],
+        "p2": [_asked(memory, "all", question, group, any_at) for question, group in pooled],
     }

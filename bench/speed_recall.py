@@ -31,7 +31,7 @@ from doxa.language.turns import Turn
 from doxa.models import Embedder
 from doxa.recall import constants
 from doxa.recall.filters import find_scopes
-from doxa.recall.project_index import IndexCache
+from doxa.recall.indexes.project_index import IndexCache
 
 _HITS = 10
 _LOOKUPS = 1_000

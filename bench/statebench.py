@@ -190,8 +190,8 @@ def _measure(report: Report, feed: str, asked: list[Asked]) -> None:
         key = prefix + (system.removeprefix("doxa").strip("_") or "recall")
         figures = {
             "must": mean([share(one.found[system], one.must) for one in with_must]),
-            "must_not": mean([_any(one.found[system], one.must_not) for one in with_not]),
-            "superseded": mean([_any(one.found[system], one.superseded) for one in with_old]),
+            "must_not": mean([has_any(one.found[system], one.must_not) for one in with_not]),
+            "superseded": mean([has_any(one.found[system], one.superseded) for one in with_old]),
             "hits": mean([float(len(one.found[system])) for one in asked]),
         }
         for name, value in figures.items():
@@ -220,7 +220,7 @@ def _measure(report: Report, feed: str, asked: list[Asked]) -> None:
 def _cell(asked: list[Asked], track: str, system: str) -> str:
     own = [one for one in asked if one.track == track]
     must = mean([share(one.found[system], one.must) for one in own if one.must])
-    never = mean([_any(one.found[system], one.must_not) for one in own if one.must_not])
+    never = mean([has_any(one.found[system], one.must_not) for one in own if one.must_not])
     return f"{percent(must)} / {percent(never)}"
 
 
@@ -230,6 +230,7 @@ def share(texts: Texts, wanted: tuple[str, ...]) -> float:
     return sum(part.lower() in whole for part in wanted) / len(wanted)
 
 
-def _any(texts: Texts, unwanted: tuple[str, ...]) -> float:
+def has_any(texts: Texts, unwanted: tuple[str, ...]) -> float:
+    """1 if one of the expressions occurs in the texts."""
     whole = "\n".join(texts).lower()
     return float(any(part.lower() in whole for part in unwanted))

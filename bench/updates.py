@@ -25,7 +25,7 @@ import doxa
 from bench import updates_scale
 from bench.embedders import local_embedder
 from bench.persistence_parts import fresh
-from bench.report import Report, begin, percent, write_json
+from bench.report import Report, begin, percent
 from bench.updates_cases import CASES, HALVES, PLAIN_LANGUAGE, Line, UpdateCase, load, shown_fact
 from doxa.base.clock import FakeClock, parse_time
 from doxa.belief import Draft, Fact
@@ -186,29 +186,23 @@ def options(command: argparse.ArgumentParser, *, seed: int) -> None:
     command.add_argument("--json", type=Path, help="write figures and tables here")
 
 
-def command(seed: int, *, quick: bool, fit: bool, path: Path | None) -> int:
-    """What the command line asks for; the exit status."""
-    if fit:
-        bias, weights, pairs = fitted()
-        asked_bias, asked_weights = fitted_questions()
-        print(
+def weights() -> str:
+    """What --fit prints: the weights that the fitted halves ask for, as lines of Python."""
+    bias, found, pairs = fitted()
+    asked_bias, asked = fitted_questions()
+    return "\n".join(
+        (
             f"BIAS = {bias}",
-            *(f"{name}: {weight}  ({pairs[name]} pairs)" for name, weight in weights.items()),
+            *(f"{name}: {weight}  ({pairs[name]} pairs)" for name, weight in found.items()),
             f"ASKED_BIAS = {asked_bias}",
-            *(f"{name}: {weight}" for name, weight in asked_weights.items()),
-            sep="\n",
+            *(f"{name}: {weight}" for name, weight in asked.items()),
         )
-        return 0
-    report, passed = run(seed=seed, quick=quick)
-    print(report.text())
-    if path:
-        write_json(path, report.record())
-    return 0 if passed else 1
+    )
 
 
 def run(*, seed: int, quick: bool = False) -> tuple[Report, bool]:
     """Both halves; whether the rates are met in both."""
-    report = begin("updates", seed=seed, embedder=None)
+    report = begin("updates", seed=seed, embedder=_embedder())
     played = play(load())
     halves = {name: _count(one for one in played if one.case.half == name) for name in HALVES}
     for name, count in halves.items():

@@ -15,10 +15,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from doxa.agent.context.vouching import vouched
 from doxa.app import Memory
 from doxa.base import limits
 from doxa.base.errors import InputError, LimitError
-from doxa.hosts.standing import vouched
 from doxa.imports.contract import INCLUDED, START, ImportedEntry, ImportLog, ImportSource, Position
 from doxa.imports.importing import Importer, ImportOptions
 from doxa.imports.readers.codex import Codex

@@ -119,6 +119,78 @@ def test_notes_change_and_the_rest_does_not(memory: Memory) -> None:
         tx.set_node(node.id, dict(node.props) | {"text": "something else"})
 
 
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"moved_ns": 1},
+        {"moved_ns": 2**62},
+        {"moved_by": "olga"},
+        {"said": "approved"},
+        {"state": "used", "moved_ns": 2**62, "moved_by": "ana"},
+        {"state": "used", "moved_by": "olga"},
+        {"state": "used"},
+    ],
+)
+@pytest.mark.parametrize("identity", [ANA, OPERATOR])
+def test_when_and_by_whom_it_moved_is_not_made_up(
+    memory: Memory, changed: dict[str, object], identity: Identity
+) -> None:
+    kref = write(memory).kref
+    with pytest.raises(ConstraintError), memory.store.write(identity, op="trial") as tx:
+        node = tx.node_by_kref(kref)
+        assert node is not None
+        tx.set_node(node.id, dict(node.props) | changed)
+
+
+def test_a_move_to_the_state_that_it_has_renews_nothing(memory: Memory) -> None:
+    kref = write(memory).kref
+    move(memory, kref, "used")
+    with pytest.raises(ConstraintError):
+        move(memory, kref, "used")
+
+
+def test_when_and_by_whom_it_was_made_is_not_made_up(memory: Memory) -> None:
+    held = write(memory)
+    for changed in ({"made_ns": 2**62}, {"made_by": "olga"}):
+        with pytest.raises(ConstraintError), memory.store.write(ANA, op="trial") as tx:
+            node = tx.node_by_kref(held.kref)
+            assert node is not None
+            kref = held.kref.replace("/one.", "/two.")
+            given = dict(node.props) | {"kref": kref, "made_ns": tx.now} | changed
+            tx.create_node(("Record",), given)
+
+
+@pytest.mark.parametrize("identity", [ANA, OPERATOR])
+def test_what_a_record_concerns_does_not_change(memory: Memory, identity: Identity) -> None:
+    source = memory.session().remember("Ana drinks tea in Lyon.").kref
+    other = memory.session().remember("Bob lives in Rome.").kref
+    with memory.store.write(ANA, op="trial") as tx:
+        made = write_record(
+            tx,
+            project="default",
+            agent="ana",
+            kind="trial",
+            name="two",
+            state="open",
+            about=[source],
+        )
+    with pytest.raises(ConstraintError), memory.store.write(identity, op="trial") as tx:
+        node = tx.node_by_kref(made.kref)
+        assert node is not None
+        for edge in tx.edges_out(node.id, "CONCERNS"):
+            tx.delete_edge(edge.id)
+    with pytest.raises(ConstraintError), memory.store.write(identity, op="trial") as tx:
+        node, end = tx.node_by_kref(made.kref), tx.node_by_kref(other)
+        assert node is not None and end is not None
+        tx.create_edge("CONCERNS", node.id, dst=end.id)
+    for statement in (
+        "MATCH (:Record)-[e:CONCERNS]->() DELETE e",
+        "MATCH (r:Record), (s:Revision) CREATE (r)-[:CONCERNS]->(s)",
+    ):
+        with pytest.raises(DoxaError):
+            memory.session(actor=identity.actor, role=identity.role).run(statement)
+
+
 @pytest.mark.parametrize("role", ["agent", "operator"])
 @pytest.mark.parametrize(
     "statement",

@@ -86,6 +86,8 @@ GIVEN = {
     "proposals": ["kref://default/proposals/a.proposal"],
     "proposal": "kref://default/proposals/a.proposal",
     "run": "kref://default/runs/a.run",
+    "session": "one",
+    "handoff": "kref://default/agents/ana/handoff/a.record",
 }
 FIELDS = ("author", "time")
 MORE: dict[str, dict[str, Any]] = {
@@ -96,6 +98,7 @@ MORE: dict[str, dict[str, Any]] = {
     "export_subject": {"target": "subject.jsonl"},
     "export_memory_json": {"target": "memory.json"},
     "hold": {"kind": "project"},
+    "archive_rebuild": {"target": "rebuilt.db"},
     "erase": {"text": "some text"},
     "purge": {"source": "speaker:Ana"},
 }

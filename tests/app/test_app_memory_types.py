@@ -13,6 +13,7 @@ from doxa.app.memory_types import MEMORY_TYPES, type_of_kind
 from doxa.app.policies import STANDARD_POLICIES
 from doxa.app.verbs import VERBS
 from doxa.base.clock import FakeClock
+from doxa.consolidation.drafts import _KINDS
 from doxa.store.statements import counted_statements
 
 PAGE = Path(__file__).parents[2] / "docs" / "guides" / "memory-types.md"
@@ -65,6 +66,7 @@ def test_the_page_prints_the_table(name: str) -> None:
         *([f"`{word}`" for word in words] or ["-"] for words in (one.labels, one.writes)),
         [f"`{word}`" for word in one.reads],
         [f"`{word}`" for word in one.policies] or ["-"],
+        [one.kept],
     ]
     assert "| " + " | ".join(", ".join(cell) for cell in cells) + " |" in text
     assert re.search(rf"^## {name.capitalize()}$", text, re.MULTILINE)
@@ -80,9 +82,52 @@ def test_labels_and_edges_are_those_of_the_graph(memory: doxa.Memory, name: str)
 def test_a_recall_by_type_returns_that_type_alone(memory: doxa.Memory) -> None:
     whole = {type_of_kind(hit.kind) for hit in memory.recall("the hot oven").hits}
     assert whole == {"episodic", "semantic", "procedural"}
-    for name in whole:
+    for name in sorted(whole):
         hits = memory.recall("the hot oven", **MEMORY_TYPES[name].recall).hits
         assert hits and {type_of_kind(hit.kind) for hit in hits} == {name}
+
+
+@every_type
+def test_every_type_has_a_default_of_reading_and_of_keeping(name: str) -> None:
+    one = MEMORY_TYPES[name]
+    known = {parameter.name for parameter in VERBS[one.reads[0]].parameters}
+    assert one.options and set(one.options) <= known
+    assert one.kept and (one.policies or name == "working")
+    assert bool(one.recall) == (one.reads[0] == "recall")
+
+
+def test_every_kind_that_doxa_gives_is_named_and_recalled(memory: doxa.Memory) -> None:
+    """What consolidation concludes is semantic, and a recall of the type finds it."""
+    assert set(_KINDS.values()) <= set(MEMORY_TYPES["semantic"].kinds)
+    for kind in MEMORY_TYPES["semantic"].kinds:
+        memory.remember(f"The mixer has a {kind}", name=f"mixer-{kind}", kind=kind)
+    found = memory.recall("the mixer", limit=20, **MEMORY_TYPES["semantic"].recall).hits
+    assert {hit.kind for hit in found} >= set(MEMORY_TYPES["semantic"].kinds)
+    memory.ingest(
+        [{"text": "We decided to sell the mixer because it is loud.", "speaker": "ana"}],
+        thread="talk",
+        extract=False,
+    )
+    memory.consolidate()
+    rows = memory.run("MATCH (n:Item) WHERE n.kind IS NOT NULL RETURN DISTINCT n.kind AS kind")
+    named = {kind for one in MEMORY_TYPES.values() for kind in one.kinds}
+    assert {str(row["kind"]) for row in rows.records()} <= named
+
+
+def test_the_defaults_of_the_other_types_read_what_they_say(memory: doxa.Memory) -> None:
+    memory.chat_add("is the oven on?", session="s")
+    working = MEMORY_TYPES["working"]
+    assert working.recall == {}
+    chat = memory.chat_get("s", **working.options)
+    assert [one.text for one in chat.messages] == ["is the oven on?"]
+    memory.remember("The fuse box hums", name="fuse", depends_on=["kref://shop/oven.fact"])
+    memory.remember("The oven is cold at noon", name="oven")
+    linked = memory.recall("oven noon", **MEMORY_TYPES["associative"].recall).hits
+    assert "The fuse box hums" in [hit.text for hit in linked]
+    unlinked = memory.recall("oven noon", lanes=("words",)).hits
+    assert "The fuse box hums" not in [hit.text for hit in unlinked]
+    past = memory.recall("oven at noon", **MEMORY_TYPES["meta"].recall).hits
+    assert "superseded" in {hit.status for hit in past}
 
 
 def test_the_standard_policies_let_episodes_fade_and_keep_the_rest(

@@ -96,6 +96,7 @@ PLAUSIBLE: dict[str, Any] = {
     "into": "Bob",
     "mention": "kref://shop/entities/kit.mention",
     "answer": "new",
+    "session": "one",
 }
 OF_VERB: dict[str, dict[str, Any]] = {
     "revise": {"text": "We deploy on Fridays"},
@@ -110,7 +111,47 @@ OF_VERB: dict[str, dict[str, Any]] = {
     "chat_consolidated": {"session": "s"},
     "mention": {"name": "Eve", "kind": "person", "source": ""},
     "split_entity": {"entity": "Cam"},
+    "lease_grant": {"objective": "Keep the docs", "allowed": ["local_project_edit"]},
+    "lease_end": {"state": "cancelled"},
+    "govern": {"action_class": "local_project_edit", "action": "Edit"},
+    "outcome": {"status": "blocked"},
+    "packet_write": {
+        "kind": "maturation_candidate",
+        "text": "The bank is open.",
+        "body": {"lane": "claim", "sources": [KREF]},
+    },
+    "packet_move": {"state": "cancelled"},
+    "eligibility": {"consumer": "ui_review"},
+    "standing_appeal": {"why": "I was quoting."},
+    "scaffold_propose": {
+        "change": "Set a limit.",
+        "change_type": "tool_hint",
+        "expected_effect": "Fewer timeouts.",
+        "verification": "Count them.",
+        "rollback": "Take it out.",
+    },
+    "scaffold_decide": {"decision": "withdraw"},
 }
+
+
+def spine_of(operator: Any, memory: Any, verb: str, folder: Path) -> dict[str, Any]:
+    """What a verb of the runtime needs: a lease, two outcomes, a proposal, evidence, a bundle."""
+    if verb in ("lease_end", "packet_move"):
+        kref = memory.lease_grant("Keep the docs", allowed=["local_project_edit"]).kref
+        return {"lease": kref, "packet": kref}
+    if verb in ("scaffold_propose", "scaffold_decide"):
+        made = [memory.outcome("failed", failure_class="timeout")["id"] for _ in range(2)]
+        found = memory.refine(dry_run=False).proposals
+        return {"evidence": made, "target": "bash", "scaffold": found[0]}
+    if verb == "bundle_approve":
+        bundle = operator.bundle_export(folder / "bundle")
+        return {"bundle": bundle.kref, "manifest_hash": bundle.manifest_hash}
+    if verb == "standing_appeal":
+        operator.standing_in("Kim")
+        memory.ingest([{"text": "That was my mistake.", "speaker": "Kim", "role": "user"}])
+        memory.standing_update()
+        return {"evidence": memory.standing("Kim").trail[0].evidence}
+    return {"person": "Kim"}
 
 
 def method_of(verb: Verb) -> Any:
@@ -179,6 +220,8 @@ def test_an_agent_is_refused_where_the_table_names_the_operator(verb: Verb, tmp_
         operator.remember("The bank is open", name="bank")
         operator.constrain({"functional": ["colour"]})
         (tmp_path / "plan.txt").write_text("a plan")
+        (tmp_path / "work").mkdir()
+        operator.knowledge_root(tmp_path / "work")
         plan = {"plan.txt": str(tmp_path / "plan.txt")}
         operator.store_unit("The plan", name="plan", kind="document", artifacts=plan)
         for name in ("Ana", "Bob", "Cam", "Kit"):
@@ -191,7 +234,10 @@ def test_an_agent_is_refused_where_the_table_names_the_operator(verb: Verb, tmp_
         run = begin(operator.store, "test", project="shop")
         proposal = run.propose("stale", "It is old.", about=[KREF])
         run.finish({})
-    with doxa.open(tmp_path / "m.db", role="agent", **settings) as memory:  # type: ignore[arg-type]
+    with (
+        doxa.open(tmp_path / "m.db", role="agent", **settings) as memory,  # type: ignore[arg-type]
+        doxa.open(tmp_path / "m.db", role="operator", **settings) as operator,  # type: ignore[arg-type]
+    ):
         made = memory.remember("The gate is green", facts=[("gate", "colour", "green")])
         weaker = memory.remember(
             "The gate is blue", facts=[("gate", "colour", "blue")], trust="candidate"
@@ -205,7 +251,14 @@ def test_an_agent_is_refused_where_the_table_names_the_operator(verb: Verb, tmp_
             "through": memory.chat_add("hello", session="s").id,
             "path": tmp_path / ("export.jsonl" if verb.name == "import_" else "other.db"),
         }
+        given |= spine_of(operator, memory, verb.name, tmp_path)
         given["folder"] = tmp_path / ("notes" if verb.name == "import_notes" else "new")
+        if verb.name in ("knowledge_root", "knowledge_index"):
+            given["folder"] = tmp_path / "work"
+        if verb.name == "handoff_quarantine":
+            said = {"text": "We deploy on Fridays", "role": "user", "speaker": "user"}
+            memory.ingest([said], thread="one", session="one")
+            given["handoff"] = memory.handoff_write("one", reason="end").kref
         if verb.name in ("export_to", "export_subject", "export_memory_json"):
             given["target"] = tmp_path / "new.jsonl"
         given |= OF_VERB.get(verb.name, {})

@@ -5,8 +5,9 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
-from bench import realmem, statebench, vehicle
+from bench import realmem, statebench, statebench_brief, vehicle
 from bench.__main__ import main
 
 SEED = 7
@@ -151,3 +152,18 @@ def test_vehicle_gold_is_the_line_that_was_said_then(tmp_path: Path) -> None:
     figures = json.loads(report.read_text())["figures"]
     assert (figures["n"], figures["latest.n"]) == (1, 1)
     assert figures["gold_at_10"] == 1 and 0 <= figures["latest_first"] <= 1
+
+
+def test_statebench_brief_tells_what_holds_from_what_does_not(tmp_path: Path) -> None:
+    timeline: Any = _timeline(track="commitment_durability")
+    timeline["events"][3]["ground_truth"]["must_mention"].append("escalate")
+    (tmp_path / "train.jsonl").write_text(json.dumps(timeline) + "\n")
+    figures = statebench_brief.run(tmp_path, None, seed=SEED).figures
+    for surface in ("writes.brief", "writes.context", "talk.handoff", "both.brief"):
+        assert figures[f"commitments.{surface}.holds"] == 1.0, surface
+    assert figures["commitments.writes.brief.stated"] == 0.5  # "escalate" is nowhere
+    assert figures["commitments.writes.brief.absent"] == 1.0
+    assert figures["commitments.writes.brief.state"] == 1.0
+    assert figures["commitments.writes.brief.replaced"] == 1.0
+    assert figures["commitments.talk.handoff.absent"] == 0.0  # it quotes what was said first
+    assert "commitments.writes.handoff.holds" not in figures

@@ -13,8 +13,10 @@ from pathlib import Path
 import msgspec
 import pytest
 
+import doxa
 from doxa.base.errors import InputError, LimitError, ModelError
 from doxa.base.limits import CONSOLIDATED_ATTEMPTS_MAX, CONSOLIDATED_WINDOW_CHARS_MAX
+from doxa.cli.output import consolidated_text
 from doxa.consolidation.producers.contract import Producer
 from doxa.consolidation.producers.host import HostProducer
 from doxa.consolidation.producers.model import ModelProducer
@@ -25,7 +27,7 @@ from doxa.consolidation.transcript import Transcript
 from doxa.consolidation.validate import validate
 from doxa.models import Message, ScriptedCompleter
 from doxa.models.command import CommandCompleter
-from doxa.models.meter import Meter
+from doxa.models.meter import Meter, Price
 from tests.consolidation.conversations import OUTAGE, transcript
 
 TALK = transcript(*OUTAGE)
@@ -134,7 +136,7 @@ def test_a_long_session_is_asked_about_in_several_calls_at_once() -> None:
     completer = ScriptedCompleter(answer)
     found = ModelProducer(completer).produce(talk)
     assert isinstance(found.structure, Structure)
-    assert len(completer.asked) == len(found.usage) == 3
+    assert len(completer.asked) == found.cost.calls == 3
     # t1 of each window is another turn
     sources = {fact.sources[0] for fact in found.structure.facts}
     assert len(sources) == 3
@@ -187,3 +189,58 @@ def test_what_a_host_gives_is_read_by_the_one_validator() -> None:
         validate(HostProducer("nonsense").produce(TALK).structure, TALK)
     given = msgspec.json.encode(ANSWER)
     assert validate(HostProducer(given).produce(TALK).structure, TALK).structure.facts
+
+
+def test_the_cost_of_a_session_counts_repeated_attempts_and_has_a_price() -> None:
+    completer = ScriptedCompleter(["no json", json.dumps(ANSWER)])
+    prices = {completer.name: Price(tokens_in=2.0, tokens_out=10.0)}
+    cost = ModelProducer(completer, pause=lambda _: None, prices=prices).produce(TALK).cost
+    assert cost.calls == 2 and cost.tokens_in > 0 and cost.tokens_out > 0
+    assert cost.money == pytest.approx((cost.tokens_in * 2 + cost.tokens_out * 10) / 1e6)
+    assert ModelProducer(ScriptedCompleter(answering(ANSWER))).produce(TALK).cost.money is None
+    assert RulesProducer().produce(TALK).cost.calls == 0
+
+
+def test_consolidation_reports_the_cost_per_session_by_model_and_by_command(
+    tmp_path: Path,
+) -> None:
+    printed = json.dumps({"result": json.dumps(ANSWER), "usage": {"input_tokens": 700}})
+    program = script(tmp_path, f"sys.stdin.read(); print({printed!r})")
+    model = ScriptedCompleter(answering(ANSWER))
+    with doxa.open(tmp_path / "m.db", embedder=None, model=model, background=False) as memory:
+        for name in ("a", "b"):
+            said = [{"text": f"The disk of db-{name} was full.", "speaker": "Ana"}]
+            memory.ingest(said, thread=name, extract=False)
+        (asked,) = memory.consolidate(producer="model").costs
+        assert (asked.producer, asked.sessions, asked.calls) == ("model", 2, 2)
+        assert asked.tokens_per_session == asked.tokens / 2 > 0
+        (run, *_) = [one for one in memory.runs(job="consolidate") if "calls" in one.counts]
+        assert run.counts["calls"] == 1 and run.counts["tokens"] > 0
+        found = memory.consolidate("a", producer=f"command:{program}")
+        (one,) = found.costs
+        assert (one.producer, one.sessions) == ("command", 1) and one.model.startswith("command:")
+        assert found.sessions[0].cost.tokens_in == 700
+        assert found.sessions[0].cost.tokens_estimated > 0  # the program reports no output tokens
+        assert memory.consolidate("a", producer="rules").costs == ()
+        again = memory.consolidate("b", producer="model", dry_run=True)
+        assert ": 1 calls and" in consolidated_text(again)
+
+
+def test_long_jobs_call_back_as_they_go(tmp_path: Path) -> None:
+    with doxa.open(tmp_path / "m.db", embedder=None, background=False) as memory:
+        for name in ("a", "b", "c"):
+            said = [{"text": "Ana Ferreira keeps the disk of db-2.", "speaker": "Ana"}]
+            memory.ingest(said, thread=name, extract=False)
+        sources: list[int] = []
+        memory.record_mentions(progress=sources.append)
+        assert sum(sources) == 3
+        parts: list[int] = []
+        memory.consolidate(progress=parts.append)
+        assert parts == [1, 1, 1]
+        memory.consolidate(progress=parts.append)
+        assert parts == [1, 1, 1]  # nothing is left to do
+        began: list[str] = []
+        given = {name: None for name in ("every_s", "idle_s", "entries", "seconds", "tokens")}
+        options = {"jobs": ["mentions", "embed"], "apply": False, "share": 0.5, "number": 20}
+        memory._nightshift("default", {**given, **options, "age_days": 7, "calls": 0}, began.append)
+        assert began == ["embed", "mentions"]

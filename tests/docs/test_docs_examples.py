@@ -79,7 +79,9 @@ def fits(wanted: str, printed: str) -> bool:
     return re.fullmatch(pattern, printed.rstrip()) is not None
 
 
-@pytest.mark.parametrize("page", ["tutorial.md", "guides/policies.md", "guides/revision.md"])
+@pytest.mark.parametrize(
+    "page", ["tutorial.md", "guides/policies.md", "guides/revision.md", "guides/identity.md"]
+)
 def test_commands_print_what_the_page_shows(tmp_path: Path, page: str) -> None:
     todo = steps(DOCS / page)
     main = f'{sys.executable} -c "{WITHOUT_MODEL}from doxa.cli import main; main()"'
@@ -113,6 +115,9 @@ def test_commands_print_what_the_page_shows(tmp_path: Path, page: str) -> None:
         ("memory-types.md", 3),
         ("pipelines.md", 2),
         ("retries.md", 1),
+        ("identity.md", 1),
+        ("governor.md", 4),
+        ("standing.md", 4),
     ],
 )
 def test_the_python_of_a_guide_runs(tmp_path: Path, page: str, least: int) -> None:

@@ -214,6 +214,7 @@ def test_a_job_of_the_night_that_breaks_stops_no_other(memory: Memory) -> None:
     assert [(run.job, run.state) for run in memory.runs()] == [
         ("third", "done"),
         ("first", "failed"),
+        ("nightshift", "done"),
     ]
 
 
@@ -262,3 +263,27 @@ def test_a_job_that_stopped_in_one_project_is_not_hidden_by_another(memory: Memo
     memory.dream(project="a")
     (check,) = [one for one in memory.doctor() if one.name == "jobs"]
     assert check.ok
+
+
+def test_the_night_shift_takes_the_limits_of_a_dream_and_says_what_was_spent(
+    tmp_path: Path,
+) -> None:
+    clock, model = FakeClock(), ScriptedCompleter(lambda _: "{}")
+    path = tmp_path / "m.doxa"
+    with doxa.open(path, clock=clock, embedder=None, model=model, role="operator") as memory:
+        _twins(memory, 1, 2, 3)
+        clock.advance(days=3)
+        limits = {"share": 0.9, "number": 2, "age_days": 2.0, "calls": 1, "tokens": 100_000}
+        (night,) = memory.nightshift(jobs=["dream"], apply=True, **limits)
+        assert dict(night.limits) == limits
+        assert night.counts["applied"] >= 1  # three days are more than two
+        assert memory.runs(job="dream")[0].number_max == 2
+        assert 0 < night.counts["tokens"] <= 100_000 and night.counts["calls"] == 1
+        said = memory.run_report(night.run)
+        assert "Limits: 2 elements touched, a share of 0.9 of the items changed" in said
+        assert "younger than 2 days" in said and "1 calls, 100000 tokens" in said
+        with pytest.raises(doxa.InputError, match="share"):
+            memory.nightshift(share=2)
+        _twins(memory, 4)
+        (young,) = memory.nightshift(jobs=["dream"], apply=True, age_days=30)
+        assert young.counts["tokens"] == 0 and young.counts["lost"] == 0

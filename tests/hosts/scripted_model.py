@@ -1,5 +1,6 @@
-"""A scripted model on loopback, for real hosts: Anthropic's Messages and OpenAI's Responses. It
-answers the newest message of the user by rules, and calls tools where a rule says so."""
+"""A scripted model on loopback, for real hosts: Anthropic's Messages, OpenAI's Responses and Chat
+Completions, Gemini's generateContent. It answers the newest message of the user by rules, and calls
+tools where a rule says so: doxa's by names that begin with memory_, others by those of the host."""
 
 from __future__ import annotations
 
@@ -62,8 +63,18 @@ def scripted_model() -> Iterator[ScriptedModel]:
             model.requests.append(body)
             if self.path.startswith("/v1/messages"):
                 self._events(_messages(body, model.rule))
+            elif self.path.endswith("/chat/completions"):
+                self._lines([*map(json.dumps, _completions(body, model.rule)), "[DONE]"])
+            elif "GenerateContent" in self.path:
+                self._lines([json.dumps(_generated(body, model.rule))])
+            elif "generateContent" in self.path:
+                self._send(json.dumps(_generated(body, model.rule)).encode(), "application/json")
             else:
                 self._events(_responses(body, model.rule))
+
+        def _lines(self, lines: list[str]) -> None:
+            text = "".join(f"data: {line}\n\n" for line in lines)
+            self._send(text.encode(), "text/event-stream")
 
         def _events(self, events: list[tuple[str, dict[str, Any]]]) -> None:
             text = "".join(f"event: {name}\ndata: {json.dumps(data)}\n\n" for name, data in events)
@@ -114,7 +125,7 @@ def _messages(body: dict[str, Any], rule: Rule) -> list[tuple[str, dict[str, Any
     if isinstance(answer, tuple):
         name, given = answer
         block = {"type": "tool_use", "id": f"toolu_{len(body['messages'])}", "input": {}}
-        block["name"] = f"mcp__doxa__{name}"
+        block["name"] = f"mcp__doxa__{name}" if name.startswith("memory_") else name
         delta = {"type": "input_json_delta", "partial_json": json.dumps(given)}
         reason = "tool_use"
     else:
@@ -154,9 +165,10 @@ def _responses(body: dict[str, Any], rule: Rule) -> list[tuple[str, dict[str, An
             "id": f"fc_{len(items)}",
             "call_id": f"call_{len(items)}",
             "name": name,
-            "namespace": "mcp__doxa",
             "arguments": json.dumps(given),
         }
+        if name.startswith("memory_"):
+            item["namespace"] = "mcp__doxa"
     else:
         text = {"type": "output_text", "text": answer or "All right.", "annotations": []}
         item = {"type": "message", "id": "item_1", "role": "assistant", "status": "completed"}
@@ -170,3 +182,45 @@ def _responses(body: dict[str, Any], rule: Rule) -> list[tuple[str, dict[str, An
         ("response.output_item.done", {"type": "response.output_item.done", "item": item}),
         ("response.completed", {"type": "response.completed", "response": made}),
     ]
+
+
+def _completions(body: dict[str, Any], rule: Rule) -> list[dict[str, Any]]:
+    """The parts of a streamed answer."""
+    messages = body["messages"]
+    last = messages[-1]
+    answer = "Done." if last["role"] == "tool" else rule("\n".join(_texts(last.get("content"))))
+    said: dict[str, Any] = {"role": "assistant", "content": None}
+    if isinstance(answer, tuple):
+        names = [one["function"]["name"] for one in body.get("tools", ())]
+        function = {"name": _called(answer[0], names), "arguments": json.dumps(answer[1])}
+        call = {"index": 0, "id": f"call_{len(messages)}", "type": "function"}
+        said["tool_calls"] = [call | {"function": function}]
+    else:
+        said["content"] = answer or "All right."
+    reason = "tool_calls" if isinstance(answer, tuple) else "stop"
+    part = {"id": "c1", "object": "chat.completion.chunk", "created": 1, "model": body["model"]}
+    usage = {"prompt_tokens": 10, "completion_tokens": 3, "total_tokens": 13}
+    return [
+        part | {"choices": [{"index": 0, "delta": said, "finish_reason": None}]},
+        part | {"choices": [{"index": 0, "delta": {}, "finish_reason": reason}], "usage": usage},
+    ]
+
+
+def _generated(body: dict[str, Any], rule: Rule) -> dict[str, Any]:
+    last = body["contents"][-1]["parts"]
+    done = any("functionResponse" in part for part in last)
+    answer = "Done." if done else rule("\n".join(_texts(last)))
+    part: dict[str, Any] = {"text": answer or "All right."}
+    if isinstance(answer, tuple):
+        groups = [group.get("functionDeclarations", ()) for group in body.get("tools", ())]
+        names = [one["name"] for group in groups for one in group]
+        part = {"functionCall": {"name": _called(answer[0], names), "args": answer[1]}}
+    content = {"role": "model", "parts": [part]}
+    usage = {"promptTokenCount": 10, "candidatesTokenCount": 3, "totalTokenCount": 13}
+    found = {"content": content, "finishReason": "STOP", "index": 0}
+    return {"candidates": [found], "usageMetadata": usage, "modelVersion": "scripted"}
+
+
+def _called(name: str, names: list[str]) -> str:
+    """The name by which a host lists a tool."""
+    return next((one for one in names if one.endswith(name)), name)

@@ -174,7 +174,8 @@ def test_the_command_prints_what_a_conversation_that_begins_would_get(
     assert "1 belief is new or changed" in block
     assert 'ended without an answer to "Please migrate the invoices."' in block
     opened = HookEvent("open", "codex", "s2", source="startup")
-    assert block == hooks.handle(opened, "shop").block
+    begun = hooks.handle(opened, "shop").block
+    assert begun.startswith(f"{block}\n<doxa-memory>")  # the brief, then what was handed over
 
 
 def files_of(folder: Path) -> dict[str, bytes]:

@@ -16,16 +16,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from doxa.agent.context.saying import says
+from doxa.agent.context.trivial import is_trivial
 from doxa.app import Memory, open_memory
 from doxa.base.limits import HOOK_BRIEF_CHARS_MAX, HOOK_PROMPT_CHARS_MAX
 from doxa.hosts.events import HookEvent, Injection
 from doxa.hosts.formats import FORMATS, answer_of, event_of
 from doxa.hosts.pipeline import Pipeline
 from doxa.hosts.projects import ProjectTable, project_of
-from doxa.hosts.saying import says
 from doxa.hosts.spool import Spool
 from doxa.hosts.tool import HookTool
-from doxa.hosts.trivial import is_trivial
 from doxa.redaction.stripping import TAGS, stripped
 
 
@@ -447,3 +447,37 @@ def test_the_server_takes_events_by_a_tool_that_no_model_sees(tmp_path: Path) ->
     server.stdout.close()
     with open_memory(tmp_path / "m.db", project="shop", embedder=None, background=False) as memory:
         assert ("assistant", "Fine.") in turns(memory)
+
+
+@pytest.mark.parametrize("between", ["open", "other conversation", "close"])
+def test_a_belief_is_traced_to_a_message_that_was_stored_before_it(
+    hooks: Pipeline, memory: Memory, between: str
+) -> None:
+    """Hosts send the prompt before or while a conversation begins, and another conversation stores
+    what waits: the message is in memory when the agent states what it says."""
+    send(hooks, "prompt", "We decided to use PostgreSQL 16 for billing. Please set it up.")
+    if between == "close":
+        hooks.settle()
+    else:
+        send(hooks, "open", session="s1" if between == "open" else "s9", source="startup")
+    hooks.session.remember("Billing uses PostgreSQL 16", kind="decision")
+    hooks.session.remember("Billing uses Redis 7", kind="decision")
+    send(hooks, "answer", "Done.")
+    hooks.settle()
+    block = send(hooks, "open", session="s2", source="startup").block
+    assert "PostgreSQL 16" in block
+    assert "Redis" not in block
+
+
+def test_ids_that_look_like_credentials_are_conversations_of_their_own(
+    hooks: Pipeline, memory: Memory
+) -> None:
+    for identity in ("ses_df7c96fe5ffectcHbatDKNNg5r", "ses_df7c42723ffeR4NAE05tV6gnuK"):
+        send(hooks, "prompt", "We deploy the shop on Thursdays.", session=identity, host="opencode")
+    hooks.settle()
+    hooks.session.remember("We deploy the shop on Thursdays", kind="decision")
+    send(hooks, "answer", "Noted.", session=identity, host="opencode")
+    hooks.settle()
+    threads = {str(row[0]) for row in memory.run("MATCH (n:Exchange) RETURN n.thread")}
+    assert len(threads) == 2, threads
+    assert "Thursdays" in send(hooks, "open", session="s3", source="startup").block

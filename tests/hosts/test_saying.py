@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from doxa.hosts.saying import says
+from doxa.agent.context.saying import says
 
 SAID = [
     # plainly, or with more around it

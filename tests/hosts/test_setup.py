@@ -22,6 +22,7 @@ from doxa.hosts.setup.engine import Setup
 from doxa.hosts.setup.json_text import APPEND, add, remove
 from doxa.hosts.setup.launch import launch_words
 from doxa.hosts.setup.plans import SETUP_HOSTS, Folders, HostPlan, Launch, plan_of
+from doxa.hosts.setup.switches import switched_off
 
 WORDS = (sys.executable, "-m", "doxa.cli")
 OUR_HOOK = {"type": "mcp_tool", "server": "doxa", "tool": "memory_hook"}
@@ -337,7 +338,9 @@ def test_every_hook_runs_as_the_host_would_run_it(host: str, home: Path) -> None
     environ = os.environ | {"DOXA_EMBEDDER": "none", "XDG_CONFIG_HOME": str(home / "c")}
     findings = check(setup, environ, home / "m.db")
     assert all(one.fine for one in findings), findings
-    assert sum(one.what.startswith("the hook ") for one in findings) == 3
+    hooks = plan(host, home).hooks
+    assert sum(one.what.startswith("the hook ") for one in findings) == len(hooks)
+    assert {"open", "prompt", "tool", "answer", "close"} <= {hook.event for hook in hooks}
     written = "".join(
         path.read_text() for path in home.rglob("*") if path.suffix in (".json", ".js")
     )
@@ -374,6 +377,74 @@ def test_the_check_names_what_switches_hooks_off(
     assert any("does not start" in one.what for one in wrong)
 
 
+def put(name: str, **values: Any) -> Callable[[Path], None]:
+    """Add members to a JSON file of the home folder."""
+
+    def change(home: Path) -> None:
+        path = home / name
+        found = json.loads(path.read_text()) if path.exists() else {}
+        for key, value in values.items():
+            held = found.get(key)
+            found[key] = held | value if isinstance(held, dict) else value
+        path.write_text(json.dumps(found))
+
+    return change
+
+
+@pytest.mark.parametrize(
+    ("host", "change", "finding"),
+    [
+        ("gemini", put(".gemini/settings.json", hooksConfig={"enabled": False}), "hooksConfig.en"),
+        (
+            "gemini",
+            put(".gemini/settings.json", hooksConfig={"disabled": ["doxa-prompt", "other"]}),
+            "hooksConfig.disabled has doxa-prompt",
+        ),
+        ("gemini", put(".gemini/settings.json", mcp={"excluded": ["doxa"]}), "leaves doxa out"),
+        ("gemini", put(".gemini/settings.json", mcp={"allowed": ["other"]}), "leaves doxa out"),
+        ("gemini", put("system.json", admin={"mcp": {"enabled": False}}), "admin.mcp.enabled"),
+        ("copilot", put(".copilot/settings.json", disableAllHooks=True), "disableAllHooks"),
+        ("copilot", put(".copilot/settings.json", disabledMcpServers=["doxa"]), "disabledMcp"),
+        ("copilot", put(".copilot/config.json", disabledMcpServers=["doxa"]), "disabledMcp"),
+        ("opencode", put(".config/opencode/opencode.json", tools={"doxa_*": False}), "hides"),
+        ("opencode", put("environ", OPENCODE_PURE="1"), "OPENCODE_PURE"),
+        ("openclaw", put(".openclaw/openclaw.json", tools={"deny": ["bundle-mcp"]}), "tools.deny"),
+        (
+            "openclaw",
+            put(".openclaw/openclaw.json", mcp={"servers": {"doxa": {"enabled": False}}}),
+            "switched off",
+        ),
+        (
+            "claude-code",
+            put(".claude/settings.json", deniedMcpServers=[{"serverName": "doxa"}]),
+            "denied",
+        ),
+        ("hermes", put("environ"), "chooses none"),
+        (
+            "hermes",
+            lambda home: (home / ".hermes/config.yaml").write_text("memory:\n  provider: mem0\n"),
+            "another memory provider, mem0",
+        ),
+    ],
+)
+def test_switches_of_each_host_are_found_and_nothing_before(
+    host: str, change: Callable[[Path], None], finding: str, home: Path
+) -> None:
+    made = plan(host, home)
+    Setup(made, home / ".config" / "doxa", os.environ).apply()
+    environ = {"GEMINI_CLI_SYSTEM_SETTINGS_PATH": str(home / "system.json")}
+    (home / ".hermes").mkdir(exist_ok=True)
+    (home / ".hermes" / "config.yaml").write_text("model: x\nmemory:\n  provider: doxa\n")
+    assert list(switched_off(made, environ)) == []
+    if finding == "chooses none":
+        (home / ".hermes" / "config.yaml").unlink()
+    change(home)
+    if (home / "environ").exists():
+        environ |= json.loads((home / "environ").read_text())
+    found = list(switched_off(made, environ))
+    assert [finding in one.what and bool(one.step) for one in found] == [True], found
+
+
 def test_hooks_of_codex_are_untrusted_until_the_person_trusts_them(home: Path) -> None:
     full = plan_of("codex", Launch(("/nowhere/doxa",)), Folders(home, {}))
     config = home / ".codex" / "config.toml"
@@ -384,7 +455,7 @@ def test_hooks_of_codex_are_untrusted_until_the_person_trusts_them(home: Path) -
         setup = Setup(full, home / ".config" / "doxa", os.environ)
         return [one.what for one in check(setup, os.environ, home / "m.db") if not one.fine]
 
-    assert "0 of 3 hooks are trusted" in findings()
+    assert "0 of 6 hooks are trusted" in findings()
 
     def trust(hashes: dict[str, str]) -> None:
         tables = (f'[hooks.state."{hooks}:{k}"]\ntrusted_hash = "{h}"\n' for k, h in hashes.items())
@@ -397,12 +468,13 @@ def test_hooks_of_codex_are_untrusted_until_the_person_trusts_them(home: Path) -
     hooks.write_text(text)
     others = ["stop:0:0", "session_start:0:0", "user_prompt_submit:0:0", "user_prompt_submit:1:0"]
     trust(dict.fromkeys(others, "sha256:x"))
-    assert "0 of 3 hooks are trusted" in findings()
+    assert "0 of 6 hooks are trusted" in findings()
     own = ["stop:1:0", "session_start:1:0", "user_prompt_submit:2:0"]
+    new = ["post_tool_use:0:0", "post_compact:0:0", "session_end:0:0"]
     trust(dict.fromkeys(own, "sha256:x"))
-    assert "0 of 3 hooks are trusted, 3 in an earlier form" in findings()
+    assert "0 of 6 hooks are trusted, 3 in an earlier form" in findings()
     hashes = dict(_own_hooks(json.loads(text)["hooks"]))
-    assert sorted(hashes) == sorted(own)
+    assert sorted(hashes) == sorted([*own, *new])
     trust(hashes)
     assert not any("trusted" in one for one in findings())
     config.write_text("[features]\nhooks = false\n" + config.read_text())
@@ -440,7 +512,7 @@ def test_the_check_ends_where_nothing_answers(
     setup = setup_of("gemini", home, (str(script),))
     setup.apply()
     wrong = [one.what for one in check(setup, os.environ, home / "m.db") if not one.fine]
-    assert sum("does not run" in one for one in wrong) == 3
+    assert sum("does not run" in one for one in wrong) == 5
     assert "the server does not start: it gave no answer within 0.5 s" in wrong
     for process in map(int, (tmp_path / "started").read_text().split()):
         with pytest.raises(ProcessLookupError):
@@ -463,3 +535,20 @@ def test_command_strings_hold_no_version_and_no_passing_path(
     with pytest.raises(InputError, match="is not a command here"):
         launch_words("no-such-doxa")
     assert launch_words(str(tmp_path / "uvx")) == (str(tmp_path / "uvx"),)
+
+
+@pytest.mark.parametrize("host", ["claude-code", "codex"])
+def test_a_server_of_another_with_the_name_of_doxas_is_not_removed(host: str, home: Path) -> None:
+    """Nothing of the host is run: there is no such command here."""
+    made = plan_of(host, Launch(WORDS), Folders(home, {}))
+    path = made.commands[0].file
+    path.parent.mkdir(exist_ok=True)
+    args = ["notes", "mcp", "--actor", "me"]
+    if host == "codex":
+        path.write_text(f'[mcp_servers.doxa]\ncommand = "/opt/other"\nargs = {json.dumps(args)}\n')
+    else:
+        path.write_text(json.dumps({"mcpServers": {"doxa": {"command": "/opt/x", "args": args}}}))
+    before = path.read_bytes()
+    setup = Setup(made, home / ".config" / "doxa", {"PATH": str(home)})
+    assert setup.remove() == []
+    assert path.read_bytes() == before

@@ -176,7 +176,7 @@ def test_only_json_is_read_and_written(
 def test_a_long_body_is_refused_before_and_while_it_is_read(
     server: HttpServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for module in ("app", "headers"):
+    for module in ("messages", "headers"):
         monkeypatch.setattr(f"doxa.servers.http.{module}.HTTP_BODY_BYTES_MAX", 1_000)
     with Client(server.port) as client:
         assert client.query("RETURN 1", {"x": "y" * 1_000}).status == 413
@@ -355,7 +355,7 @@ def test_who_waits_for_a_thread_waits_in_line_and_may_leave_it(
 
 def test_a_request_must_arrive(database: GraphDatabase, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("doxa.servers.http.connection.HTTP_HEAD_MS", 200)
-    monkeypatch.setattr("doxa.servers.http.app.HTTP_BODY_MS", 200)
+    monkeypatch.setattr("doxa.servers.http.messages.HTTP_BODY_MS", 200)
     with running_server(database, Users()) as server:
         assert raw(server.port, b"") == b""
         assert raw(server.port, b"POST /db/doxa/query/v2 HTTP/1.1\r\nHost: loc") == b""

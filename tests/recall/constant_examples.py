@@ -19,18 +19,19 @@ from numpy.typing import NDArray
 from doxa import Memory
 from doxa.base.clock import FakeClock, parse_time
 from doxa.models import HashEmbedder
-from doxa.recall import constants, vector_index
+from doxa.recall import constants
 from doxa.recall.candidates import CandidateSet
 from doxa.recall.filters import find_scopes
+from doxa.recall.indexes import vector_index
+from doxa.recall.indexes.project_index import Believed, IndexCache
+from doxa.recall.indexes.vector_index import VectorIndex
 from doxa.recall.lanes import calibration, entities, graph, phrases, time
 from doxa.recall.lanes.calibration import calibrate
 from doxa.recall.lanes.meaning import passage_cosine
 from doxa.recall.lanes.phrases import phrase_postings, phrases_of
 from doxa.recall.lanes.time import TimeRange
 from doxa.recall.lanes.words import Coverage, Posting, asked_terms, read_postings
-from doxa.recall.project_index import Believed, IndexCache
 from doxa.recall.types import Ask
-from doxa.recall.vector_index import VectorIndex
 from doxa.store import Reader, codes_of
 from tests.fixtures_shared import opened
 
@@ -439,7 +440,8 @@ def reached(statement: str, *, seed: str) -> list[float]:
         memory.run(statement)
         with memory.store.read() as reader:
             (node,) = reader.labelled(seed)
-            return sorted(graph.spread(reader, {node.id: 1.0}).values(), reverse=True)
+            found = graph.spread(reader, {node.id: 1.0}).values()
+            return sorted((link.value for link in found), reverse=True)
 
 
 @example("GRAPH_HOPS", "GRAPH_DECAY")

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from doxa.app import Memory
 from doxa.models import HashEmbedder
 from doxa.recall.filters import believed_now, find_scopes
+from doxa.recall.indexes.project_index import IndexCache, ProjectIndex
 from doxa.recall.lanes import calibration
 from doxa.recall.lanes.calibration import (
     Calibration,
@@ -22,7 +23,6 @@ from doxa.recall.lanes.calibration import (
     calibrated_rows,
     measured_rows,
 )
-from doxa.recall.project_index import IndexCache, ProjectIndex
 from doxa.store import Reader
 from tests.fixtures_shared import opened
 

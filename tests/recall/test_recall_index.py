@@ -15,13 +15,14 @@ from numpy.typing import NDArray
 
 from doxa.base.clock import FakeClock
 from doxa.models import HashEmbedder
-from doxa.recall import constants, vector_index
+from doxa.recall import constants
 from doxa.recall.filters import believed_now, find_scopes
+from doxa.recall.indexes import vector_index
+from doxa.recall.indexes.project_index import Believed, IndexCache
+from doxa.recall.indexes.vector_index import VectorIndex
 from doxa.recall.lanes import words as words_lane
 from doxa.recall.lanes.meaning import without_centre
 from doxa.recall.lanes.words import Coverage, Posting, asked_terms, read_postings
-from doxa.recall.project_index import Believed, IndexCache
-from doxa.recall.vector_index import VectorIndex
 from doxa.store import INDEXED_PARTS, code_products, codes_of, pack_part, unpack_parts
 from doxa.store.indexing.packing import pack_vector
 from tests.fixtures_shared import opened

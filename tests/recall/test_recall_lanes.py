@@ -102,7 +102,8 @@ def test_what_is_linked_with_the_best_hits_comes_along(tmp_path: Path) -> None:
         assert found[1].lanes["graph"] == pytest.approx(0.5, abs=0.01) and found[2].lanes[
             "graph"
         ] == pytest.approx(0.25 / 2**0.5, abs=0.01)
-        assert "linked with better hits" in found[1].why
+        assert f"depends on {base.kref}" in found[1].why
+        assert f"linked with {base.kref} by DEPENDS_ON and DEPENDS_ON" in found[2].why
         assert texts(memory, "Where are orders kept?", lanes=WORDS) == [
             "The shop keeps its orders in PostgreSQL"
         ]
@@ -115,6 +116,26 @@ def test_what_is_linked_with_the_best_hits_comes_along(tmp_path: Path) -> None:
         assert "pg_dump runs at three" not in texts(
             memory, "Where are orders kept?", kinds=["decision"]
         )
+
+
+def test_why_names_the_hit_and_the_edge_by_which_a_memory_came(tmp_path: Path) -> None:
+    with opened(tmp_path / "m.db", embedder=None) as memory:
+        said = {"speaker": "Ana", "text": "Bo signs every invoice", "id": "t1"}
+        memory.ingest([said], thread="office", extract=False)
+        (turn,) = memory.recall("who signs invoices?").hits
+        rule = memory.remember("Payments need approval", name="rule", derived_from=[turn.kref])
+        found = {hit.kref: hit.why for hit in memory.recall("who signs invoices?").hits}
+        assert f"derived from {turn.kref}" in found[rule.kref]
+        found = {hit.kref: hit.why for hit in memory.recall("payments need approval").hits}
+        assert f"{rule.kref} is derived from it" in found[turn.kref]
+        held = memory.remember("The bank closes at noon", name="bank")
+        slot = memory.remember("Wires go out early", name="slot", depends_on=[held.kref])
+        found = {hit.kref: hit.why for hit in memory.recall("when do wires go out?").hits}
+        assert f"{slot.kref} depends on it" in found[held.kref]
+        memory.remember("Desk chairs are blue", name="chair")
+        memory.link("kref://default/slot.fact", "kref://default/chair.fact", kind="REFERENCED")
+        found = {hit.text: hit.why for hit in memory.recall("when do wires go out?").hits}
+        assert f"linked with {slot.kref} by REFERENCED" in found["Desk chairs are blue"]
 
 
 def test_newer_wins_where_all_else_is_equal_and_policies_lower_what_fades(tmp_path: Path) -> None:

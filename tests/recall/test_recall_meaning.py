@@ -343,7 +343,7 @@ def test_every_part_of_every_row_is_in_the_index_however_it_came(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, exact_max: int
 ) -> None:
     monkeypatch.setattr("doxa.recall.constants.EXACT_VECTORS_MAX", exact_max)
-    monkeypatch.setattr("doxa.recall.project_index._ROWS_AT_ONCE", 7)
+    monkeypatch.setattr("doxa.recall.indexes.project_index._ROWS_AT_ONCE", 7)
     long = "A line of the log.\n" * 120
 
     def held(memory: Memory) -> tuple[int, int]:
@@ -366,7 +366,7 @@ def test_every_part_of_every_row_is_in_the_index_however_it_came(
 def test_an_index_that_could_not_be_filled_is_filled_when_the_damage_is_mended(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("doxa.recall.project_index._ROWS_AT_ONCE", 5)
+    monkeypatch.setattr("doxa.recall.indexes.project_index._ROWS_AT_ONCE", 5)
     with opened(tmp_path / "m.db") as memory:
         memory.ingest(
             [{"speaker": "user", "text": f"ferry {number}"} for number in range(20)], extract=False

@@ -8,8 +8,8 @@ import pytest
 
 from doxa import Memory
 from doxa.recall.filters import find_scopes
+from doxa.recall.indexes.project_index import IndexCache
 from doxa.recall.lanes.names import extract_names
-from doxa.recall.project_index import IndexCache
 from tests.fixtures_shared import opened
 
 SPEAKERS = ("Robert Miller", "Melanie", "May", "The Team", "user", "assistant")

@@ -17,8 +17,8 @@ from doxa.base.errors import DoxaError, InputError, LimitError
 from doxa.recall import Ask
 from doxa.recall.constants import K1, NEXT, PREVIOUS
 from doxa.recall.filters import eligible_rows, find_scopes
+from doxa.recall.indexes.project_index import IndexCache
 from doxa.recall.lanes.words import Coverage, asked_terms, read_postings
-from doxa.recall.project_index import IndexCache
 from tests.fixtures_shared import opened
 
 HARD = [

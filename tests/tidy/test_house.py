@@ -109,7 +109,7 @@ MAY_IMPORT: dict[str, frozenset[str]] = {
     },
     "servers": INTERFACE | {"belief", "hosts", "recall"},  # the types they show
     # the types they return; the rules of what may be injected and the tools of agents are one's own
-    "adapters": INTERFACE | {"belief", "hosts", "recall", "redaction", "servers"},
+    "adapters": INTERFACE | {"agent", "belief", "hosts", "recall", "redaction", "servers"},
     "demo": INTERFACE,
     # it starts the servers and the demonstration, shows the version, draws a policy's curve; its
     # shell splits, completes and prints the text of statements (cypher)
@@ -393,6 +393,7 @@ UNITS = frozenset(
         "TURNS",
         "DOCS",
         "ATOMS",
+        "CALLS",
         "STEPS",
         "ATTEMPTS",
         "REVISION",

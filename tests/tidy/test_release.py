@@ -68,7 +68,7 @@ def test_the_wheel_holds_the_package_and_its_data_and_nothing_else(
     sources = {
         str(path.relative_to(ROOT / "src"))
         for path in (ROOT / "src" / "doxa").rglob("*")
-        if path.suffix in (".py", ".jsonl", ".npz", ".typed")
+        if path.suffix in (".py", ".jsonl", ".npz", ".typed", ".json")
         or (path.is_file() and PAGE in path.parents)
     }
     assert {name for name in names if ".dist-info/" not in name} == sources

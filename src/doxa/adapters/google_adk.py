@@ -23,11 +23,11 @@ from doxa.adapters.conversation import check_session
 from doxa.adapters.framework import require
 from doxa.adapters.naming import label
 from doxa.adapters.threads import reading, writing
+from doxa.agent.context.vouching import vouched
 from doxa.app import Session
 from doxa.base.errors import InputError, NotFoundError
 from doxa.base.limits import RECALL_HITS_MAX
 from doxa.belief import parse_kref
-from doxa.hosts.standing import vouched
 from doxa.recall import Hit
 from doxa.redaction.stripping import stripped
 

@@ -38,6 +38,7 @@ class BoundFile(MemoryFile):
         self.store: BoundStore = BoundStore(whole.store, projects)
         self._recaller = None
         self._queries = None
+        self.turn_logs = whole.turn_logs  # one learner for each agent and project
 
     @property
     def projects(self) -> tuple[str, ...]:

@@ -21,14 +21,17 @@ from doxa.app.expressions import LazyExpressions
 from doxa.app.models import ModelOptions, Models
 from doxa.app.policies import initialise_file
 from doxa.app.promotion import promotion_problem
+from doxa.base.clock import Clock
 from doxa.base.errors import CorruptError, DoxaError, ModelError
 from doxa.base.limits import CONSOLIDATED_ATTEMPTS_MAX, SPENDING_DAYS_MAX
+from doxa.base.places import signals_folder
 from doxa.belief.before_commit import check_before_commit
 from doxa.ingestion import arguments
 from doxa.models.spending import SpendCap, Spending, SpendLedger, parse_caps, said_spending
 from doxa.store import Identity, LogProof, Receipt, Store, check, damage_reported, verify_log
 
 if TYPE_CHECKING:
+    from doxa.agent.signals.log import TurnLog
     from doxa.maintenance.doctor import HealthCheck
     from doxa.maintenance.embedding import Reembedding
     from doxa.models.contract import Completer, Embedder, Reranker
@@ -40,6 +43,16 @@ if TYPE_CHECKING:
 
 SPEND_CAPS = "spend_caps"  # in the catalogue: {purpose: {"tokens": n, "calls": n}} of a day
 _COUNTED = ("Project", "Space", "Item", "Revision", "Exchange", "Thread", "Artifact")
+
+
+_CHECK = partial(check_before_commit, promotion=promotion_problem, records=check_record)
+
+
+def new_store(path: Path, *, clock: Clock) -> Store:
+    """Return the store of a new file, under the laws of every other."""
+    made = Store(path, clock=clock, expressions=LazyExpressions(), check_before_commit=_CHECK)
+    initialise_file(made, bootstrap=False)
+    return made
 
 
 class MemoryFile:
@@ -66,10 +79,9 @@ class MemoryFile:
             read_only=config.read_only,
             expressions=LazyExpressions(),
             decay_enabled=config.decay_enabled is not False,
-            check_before_commit=partial(
-                check_before_commit, promotion=promotion_problem, records=check_record
-            ),
+            check_before_commit=_CHECK,
         )
+        self.store.on_scrub = self._scrub_beside
         self.ledger = SpendLedger(
             Path(f"{self.store.path}.spend"), clock=self.store.clock, caps=self._spend_caps
         )
@@ -89,6 +101,7 @@ class MemoryFile:
         self._queries: QueryEngine | None = None
         self._working: WorkingMemory | None = None
         self._working_lock = threading.Lock()
+        self.turn_logs: dict[Path, TurnLog] = {}  # of agents that this process observes
         self.closing = threading.Event()
         self.following = threading.Lock()  # held during a shift of `nightshift(follow=True)`
         try:
@@ -111,6 +124,22 @@ class MemoryFile:
         self.store.close()
         if working is not None:
             working.close()
+
+    def _scrub_beside(self) -> str:
+        """Take what was erased out of the archives of agents, and the digests of words out of the
+        logs of turns."""
+        from doxa.agent.continuity.archive import scrub_archives
+
+        left = [scrub_archives(self.store)]
+        if signals_folder(Path(self.store.path)).exists():
+            from doxa.agent.signals.log import blank_traces
+
+            self.turn_logs.clear()  # they hold digests of the last turns
+            try:
+                blank_traces(self.store.path)
+            except OSError as error:
+                left.append(f"The log of turns could not be written: {error.strerror}.")
+        return " ".join(part for part in left if part)
 
     def _open_working(self) -> WorkingMemory:
         """Return the working memory, opened at first need."""

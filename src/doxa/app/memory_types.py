@@ -1,10 +1,11 @@
 """The six types of memory after the taxonomy of cognitive science, as one table: what holds each in
-the graph, which verbs write and read it, how recall is asked for it, and which standard policy it
-is under. The guide memory-types.md prints this table.
+the graph, which verbs write and read it, how it is read by default, which standard policy it is
+under, and how long it is kept. The guide memory-types.md prints this table.
 
     memory.recall("what did Ana say?", **MEMORY_TYPES["episodic"].recall)
 
-A kind that the table does not name is semantic: what is stated and believed.
+A kind that the table does not name is semantic: what is stated and believed. The table names every
+kind that doxa itself gives to what it stores; a kind of a caller's own is asked for by its name.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from doxa.base.limits import WORKING_MESSAGES_ITEMS_MAX
 from doxa.belief import EXCHANGE_KIND
 from doxa.belief.reading.bundles import BUNDLE_KIND
 
@@ -20,8 +22,9 @@ from doxa.belief.reading.bundles import BUNDLE_KIND
 @dataclass(frozen=True, slots=True)
 class MemoryType:
     """One type. `labels`, `kinds` and `edges` are what it consists of in the graph; `writes` and
-    `reads` are verbs; `recall` the options of a recall of it, where recall reads it; `policies`
-    bindings of the standard policies (empty: nothing fades)."""
+    `reads` are verbs, the first of `reads` with `options` is how it is read by default; `policies`
+    are bindings of the standard policies (empty: it is not in the graph), and `kept` is how long it
+    is kept by default."""
 
     name: str
     holds: str
@@ -30,9 +33,20 @@ class MemoryType:
     edges: tuple[str, ...] = ()
     writes: tuple[str, ...] = ()
     reads: tuple[str, ...] = ()
-    recall: Mapping[str, Any] = field(default_factory=dict)
+    options: Mapping[str, Any] = field(default_factory=dict)
     policies: tuple[str, ...] = ()
+    kept: str = ""
 
+    @property
+    def recall(self) -> Mapping[str, Any]:
+        """The options of a recall of this type; empty for working memory, which recall does not
+        read."""
+        return self.options if self.reads[0] == "recall" else {}
+
+
+# what is stated, and what consolidation concludes
+_STATED = ("fact", "decision", "preference", "correction", "directive")
+_CONCLUDED = ("summary", "event", "action", "commitment", "question")
 
 MEMORY_TYPES: dict[str, MemoryType] = {
     one.name: one
@@ -42,6 +56,8 @@ MEMORY_TYPES: dict[str, MemoryType] = {
             "messages of running conversations, outside of the graph, for an hour",
             writes=("chat_add", "chat_clear"),
             reads=("chat_get", "chat_list"),
+            options={"limit": WORKING_MESSAGES_ITEMS_MAX},
+            kept="an hour after the last message, the newest 50",
         ),
         MemoryType(
             "episodic",
@@ -51,19 +67,21 @@ MEMORY_TYPES: dict[str, MemoryType] = {
             edges=("NEXT", "HAS_EXCHANGE"),
             writes=("ingest", "add_response"),
             reads=("recall", "recent"),
-            recall={"kinds": (EXCHANGE_KIND,)},
+            options={"kinds": (EXCHANGE_KIND,)},
             policies=("exchange", "imported_exchange"),
+            kept="for weeks after its last use; imported, without end",
         ),
         MemoryType(
             "semantic",
             "what is believed: facts, decisions, preferences, with all their revisions",
             labels=("Item", "Revision", "Artifact", "Conflict"),
-            kinds=("fact", "decision", "preference", "correction", "directive"),
-            edges=("CURRENT", "HAS_REVISION", "SUPERSEDES", "CONTRADICTS"),
+            kinds=(*_STATED, *_CONCLUDED),
+            edges=("CURRENT", "HAS_REVISION", "CONTRADICTS"),
             writes=("remember", "tell", "revise", "store_unit"),
             reads=("recall", "get", "history"),
-            recall={"kinds": ("fact", "decision", "preference", "correction", "directive")},
+            options={"kinds": (*_STATED, *_CONCLUDED)},
             policies=("belief", "directive_stability"),
+            kept="until it is retired, and its history beyond",
         ),
         MemoryType(
             "procedural",
@@ -72,9 +90,10 @@ MEMORY_TYPES: dict[str, MemoryType] = {
             kinds=("execution",),
             edges=("CREATED_FROM",),
             writes=("store_execution",),
-            reads=("executions",),
-            recall={"kinds": ("execution",)},
+            reads=("recall", "executions"),
+            options={"kinds": ("execution",)},
             policies=("belief",),
+            kept="until it is retired",
         ),
         MemoryType(
             "associative",
@@ -83,15 +102,20 @@ MEMORY_TYPES: dict[str, MemoryType] = {
             kinds=(BUNDLE_KIND,),
             edges=("REFERENCED", "DEPENDS_ON", "DERIVED_FROM", "CONTAINS", "MEMBER", "EVIDENCES"),
             writes=("link", "bundle", "discover_edges"),
-            reads=("traverse", "shortest_path", "impact"),
+            reads=("recall", "traverse", "shortest_path", "impact"),
+            options={"lanes": ("words", "meaning", "graph", "mentions")},
             policies=("derived_from", "evidence"),
+            kept="as long as what it connects; evidence weakens over months",
         ),
         MemoryType(
             "meta",
             "what memory knows about itself: coverage, age, conflicts, and who changed what",
-            edges=("TAG",),
+            edges=("TAG", "SUPERSEDES"),
             writes=("tag", "resolve"),
-            reads=("survey", "log", "explain", "conflicts"),
+            reads=("recall", "survey", "log", "explain", "conflicts"),
+            options={"history": True},
+            policies=("supersedes",),
+            kept="as long as the log",
         ),
     )
 }

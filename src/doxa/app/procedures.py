@@ -491,7 +491,39 @@ def _audit(found: Any) -> Rows:
         yield one.kind, one.count, one.of, one.share, found.examined, findings
 
 
+def _records(found: Any) -> Rows:
+    for one in found:
+        data, time = dict(one.data), format_time(one.made)
+        yield (
+            *(one.kref, one.type, one.agent, one.state, one.text),
+            *(data, dict(one.notes), one.content_hash, time, one.said),
+        )
+
+
+def _crystallise_plan(found: Any) -> Rows:
+    gates = [{"gate": one.gate, "open": one.open, "reason": one.reason} for one in found.gates]
+    yield found.candidate, found.text, found.file, found.content_hash, found.ready, gates
+
+
+def _agent_identity(found: Any) -> Rows:
+    for one in found.lines:
+        yield one.file, one.text, one.candidate, one.item, one.approved_by, found.digest
+
+
+def _as_map(found: Any) -> Rows:
+    yield (msgspec.json.decode(msgspec.json.encode(found)),)
+
+
+def _as_maps(found: list[Any]) -> Rows:
+    return [row for one in found for row in _as_map(one)]
+
+
 _ROWS: dict[str, Callable[[Any], Rows]] = {
+    "list[LeaseInfo]": _as_maps,
+    "list[dict[str, object]]": _as_maps,
+    "list[Scaffold]": _as_maps,
+    "Standing": _as_map,
+    "Eligibility": lambda one: [(one.kref, one.consumer, one.allowed, list(one.reasons))],
     "MemoryAudit": _audit,
     "Chat": _chat,
     "list[ChatSummary]": _chats,
@@ -511,6 +543,21 @@ _ROWS: dict[str, Callable[[Any], Rows]] = {
     "list[PathYield]": _patterns,
     "list[Pending]": _waiting,
     "list[Task]": _tasks,
+    "list[SessionInfo]": lambda found: [
+        (one.thread, one.session, one.title, list(one.modes), one.state, one.turns) for one in found
+    ],
+    "list[ExchangePair]": lambda found: [
+        (one.id, one.thread, one.session, [turn.kref for turn in one.turns], one.content_hash)
+        for one in found
+    ],
+    "list[TopicInfo]": lambda found: [(one.topic, one.mentions, one.parent) for one in found],
+    "list[KnowledgeEntry]": lambda found: [
+        (one.kref, one.state, one.path, list(one.section), one.text, one.superseded_by)
+        for one in found
+    ],
+    "list[Record]": _records,
+    "CrystallisePlan": _crystallise_plan,
+    "AgentIdentity": _agent_identity,
     "Change": _change,
     "Remembered": _remembered,
     "Walk": _walk,

@@ -18,7 +18,22 @@ from doxa.app.verbs import ALL, VERBS, Verb
 _SOURCES = (
     *(
         f"sessions/{name}"
-        for name in ("beliefs", "chat", "units", "entities", "consolidating", "notes")
+        for name in (
+            "beliefs",
+            "chat",
+            "units",
+            "entities",
+            "consolidating",
+            "notes",
+            "agent/continuity",
+        )
+    ),
+    *(
+        f"sessions/agent/{name}"
+        for name in (
+            *("continuity", "growth", "claims", "gate", "spine", "standing", "evolution"),
+            *("attachments", "context"),
+        )
     ),
     *("care/jobs", "session", "file", "memory", "retention"),
 )

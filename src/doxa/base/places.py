@@ -5,6 +5,7 @@ the memory file    doxa/memory.db below XDG_DATA_HOME (~/.local/share)
 configuration      doxa below XDG_CONFIG_HOME (~/.config)
 data of the hooks  <memory file>-hooks, a folder next to the memory file
 import cursors     <memory file>-imports, another
+archives of agents <memory file>-agents, a third
 """
 
 from __future__ import annotations
@@ -30,6 +31,16 @@ def hooks_folder(memory: Path) -> Path:
     return memory.with_name(f"{memory.name}-hooks")
 
 
+def signals_folder(memory: Path) -> Path:
+    """Return the folder with the logs of what turns showed."""
+    return memory.with_name(f"{memory.name}-signals")
+
+
 def imports_folder(memory: Path) -> Path:
     """Return the folder that says how far files were imported into a memory file."""
     return memory.with_name(f"{memory.name}-imports")
+
+
+def agents_folder(memory: Path) -> Path:
+    """Return the folder that holds the archives of the agents of a memory file."""
+    return memory.with_name(f"{memory.name}-agents")

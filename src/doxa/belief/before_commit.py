@@ -32,7 +32,7 @@ def check_before_commit(
     """Check what a transaction wrote. The store calls it at the end of each one that touched
     beliefs. `promotion` is asked about what a run of a job concludes, `records` about each record
     of the agent's runtime."""
-    dirty = tx.dirty_nodes
+    dirty = tx.nodes_to_check
     keep_verified(tx, dirty)
     keep_ranks(tx, dirty)
     keep_inferred(tx, dirty)

@@ -321,6 +321,7 @@ DECLARATIONS: dict[str, Any] = {
     "guard:label:Record": {
         "addressed": True,
         "judged": True,
+        "edges": ["CONCERNS"],
         "fixed": [*_RECORD_TEXTS, "made_ns"],
         "holds": dict.fromkeys((*_RECORD_TEXTS, "state"), "text")
         | {"made_ns": "integer", "moved_ns": "integer?", "said": "text?", "notes": "text?"},

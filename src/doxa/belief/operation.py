@@ -19,6 +19,7 @@ class Operation:
     def __init__(self, tx: Transaction, *, dry: bool) -> None:
         self.tx, self.dry = tx, dry
         self._begun = tx.entries.seq
+        tx.owe_dirty()  # what a query or another caller wrote in this transaction before
         self.settled: tuple[tuple[SupportLost, ...], tuple[SupportLost, ...]] = ((), ())
         self.wrote = False
 

@@ -36,6 +36,7 @@ COMMAND_MODULES = {
     "config": "doxa.cli.start:config",
     "cypher": "doxa.cli.cypher:cypher",
     "restore-backup": "doxa.cli.maintenance:restore_backup",
+    "operator": "doxa.cli.operator:operator",
     "policy": "doxa.cli.policy:policy",
     "on": "doxa.cli.on_event:on_event",
     "mcp": "doxa.cli.servers:mcp",

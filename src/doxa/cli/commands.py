@@ -24,9 +24,20 @@ from doxa.cli.context import (
     opened,
     progress,
     project_named,
+    steps,
     user,
 )
 from doxa.cli.entities import entities_text, entity_text, patterns_text, pending_text
+from doxa.cli.growth import (
+    approval_text,
+    contemplated_text,
+    files_text,
+    identity_text,
+    metabolised_text,
+    plan_text,
+    records_text,
+    signals_text,
+)
 from doxa.cli.output import (
     applied_text,
     audit_text,
@@ -36,8 +47,10 @@ from doxa.cli.output import (
     consolidated_text,
     cursors_text,
     doctor_text,
+    each_text,
     element_text,
     encoded,
+    entries_text,
     erasure_text,
     event_text,
     fields_text,
@@ -93,15 +106,15 @@ def run(verb: Verb, values: Mapping[str, Any]) -> None:
         show(result, as_json, text)
 
 
-def call(memory: Memory, verb: Verb, values: Mapping[str, Any]) -> Any:
-    """Call the verb with what was given."""
+def call(memory: Memory, verb: Verb, values: Mapping[str, Any], **more: Any) -> Any:
+    """Call the verb with what was given, and `more` that a command line cannot give."""
     given: Given = {}
     for parameter in verb.of("cli"):
         value = values.get(parameter.name)
         if value is not None and not (parameter.kind in REPEATED and not value):
             given[parameter.name] = _converted(verb, parameter, value)
     placed = [one.name for one in verb.parameters if one.positional and one.name in given]
-    return getattr(memory, verb.name)(*[given.pop(name) for name in placed], **given)
+    return getattr(memory, verb.name)(*[given.pop(name) for name in placed], **given, **more)
 
 
 def _converted(verb: Verb, parameter: Parameter, value: Any) -> Any:
@@ -412,13 +425,28 @@ def _events(memory: Memory, verb: Verb, values: Given, as_json: bool) -> None:
 def _nightshift(memory: Memory, verb: Verb, values: Given, as_json: bool) -> None:
     """What became of each job; with --follow of those that were done, as it happens."""
     if not values["follow"]:
-        show(call(memory, verb, values), as_json, shifts_text)
+        with steps(as_json) as began:
+            own = {name: one for name, one in values.items() if name not in ("follow", "project")}
+            done = memory._nightshift(values["project"] or memory.project, own, began)
+        show(done, as_json, shifts_text)
         return
     given = {name: one for name, one in values.items() if name != "follow"}
     where = given.pop("project") or memory.project
     for done in memory._followed(where, {**given, "project": where}):
         show(done, as_json, shifts_text)
         sys.stdout.flush()
+
+
+def _consolidate(memory: Memory, verb: Verb, values: Given, as_json: bool) -> None:
+    with progress("sessions", as_json) as advance:
+        found = call(memory, verb, values, progress=advance)
+    show(found, as_json, consolidated_text)
+
+
+def _record_mentions(memory: Memory, verb: Verb, values: Given, as_json: bool) -> None:
+    with progress("sources", as_json) as advance:
+        found = call(memory, verb, values, progress=advance)
+    show(found, as_json, fields_text)
 
 
 def _cursors(memory: Memory, verb: Verb, values: Given, as_json: bool) -> None:
@@ -539,9 +567,24 @@ def _one_address() -> InputError:
     )
 
 
+def _context(memory: Memory, verb: Verb, values: Given, as_json: bool) -> None:
+    """The text of a context, or each line with its reason."""
+    explain = values.pop("explain")
+    found = call(memory, verb, values)
+    if as_json:
+        from dataclasses import asdict
+
+        parts = {"instructions": found.instructions, "quotations": found.quotations}
+        show(asdict(found) | parts, as_json, str)
+        return
+    empty = f"memory holds nothing for the project {found.project} yet"
+    show(found, as_json, lambda one: one.explained() if explain else one.text or empty)
+
+
 _SPECIAL: dict[str, Callable[[Memory, Verb, Given, bool], None]] = {
     "recall": _recall,
     "recent": _recent,
+    "context_assemble": _context,
     "ingest": _ingest,
     "extract": _extract,
     "export": _export,
@@ -552,8 +595,10 @@ _SPECIAL: dict[str, Callable[[Memory, Verb, Given, bool], None]] = {
     "constrain": _constrain,
     "log": _log,
     "events": _events,
+    "consolidate": _consolidate,
     "cursors": _cursors,
     "nightshift": _nightshift,
+    "record_mentions": _record_mentions,
     "set_cursor": _set_cursor,
     "verify": _verify,
     "backup": _backup,
@@ -569,6 +614,25 @@ _TEXTS: dict[str, Callable[[Any], str]] = {
     "Consolidated": consolidated_text,
     "list[Pending]": waiting_text,
     "list[Task]": tasks_text,
+    **dict.fromkeys(
+        (
+            "list[ExchangePair]",
+            "list[HookLoad]",
+            "list[KnowledgeEntry]",
+            "list[SessionInfo]",
+            "list[TopicInfo]",
+        ),
+        entries_text,
+    ),
+    "HandoffView | None": lambda found: fields_text(found) if found else "There is none.",
+    "list[Record]": records_text,
+    "CrystallisePlan": plan_text,
+    "CrystalliseApproval": approval_text,
+    "AgentIdentity": identity_text,
+    "list[IdentityFile]": files_text,
+    "list[TurnSignals]": signals_text,
+    "Metabolised": metabolised_text,
+    "Contemplated": contemplated_text,
     "int": str,
     "str": str,
     "Remembered": lambda made: said_text(made.change, made.warnings),
@@ -587,5 +651,8 @@ _TEXTS: dict[str, Callable[[Any], str]] = {
     "Spending": spending_text,
     "History": history_text,
     "Listing": listing_text,
+    "list[LeaseInfo]": each_text,
+    "list[Scaffold]": each_text,
+    "list[dict[str, object]]": each_text,
     "Revision | Exchange | Place | Bundle | Conflict": element_text,
 }

@@ -11,7 +11,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -77,22 +77,26 @@ def note_old_name(old: str, new: str) -> None:
 def opened(
     db: Path | None, as_json: bool, *, read_only: bool = False, csv_folder: Path | None = None
 ) -> Iterator[Memory]:
+    """Open the memory as its operator; if it has an operator key that this process cannot read, as
+    an agent."""
     from doxa.app import open_memory
+    from doxa.app.operator import may_operate
 
-    with (
-        errors_reported(as_json),
-        open_memory(
-            db,
-            role="operator",
-            actor=user(),
-            background=False,
-            read_only=read_only,
-            csv_folder=csv_folder,
-            decay_enabled=decay_enabled(),
-            project=project_named(None),
-        ) as memory,
-    ):
-        yield memory
+    with errors_reported(as_json):
+        given: dict[str, Any] = {
+            "actor": user(),
+            "background": False,
+            "read_only": read_only,
+            "csv_folder": csv_folder,
+            "decay_enabled": decay_enabled(),
+            "project": project_named(None),
+        }
+        with open_memory(db, role="operator", **given) as memory:
+            if may_operate(memory):
+                yield memory
+                return
+        with open_memory(db, role="agent", **given) as memory:
+            yield memory
 
 
 def project_said(project: str | None) -> str:
@@ -262,3 +266,15 @@ def progress(what: str, as_json: bool) -> Iterator[Callable[[int], None]]:
     with Progress(*columns, console=Console(stderr=True)) as bar:
         task = bar.add_task(what, total=None)
         yield lambda count: bar.update(task, advance=count)
+
+
+@contextmanager
+def steps(as_json: bool) -> Iterator[Callable[[str], None] | None]:
+    """Name the step that goes on, on standard error of a terminal only."""
+    if as_json or not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+
+    with Console(stderr=True).status("") as shown:
+        yield lambda name: shown.update(f"{name} ...")

@@ -20,6 +20,11 @@ TIMES = frozenset(
         "decided",
         "first",
         "last",
+        "first_seen",
+        "last_seen",
+        "observed",
+        "made",
+        "moved",
     )
 )
 
@@ -137,12 +142,20 @@ def element_text(found: Any) -> str:
 
 
 def fields_text(value: Any) -> str:
+    """Return the fields of a result, one on a line; of a list, those of each element."""
     import msgspec
 
     data = _with_times(msgspec.to_builtins(value, enc_hook=str))
+    if isinstance(data, list):
+        return "\n\n".join(fields_text(one) for one in data) or "none"
     return "\n".join(
         f"{name}: {_plain(item)}" for name, item in data.items() if item not in (None, "", [], {})
     )
+
+
+def each_text(values: list[Any]) -> str:
+    """Return the fields of each value of a list, with an empty line between two."""
+    return "\n\n".join(map(fields_text, values)) or "none"
 
 
 def _plain(item: Any) -> str:
@@ -328,6 +341,12 @@ def consolidated_text(found: Any) -> str:
         said += f"; {one.error}" if one.error else ""
         said += f" Next attempt {format_time(one.due)[:19]}." if one.due is not None else ""
         lines.append(said)
+    lines += [
+        f"{one.model or one.producer}: {one.calls} calls and {one.tokens:,} tokens for"
+        f" {one.sessions} sessions, {one.tokens_per_session:,.0f} tokens a session"
+        + ("" if one.money_per_session is None else f" at {one.money_per_session:.4f}")
+        for one in found.costs
+    ]
     lines.append(f"{found.status}; {found.pending} sessions in the queue")
     if found.needs is not None:
         lines.append("Repeat with --json for the schema and the turns that are asked for.")
@@ -344,6 +363,11 @@ def waiting_text(found: list[Any]) -> str:
         for one in found
     )
     return "\n".join(lines) or "No session awaits consolidation."
+
+
+def entries_text(found: list[Any]) -> str:
+    """Return results of several fields each, an empty line between two."""
+    return "\n\n".join(map(fields_text, found)) or "There are none."
 
 
 def tasks_text(found: list[Any]) -> str:
@@ -432,14 +456,16 @@ def applied_text(found: Any) -> str:
 
 
 def shifts_text(found: Any) -> str:
-    """Format what the night shift did."""
+    """Format what the night shift did, what failed or was refused first."""
     from doxa.base.quoting import visible
 
     return "\n".join(
         f"{one.job} {one.state}"
         + "".join(f", {name} {value}" for name, value in one.counts.items())
+        + ("; limits" if one.limits else "")
+        + "".join(f" {name} {value:g}" for name, value in one.limits.items())
         + (f": {visible(one.reason)}" if one.reason else "")
-        for one in found
+        for one in sorted(found, key=lambda shift: shift.order)
     )
 
 

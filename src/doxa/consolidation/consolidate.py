@@ -10,7 +10,8 @@ nothing else is there; after it, doing it again finds the digest of the turns an
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import time
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
@@ -21,7 +22,7 @@ from doxa.base.stopping import stop_asked
 from doxa.consolidation import queue
 from doxa.consolidation.drafts import Origin, item_drafts
 from doxa.consolidation.keeping import Former, former_of, kept_note, merged
-from doxa.consolidation.producers.contract import Produced, Producer
+from doxa.consolidation.producers.contract import NOTHING_SPENT, Produced, Producer, SessionCost
 from doxa.consolidation.producers.prompt import INSTRUCTION
 from doxa.consolidation.rollups import sum_up
 from doxa.consolidation.structure import SECTIONS, Structure, read_structure, schema
@@ -62,7 +63,8 @@ class SessionResult:
     """What became of one part of a session. `stored` counts entries by section, `dropped` those
     that the turns do not support by reason; `known` facts were believed already. With the status
     `queued`, `error` says what failed and `due` when it is tried again, in ns. `kept` counts
-    entries of the producer `former` that stay; with none, its structure was replaced. With the
+    entries of the producer `former` that stay; with none, its structure was replaced. `cost` is
+    what producing took, `tokens` those of it. With the
     status `retired`, the summary at `kref` was retired, and is not written again until it is
     restored."""
 
@@ -87,18 +89,62 @@ class SessionResult:
     due: int | None = None
     former: str = ""
     kept: int = 0
+    cost: SessionCost = NOTHING_SPENT
+
+
+@dataclass(frozen=True, slots=True)
+class ProducerCost:
+    """What the sessions of one producer and model took: calls, tokens, seconds and money (None:
+    without a price) of all of them, and on average of one."""
+
+    producer: str
+    model: str
+    sessions: int
+    calls: int
+    tokens: int
+    seconds: float
+    money: float | None
+    tokens_per_session: float
+    money_per_session: float | None
 
 
 @dataclass(frozen=True, slots=True)
 class Consolidated:
     """The result of a consolidation. `status` is that of the session that needs most attention;
     `pending` counts sessions in the queue. `needs` is what a host has to give, with the status
-    `input-required`."""
+    `input-required`. `costs` has a row for each model and each program that was asked."""
 
     status: Status
     sessions: tuple[SessionResult, ...] = ()
     pending: int = 0
     needs: HostRequest | None = None
+    costs: tuple[ProducerCost, ...] = ()
+
+
+def costs_of(results: Iterable[SessionResult]) -> tuple[ProducerCost, ...]:
+    """Return what the sessions took for which a model or program was asked, by these."""
+    held: dict[tuple[str, str], list[SessionCost]] = {}
+    for one in results:
+        if one.cost.calls:
+            held.setdefault((one.producer, one.model), []).append(one.cost)
+    found = []
+    for (producer, model), costs in sorted(held.items()):
+        priced = [one.money for one in costs if one.money is not None]
+        tokens, money = sum(one.tokens for one in costs), sum(priced) if priced else None
+        found.append(
+            ProducerCost(
+                producer,
+                model,
+                len(costs),
+                sum(one.calls for one in costs),
+                tokens,
+                round(sum(one.seconds for one in costs), 3),
+                money,
+                tokens / len(costs),
+                None if money is None else money / len(costs),
+            )
+        )
+    return tuple(found)
 
 
 _ATTENTION: tuple[Status, ...] = (
@@ -149,7 +195,8 @@ def due_units(reader: Reader, project: str, *, now: int, of: str = "", but: str 
 
 class Consolidation:
     """Consolidates units with one producer. With `keeping`, what a host or model made of turns
-    stays, and the producer adds what is new (keeping.py)."""
+    stays, and the producer adds what is new (keeping.py). `progress` is called with 1 after each
+    unit."""
 
     def __init__(
         self,
@@ -158,8 +205,10 @@ class Consolidation:
         *,
         mention: MentionEntity | None = None,
         keeping: bool = False,
+        progress: Callable[[int], None] | None = None,
     ) -> None:
         self._store = store
+        self._progress = progress
         self._keeping = keeping
         self._producer = producer
         self._mention = mention
@@ -182,6 +231,8 @@ class Consolidation:
                 break
             result = self._one(unit, dry_run=dry_run)
             results.append(result)
+            if self._progress is not None:
+                self._progress(1)
             if not dry_run and result.status in ("done", "unchanged", "empty", "retired"):
                 stored.setdefault(unit.thread, []).append(unit)
         for held in stored.values():
@@ -220,10 +271,10 @@ class Consolidation:
         try:
             produced = self._produced(transcript)
             validated, origin = self._validated(unit, transcript, produced, former)
-            tokens = sum(one.tokens_in + one.tokens_out for one in produced.usage)
+            cost = produced.cost
             if dry_run:
-                return self._rehearsed(origin, validated, tokens)
-            return self._store_one(origin, validated, tokens, former, seen)
+                return self._rehearsed(origin, validated, cost)
+            return self._store_one(origin, validated, cost, former, seen)
         except DoxaError as error:
             if dry_run:
                 raise
@@ -244,8 +295,10 @@ class Consolidation:
         return validated, replace(origin, kept=held, kept_by=by, note=note)
 
     def _produced(self, transcript: Transcript) -> Produced:
+        started = time.monotonic()
         try:
-            return self._producer.produce(transcript)
+            made = self._producer.produce(transcript)
+            return replace(made, cost=replace(made.cost, seconds=time.monotonic() - started))
         except DoxaError:
             raise
         except Exception as error:  # a model may be any object: the queue must note how it failed
@@ -276,7 +329,7 @@ class Consolidation:
         self,
         origin: Origin,
         validated: Validated,
-        tokens: int,
+        cost: SessionCost,
         former: Former | None,
         seen: NodeId | None,
     ) -> SessionResult:
@@ -287,9 +340,10 @@ class Consolidation:
                 run, structure, origin, mention=self._mention, seen=seen, keeping=self._keeping
             )
             dropped = _added(validated.dropped, stored.dropped)
-            run.finish({"stored": dict(stored.counts), "dropped": dropped})
+            spent = {"calls": cost.calls, "tokens": cost.tokens} if cost.calls else {}
+            run.finish({"stored": dict(stored.counts), "dropped": dropped} | spent)
         if stored.unchanged:
-            return self._result(unit, transcript, "unchanged", tokens=tokens, run=run.kref)
+            return self._result(unit, transcript, "unchanged", cost=cost, run=run.kref)
         return self._result(
             unit,
             transcript,
@@ -299,7 +353,7 @@ class Consolidation:
             known=stored.known,
             retired=stored.retired,
             redacted=validated.redacted,
-            tokens=tokens,
+            cost=cost,
             run=run.kref,
             change=stored.change,
             former=self._other(former),
@@ -310,7 +364,7 @@ class Consolidation:
         """Return the producer whose structure was stored before, if it was another."""
         return "" if former is None or former.producer == self._producer.name else former.producer
 
-    def _rehearsed(self, origin: Origin, validated: Validated, tokens: int) -> SessionResult:
+    def _rehearsed(self, origin: Origin, validated: Validated, cost: SessionCost) -> SessionResult:
         return self._result(
             origin.unit,
             origin.transcript,
@@ -319,7 +373,7 @@ class Consolidation:
             kept=len(origin.kept),
             dropped=validated.dropped,
             redacted=validated.redacted,
-            tokens=tokens,
+            cost=cost,
         )
 
     def _failed(self, unit: Unit, transcript: Transcript, error: DoxaError) -> SessionResult:
@@ -331,7 +385,13 @@ class Consolidation:
         return self._result(unit, transcript, "queued", error=said, due=due)
 
     def _result(
-        self, unit: Unit, transcript: Transcript, status: Status, **rest: Any
+        self,
+        unit: Unit,
+        transcript: Transcript,
+        status: Status,
+        *,
+        cost: SessionCost = NOTHING_SPENT,
+        **rest: Any,
     ) -> SessionResult:
         kref = str(unit.kref) if status in ("done", "unchanged", "retired") else ""
         return SessionResult(
@@ -344,6 +404,8 @@ class Consolidation:
             self._producer.model,
             len(transcript.turns),
             transcript.left_out,
+            tokens=cost.tokens,
+            cost=cost,
             **rest,
         )
 

@@ -73,6 +73,15 @@ class DreamOptions:
                 field="age_days",
             )
 
+    @property
+    def limits(self) -> dict[str, float]:
+        """Return what a dream has to keep, without what is not limited."""
+        caps, budget = self.caps, self.budget
+        spent = {"seconds": budget.seconds, "calls": budget.calls, "tokens": budget.tokens}
+        return {"number": caps.number, "share": caps.share, "age_days": self.age_days} | {
+            name: most for name, most in spent.items() if most is not None
+        }
+
 
 def dream(
     store: Store,
@@ -436,6 +445,7 @@ class _Dream:
             self.stopped,
             tuple(tally.warnings),
             resumed,
+            self.options.limits,
         )
 
     def _finish(self, run: JobRun, resumed: bool) -> DreamReport:

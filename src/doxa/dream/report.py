@@ -3,7 +3,7 @@ repeats nothing of what beliefs say."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from doxa.base.clock import format_time
@@ -25,8 +25,9 @@ class DreamReport:
     """A dream. `lost` are the addresses of beliefs that it ended. `proposed` wait for a decision;
     `applied`, `blocked` and `failed` are what was decided in it; `known` counts findings that an
     earlier run had proposed. `stopped` says why it stopped before the end of the log, or is empty.
-    `after` and `seq` are the log entries between which it looked. In a session that is bound to
-    projects they and `seconds` are 0, since they depend on what others write.
+    `limits` are what it had to keep. `after` and `seq` are the log entries between which it looked.
+    In a session that is bound to projects they and `seconds` are 0, since they depend on what
+    others write.
     """
 
     run: str
@@ -51,6 +52,7 @@ class DreamReport:
     stopped: str = ""
     warnings: tuple[str, ...] = ()
     resumed: bool = False
+    limits: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def counts(self) -> dict[str, int]:
@@ -81,6 +83,7 @@ class DreamReport:
             f" {self.calls} calls, {self.tokens} tokens."
             + (" Resumed after an interruption." if self.resumed else ""),
             "",
+            *([f"Limits: {_limits(self.limits)}.", ""] if self.limits else []),
         ]
         if self.stopped:
             lines += [f"It stopped early: {self.stopped}", ""]
@@ -110,6 +113,20 @@ class Tally:
     blocked: list[DreamLine] = field(default_factory=list)
     failed: list[DreamLine] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
+
+
+_LIMITS = {
+    "number": "{:g} elements touched",
+    "share": "a share of {:g} of the items changed",
+    "age_days": "nothing ended that is younger than {:g} days",
+    "seconds": "{:g} seconds",
+    "calls": "{:g} calls",
+    "tokens": "{:g} tokens",
+}
+
+
+def _limits(limits: Mapping[str, float]) -> str:
+    return ", ".join(_LIMITS[name].format(most) for name, most in limits.items())
 
 
 def _section(title: str, lines: Sequence[str]) -> list[str]:

@@ -6,7 +6,7 @@ Claude Code too), is known already.
 
 A belief that the agent stated in the conversation gets an edge DERIVED_FROM to the message of the
 user that says the same, if there is one: so that it can be distinguished from one that the agent
-made up or read elsewhere (`standing.py`).
+made up or read elsewhere (`agent/context/vouching.py`).
 """
 
 from __future__ import annotations
@@ -15,12 +15,13 @@ from collections import defaultdict
 from contextlib import suppress
 from dataclasses import dataclass
 
+from doxa.agent.context.saying import says
+from doxa.agent.context.vouching import BELIEF_KINDS, said_by_user
 from doxa.app import Session
 from doxa.base.errors import DoxaError
 from doxa.belief import parse_kref
-from doxa.hosts.saying import says
+from doxa.hosts import continuity
 from doxa.hosts.spool import Spool, Spooled
-from doxa.hosts.standing import BELIEF_KINDS, said_by_user
 from doxa.ingestion.ingest import CONVERSATIONS, Ingest
 from doxa.language.turns import Turn, TurnRole, untimed_id
 from doxa.recall import Hit
@@ -57,6 +58,7 @@ def capture(session: Session, spool: Spool) -> Captured:
     if not spool.waiting():
         return Captured()
     added = traced = 0
+    hosts: set[str] = set()
     with spool.draining() as mine:
         if not mine:
             return Captured(busy=True)
@@ -67,7 +69,10 @@ def capture(session: Session, spool: Spool) -> Captured:
             for project, lines in by_project.items():
                 done = store_lines(session, project, lines)
                 added, traced = added + done.added, traced + done.traced
+                continuity.stored(session, project, lines)
+                hosts |= {line.host for line in lines}
             spool.finish(path)
+    continuity.archived(session, sorted(hosts))
     session.memory.wake()
     return Captured(added, traced)
 
@@ -82,12 +87,13 @@ def store_lines(session: Session, project: str, lines: list[Spooled]) -> Capture
 
 def _turns(lines: list[Spooled]) -> list[tuple[str, Turn]]:
     found: dict[str, Turn] = {}
+    threads = {line.session: continuity.conversation_of(line.session) for line in lines}
     for line in lines:
         role = _ROLES.get(line.kind, "tool")
         speaker = f"{line.host} summary" if line.kind == "compaction" else line.tool or role
         turn = Turn(
-            thread=line.session,
-            session=line.session,
+            thread=threads[line.session],
+            session=threads[line.session],
             speaker=speaker,
             role=role,
             text=line.text,
@@ -99,11 +105,11 @@ def _turns(lines: list[Spooled]) -> list[tuple[str, Turn]]:
 
 
 def _trace(session: Session, project: str, turns: list[tuple[str, Turn]]) -> int:
-    """Link what the agent stated meanwhile to the messages of the user that say it."""
-    spoken = [(identity, turn) for identity, turn in turns if turn.role == "user"]
-    if not spoken:
+    """Link what the agent stated meanwhile to the messages of the user that say it: those that are
+    stored now, and those of the same conversations that were stored before the agent stated it."""
+    if not turns:
         return 0
-    since = min(turn.time_ns or 0 for _, turn in spoken) - _BEFORE_NS
+    since = min(turn.time_ns or 0 for _, turn in turns) - _BEFORE_NS
     own = in_project(session, project)
     held = [
         hit
@@ -113,19 +119,30 @@ def _trace(session: Session, project: str, turns: list[tuple[str, Turn]]) -> int
     with session.memory.store.read() as reader:
         nodes = {hit.kref: reader.node_by_kref(hit.kref) for hit in held}
         known = {kref for kref, node in nodes.items() if node and said_by_user(reader, node)}
+    untraced = [hit for hit in held if hit.trust == "stated" and hit.kref not in known]
+    spoken = _spoken(own, turns, since) if untraced else {}
     count = 0
-    for hit in held:
-        if hit.trust != "stated" or hit.kref in known:
-            continue
-        for identity, turn in spoken:
-            if says(turn.text, hit.text):
-                address = f"kref://{project}/{CONVERSATIONS}/{identity}.exchange"
+    for hit in untraced:
+        for address, text in spoken.items():
+            if says(text, hit.text):
                 with suppress(DoxaError):  # where rules of the file refuse it, it stays untraced
                     own.link(hit.kref, address, kind="DERIVED_FROM")
                     count += 1
                     _retire_candidates(own, held, hit, address)
                 break
     return count
+
+
+def _spoken(own: Session, turns: list[tuple[str, Turn]], since: int) -> dict[str, str]:
+    """The addresses and texts of the user's messages: those of these turns, then the latest that
+    their conversations have in memory."""
+    place = f"kref://{own.project}/{CONVERSATIONS}"
+    found = {f"{place}/{one}.exchange": turn.text for one, turn in turns if turn.role == "user"}
+    threads = {f"{place}/{turn.thread}.thread" for _, turn in turns}
+    for hit in own.recent(kinds=("exchange",), limit=_RECENT_ITEMS):
+        if hit.source in threads and hit.recorded >= since and hit.speaker == "user":
+            found.setdefault(hit.kref, hit.text)
+    return found
 
 
 def _retire_candidates(own: Session, held: list[Hit], stated: Hit, address: str) -> None:

@@ -6,8 +6,8 @@ It prints the host's JSON and ends with 0 whatever happens, since a host may tak
 a verdict on its agent; what went wrong is in the file `errors.log` of the hooks' folder. A server
 of the same memory file that runs already does the work (relay.py). Without one, events that only
 capture are appended to the spool with the standard library and redaction alone; the memory is
-opened for what is injected. In a program that doxa runs as a model (DOXA_COMPLETING) it does
-nothing.
+opened for what is injected, and at the end of a conversation, to store what waits. In a program
+that doxa runs as a model (DOXA_COMPLETING) it does nothing.
 """
 
 from __future__ import annotations
@@ -83,18 +83,23 @@ def _by_itself(options: Mapping[str, Any], document: Any, db: Path | None) -> st
 
 def handle(event: HookEvent, *, db: Path | None, project: str) -> Injection:
     """Take one event. The memory (None: the user's own) is opened only where something may be
-    injected."""
+    injected, or where a conversation ends and something waits to be stored."""
     own = folder_project(event.folder, project)
     spool = Spool(hooks_folder(db or memory_path()))
     form = FORMATS[event.host]
     if event.kind not in form.injects_at:
         spool.append(event, own)
-        return Injection()
+        if event.kind != "close" or not spool.waiting():
+            return Injection()
     from doxa.app import open_memory
     from doxa.hosts.pipeline import Pipeline
 
     with open_memory(db, role="agent", actor=event.host, project=own, background=False) as memory:
-        return Pipeline(memory.session(), spool).handle(event, own)
+        pipeline = Pipeline(memory.session(), spool)
+        made = pipeline.handle(event, own)
+        if event.kind == "close":
+            pipeline.settle()
+        return made
 
 
 def folder_project(folder: str, project: str, environ: Mapping[str, str] | None = None) -> str:

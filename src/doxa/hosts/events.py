@@ -13,7 +13,8 @@ Every host's hooks become these (`formats.py`); what follows is the same for all
 from __future__ import annotations
 
 from dataclasses import dataclass
-from hashlib import blake2b
+
+from doxa.base.ids import digest_of as digest_of
 
 EVENTS = ("open", "prompt", "tool", "compaction", "answer", "close")
 CHECK_SESSION = "doxa-setup"  # what `doxa setup HOST --check` runs hooks in: no conversation
@@ -41,13 +42,3 @@ class Injection:
 
     block: str = ""
     notice: str = ""
-
-
-def digest_of(*parts: str) -> str:
-    """Return 16 hexadecimal digits that stand for these texts."""
-    digest = blake2b(digest_size=8)
-    for part in parts:
-        data = part.encode("utf-8", "replace")
-        digest.update(len(data).to_bytes(8, "little"))
-        digest.update(data)
-    return digest.hexdigest()

@@ -4,17 +4,20 @@
     answer_of(host, name, injection) -> str            what it prints, or returns as a tool
 
 A field is looked for under several names, the first that is there counts; a name with dots leads
-into objects. Where the formats are from is in docs/internals/hosts.md.
+into objects. Where a host sends no text, the row says where its file of the conversation has it
+(`transcripts.py`). Where the formats are from is in docs/internals/hosts.md.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-from doxa.hosts.events import HookEvent, Injection
+from doxa.hosts.events import EVENTS, HookEvent, Injection
+from doxa.hosts.transcripts import TranscriptText, transcript_text
 from doxa.redaction.messages import tool_text
 
 
@@ -31,6 +34,7 @@ class HostFormat:
     folder: tuple[str, ...] = ("cwd",)
     text: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     source: tuple[str, ...] = ("source",)
+    transcript: Mapping[str, TranscriptText] = field(default_factory=dict)
 
 
 _CLAUDE_TEXT = {
@@ -52,9 +56,12 @@ _CLAUDE = HostFormat(
     notice="systemMessage",
     text=_CLAUDE_TEXT,
 )
+_CODEX_SUMMARY = TranscriptText(
+    "compacted", "payload.message", after="to assist with your own analysis:\n"
+)
 FORMATS: dict[str, HostFormat] = {
     "claude-code": _CLAUDE,
-    "codex": _CLAUDE,
+    "codex": replace(_CLAUDE, transcript={"compaction": _CODEX_SUMMARY}),
     "cursor": HostFormat(
         names={
             "open": "sessionStart",
@@ -93,21 +100,34 @@ FORMATS: dict[str, HostFormat] = {
         inject="additionalContext",
         injects_at=frozenset(("open",)),
         session=("sessionId", "session_id"),
-        text={
-            "prompt": ("prompt", "initialPrompt"),
-            "answer": ("lastAssistantMessage", "response"),
+        text={"prompt": ("prompt",)},
+        transcript={
+            "answer": TranscriptText(
+                "assistant.message",
+                "data.content",
+                since="user.message",
+                unless="data.toolRequests",
+            )
         },
     ),
     "opencode": HostFormat(
-        names={name: name for name in ("open", "prompt", "compaction", "answer", "close")},
+        names={name: name for name in EVENTS},
         inject="block",
-        injects_at=frozenset(("open", "prompt")),
+        injects_at=frozenset(("open",)),
         session=("session",),
         folder=("folder",),
         text={name: ("text",) for name in ("prompt", "compaction", "answer")},
     ),
 }
 HOSTS = (*FORMATS, "openclaw", "hermes")
+_GIVEN = ("tool_input", "toolArgs")
+_MADE = (
+    "tool_response.llmContent",
+    "tool_response",
+    "tool_output",
+    "toolResult.textResultForLlm",
+    "toolResult",
+)
 
 
 def event_of(host: str, name: str, document: Mapping[str, Any]) -> HookEvent | None:
@@ -123,12 +143,10 @@ def event_of(host: str, name: str, document: Mapping[str, Any]) -> HookEvent | N
     tool = _text(document, ("tool_name", "toolName", "tool"))
     text = _text(document, (*form.text.get(kind, ()), "text"))
     if kind == "tool":
-        made = ("tool_response", "tool_output", "toolResult")
-        text = tool_text(
-            tool,
-            _at(document, "tool_input") or _at(document, "toolArgs"),
-            next(filter(None, (_at(document, name) for name in made)), None),
-        )
+        text = tool_text(tool, _value(document, _GIVEN), _value(document, _MADE))
+    elif not text and kind in form.transcript:
+        path = _text(document, ("transcript_path", "transcriptPath"))
+        text = transcript_text(path, session, form.transcript[kind])
     folder = _text(document, (*form.folder, "folder"))
     return HookEvent(kind, host, session, folder, text, tool, _text(document, form.source))
 
@@ -159,6 +177,16 @@ def _text(document: Mapping[str, Any], names: tuple[str, ...]) -> str:
         if isinstance(value, str) and value:
             return value
     return ""
+
+
+def _value(document: Mapping[str, Any], names: tuple[str, ...]) -> Any:
+    """The first value that is there. One that came as the text of JSON, as from hooks that call a
+    tool, is what the text says."""
+    value = next(filter(None, (_at(document, name) for name in names)), None)
+    if isinstance(value, str) and value[:1] in ("{", "["):
+        with suppress(ValueError, RecursionError):
+            return json.loads(value)
+    return value
 
 
 def _at(document: Any, name: str) -> Any:

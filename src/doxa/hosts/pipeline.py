@@ -12,23 +12,26 @@ from __future__ import annotations
 import time
 from collections.abc import Collection
 from dataclasses import dataclass
+from pathlib import Path
 
+from doxa.agent.context.quoting import shown as said
+from doxa.agent.context.recalled import recalled
+from doxa.agent.context.trivial import is_trivial
+from doxa.agent.continuity.metrics import measured
 from doxa.app import Session
+from doxa.app.sessions.agent.context import situation_of
 from doxa.base.clock import format_time
-from doxa.base.limits import HOOK_PROMPT_CHARS_MAX, HOOK_QUESTION_CHARS_MAX
+from doxa.base.limits import HOOK_PROMPT_CHARS_MAX
+from doxa.base.places import agents_folder
 from doxa.base.quoting import bare
 from doxa.hosts.brief import EarlierBrief, brief
 from doxa.hosts.capture import Captured, capture, in_project
+from doxa.hosts.continuity import begun, ended
 from doxa.hosts.events import EMPTIED, HookEvent, Injection, digest_of
-from doxa.hosts.quoting import shown as said
 from doxa.hosts.spool import SessionState, Spool
-from doxa.hosts.standing import BELIEF_KINDS, vouched, without_repeats
-from doxa.hosts.trivial import is_trivial
 from doxa.recall import Hit
 from doxa.redaction.stripping import BLOCK, stripped
 
-_RECALLED_ITEMS = 12
-_SHOWN_ITEMS = 5
 _LINE_CHARS = 300
 
 
@@ -43,6 +46,10 @@ class Pipeline:
 
     def handle(self, event: HookEvent, project: str) -> Injection:
         """Take an event, durably, and return what is injected."""
+        with measured(agents_folder(Path(self.session.memory.store.path)), event.kind):
+            return self._handle(event, project)
+
+    def _handle(self, event: HookEvent, project: str) -> Injection:
         state = self.spool.session(event.session)
         if self.capturing:
             self.spool.append(event, project)
@@ -51,10 +58,15 @@ class Pipeline:
         if event.kind == "open":
             self.settle()
             made = self._opened(own, event, state)
+            handed = begun(own, event, project) if self.capturing else ""
+            made = Injection("\n".join(filter(None, (made.block, handed))), made.notice)
         elif event.kind == "prompt":
             made = self._asked(own, event.text, state)
         else:
             made = Injection()
+        if event.kind == "close" and self.capturing:
+            self.settle()
+            ended(own, event, project)
         state.project, state.opened, state.last = project, state.opened or now, now
         self.spool.keep(event.session, state)
         return made
@@ -99,19 +111,8 @@ def asked(own: Session, prompt: str, *, given: Collection[str] = ()) -> tuple[st
     question = stripped(prompt)
     if is_trivial(question):
         return "", []
-    found = own.recall(
-        question[:HOOK_QUESTION_CHARS_MAX],
-        kinds=BELIEF_KINDS,
-        limit=_RECALLED_ITEMS,
-        trust="candidate",
-        strict=True,
-    ).hits
-    with own.memory.store.read() as reader:
-        hits = without_repeats(vouched(reader, found))
-    others = len(without_repeats(found)) - len(hits)
-    # a belief that the brief or an earlier prompt brought in is in the context already
-    new = [hit for hit in hits if digest_of(hit.kref) not in given][:_SHOWN_ITEMS]
-    lines, shown = _lines(new, others)
+    found = recalled(situation_of(own, given=frozenset(given)), question)
+    lines, shown = _lines(found.hits, found.others)
     if not shown:
         return "", []
     return "\n".join((f"<{BLOCK}>", *lines, f"</{BLOCK}>")), shown

@@ -5,16 +5,19 @@ sees it; both Claude Code and Codex call a tool that is not listed. It answers w
 as text, and with `{}` where anything went wrong, since a host shows an error of a hook to its
 user.
 
-What was captured is stored after the answer, by one thread.
+What was captured is stored after the answer, by one thread; at the end of a conversation before it,
+since a host ends its servers then.
 """
 
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from doxa.agent.context.vouching import BELIEF_KINDS
 from doxa.app import Session
 from doxa.app.session import without_access_notes
 from doxa.base.places import hooks_folder
@@ -25,10 +28,10 @@ from doxa.hosts.formats import FORMATS, answer_of, event_of
 from doxa.hosts.pipeline import Pipeline
 from doxa.hosts.relay import HookListener, Request
 from doxa.hosts.spool import Spool
-from doxa.hosts.standing import BELIEF_KINDS
 
 NAME = "memory_hook"
-_SETTLING = frozenset(("open", "answer", "compaction", "close"))
+_SETTLING = frozenset(("open", "answer", "compaction"))
+_CLOSING_S, _PAUSE_S = 2.0, 0.02  # how long the end of a conversation waits for another who stores
 
 
 class HookTool:
@@ -49,10 +52,12 @@ class HookTool:
         )
 
     def start(self) -> None:
-        """Start storing in the background, at once what a killed host left in the spool. In a
-        program that doxa runs as a model, nothing starts."""
+        """Start storing in the background, at once what a killed host left in the spool, and load
+        the index and the model of the server's project. In a program that doxa runs as a model,
+        nothing starts."""
         if self._is_own_work:
             return
+        self._cold.add(self._pipeline.session.project)
         self._due.set()
         self._thread.start()
         self._listener.start()
@@ -95,9 +100,16 @@ class HookTool:
         made = self._pipeline.handle(event, project)
         if event.kind == "open":
             self._cold.add(project)
-        if event.kind in _SETTLING:
+        if event.kind == "close":
+            self._store_now()
+        elif event.kind in _SETTLING:
             self._due.set()
         return answer_of(event.host, event.kind, made) if event.host in FORMATS else "{}"
+
+    def _store_now(self) -> None:
+        end = time.monotonic() + _CLOSING_S
+        while self._pipeline.settle().busy and time.monotonic() < end:
+            time.sleep(_PAUSE_S)
 
     def _warm(self, project: str) -> None:
         """Load the index and the model before the first prompt asks for them."""

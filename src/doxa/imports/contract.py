@@ -187,7 +187,3 @@ class FormatReader(Protocol):
         """Yield what a source holds from a position on. What cannot be read is skipped and noted in
         the log; InputError is for a source that is unreadable as a whole."""
         ...
-
-
-# former names, which readers of documents use
-Source, Message, Entry, Reader = ImportSource, ImportedMessage, ImportedEntry, FormatReader

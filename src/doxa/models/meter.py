@@ -124,6 +124,12 @@ class Meter:
         self._totals = _Totals()
         self._lock = threading.Lock()
 
+    @property
+    def prices(self) -> Mapping[str, Price]:
+        """The prices by model."""
+        with self._lock:
+            return dict(self._prices)
+
     def add_prices(self, prices: Mapping[str, Price]) -> None:
         """Add prices, for past and future usage."""
         with self._lock:
@@ -334,25 +340,31 @@ class MeteredCall:
             self._take(self._in_max, self._out_max, estimated=most)
 
     def used(
-        self, tokens_in: int | None, tokens_out: int | None, *, answer_tokens: int = 0
+        self,
+        tokens_in: int | None,
+        tokens_out: int | None,
+        *,
+        answer_tokens: int = 0,
+        estimated: bool = False,
     ) -> Usage:
         """Count the usage that the endpoint reported (None or a negative number if it did not) and
-        return it; `answer_tokens` is the estimate of the answer."""
+        return it; `answer_tokens` is the estimate of the answer. `estimated`: what is given was
+        estimated by who calls."""
         reported_in, reported_out = (
             tokens_in if _is_reported(tokens_in) else None,
             tokens_out if _is_reported(tokens_out) else None,
         )
         found_in = self._tokens_in if reported_in is None else reported_in
         found_out = answer_tokens if reported_out is None else reported_out
-        estimated = (found_in if reported_in is None else 0) + (
-            found_out if reported_out is None else 0
+        guessed = (found_in if estimated or reported_in is None else 0) + (
+            found_out if estimated or reported_out is None else 0
         )
-        self._take(found_in, found_out, estimated=estimated)
+        self._take(found_in, found_out, estimated=guessed)
         over = found_in + found_out - self._reservation
         if over > 0:
             for meter in self._meters:
                 meter._exceeded(self._model, over)
-        return Usage(found_in, found_out, estimated=estimated > 0)
+        return Usage(found_in, found_out, estimated=guessed > 0)
 
     def _take(self, tokens_in: int, tokens_out: int, *, estimated: int) -> None:
         self._open = False

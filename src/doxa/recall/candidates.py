@@ -18,6 +18,8 @@ from doxa.base.words import terms
 from doxa.recall import constants
 from doxa.recall.filters import Eligible, hidden_rows
 from doxa.recall.fusion import fuse
+from doxa.recall.indexes.project_index import ProjectIndex, believed
+from doxa.recall.indexes.vector_index import Near
 from doxa.recall.lanes import entities, graph, time
 from doxa.recall.lanes.calibration import Calibration
 from doxa.recall.lanes.meaning import Common, cosines_of, without_centre
@@ -25,9 +27,7 @@ from doxa.recall.lanes.noise import Noise
 from doxa.recall.lanes.phrases import phrase_postings
 from doxa.recall.lanes.time import TimeRange
 from doxa.recall.lanes.words import Coverage, read_postings
-from doxa.recall.project_index import ProjectIndex, believed
 from doxa.recall.question import Question
-from doxa.recall.vector_index import Near
 from doxa.store import TRUSTS, UNTRUSTED, Reader, wrong_length
 
 Floats = NDArray[np.float32]

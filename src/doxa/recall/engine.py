@@ -38,6 +38,7 @@ from doxa.recall.filters import (
 )
 from doxa.recall.fusion import LANES
 from doxa.recall.hits import Ranked, read_hits
+from doxa.recall.indexes.project_index import IndexCache, ProjectIndex
 from doxa.recall.lanes.calibration import Calibrations
 from doxa.recall.lanes.meaning import with_request
 from doxa.recall.lanes.names import extract_names
@@ -45,7 +46,6 @@ from doxa.recall.lanes.noise import Noise, Noises
 from doxa.recall.lanes.phrases import phrases_of
 from doxa.recall.lanes.time import named_times
 from doxa.recall.lanes.words import asked_terms
-from doxa.recall.project_index import IndexCache, ProjectIndex
 from doxa.recall.question import read_question
 from doxa.recall.ranking import (
     append_deeper,

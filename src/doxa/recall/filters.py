@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from doxa.base.clock import TIME_MAX
 from doxa.base.errors import KrefError, NotFoundError
-from doxa.recall.project_index import Believed, ProjectIndex, believed
+from doxa.recall.indexes.project_index import Believed, ProjectIndex, believed
 from doxa.recall.types import Ask
 from doxa.store import DYNAMIC, TRUSTS, Node, Reader, int64_array
 

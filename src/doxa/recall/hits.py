@@ -15,9 +15,9 @@ from doxa.base.quoting import quoted
 from doxa.base.words import stem, terms
 from doxa.recall import constants
 from doxa.recall.budget import tokens_of
+from doxa.recall.indexes.project_index import ProjectIndex
 from doxa.recall.lanes.meaning import field_texts
 from doxa.recall.lanes.words import Posting
-from doxa.recall.project_index import ProjectIndex
 from doxa.recall.types import Ask, Hit
 from doxa.store import (
     FIELDS_FROM,
@@ -86,6 +86,14 @@ class Said(NamedTuple):
     trust: str = TRUST_DEFAULT
 
 
+class Linked(NamedTuple):
+    """The hit that a memory is linked with (empty if it is not among the ranked), and the types of
+    the edges from there, each with whether it is followed forwards."""
+
+    kref: str = ""
+    path: tuple[tuple[str, bool], ...] = ()
+
+
 class Ranked(NamedTuple):
     """One row of a ranking, with the value of every lane."""
 
@@ -104,6 +112,7 @@ class Ranked(NamedTuple):
     said: Said = Said()
     repeated: int = 1  # how many turns of its source say nearly the same, itself included
     leads: str = ""  # the less trusted memory above which it was placed
+    linked: Linked = Linked()  # the hit from which links lead here
 
 
 def read_hits(reader: Reader, ranked: list[Ranked], *, ask: Ask) -> list[Hit]:
@@ -238,7 +247,7 @@ def _why(reader: Reader, node: Node, item: Ranked) -> str:
     if lane["time"] > constants.WHY_TIME_MIN:
         parts.append("of the time that the question names")
     if lane["graph"] >= constants.LANE_VALUE_MIN:
-        parts.append("linked with better hits")
+        parts.append(_why_linked(item.linked))
     if lane["mentions"] >= constants.LANE_VALUE_MIN:
         parts.append("mentions what better hits mention")
     if lane["policy"] < 1:
@@ -252,6 +261,25 @@ def _why(reader: Reader, node: Node, item: Ranked) -> str:
     if item.repeated > 1:
         parts.append(f"said {item.repeated} times in nearly the same words by its source")
     return "; ".join(filter(None, parts)) or "best of what the filters let through"
+
+
+# Of an edge between a hit and a memory: what the memory is to the hit, by the direction of the edge
+# from the hit.
+_EDGE_SAYS = {
+    ("DERIVED_FROM", True): "{} is derived from it",
+    ("DERIVED_FROM", False): "derived from {}",
+    ("DEPENDS_ON", True): "{} depends on it",
+    ("DEPENDS_ON", False): "depends on {}",
+}
+
+
+def _why_linked(linked: Linked) -> str:
+    """Name the hit from which links lead to a memory, and the edges on the way."""
+    if not linked.kref:
+        return "linked with better hits"
+    if len(linked.path) == 1 and linked.path[0] in _EDGE_SAYS:
+        return _EDGE_SAYS[linked.path[0]].format(linked.kref)
+    return f"linked with {linked.kref} by {' and '.join(kind for kind, _ in linked.path)}"
 
 
 def _why_words(node: Node, item: Ranked, rule: SearchRule | None, coverage: float) -> str:

@@ -9,7 +9,7 @@ from doxa.base.words import terms
 from doxa.recall import constants
 from doxa.recall.candidates import CandidateSet, fuse_candidates
 from doxa.recall.fusion import LANES
-from doxa.recall.hits import Ranked, Said
+from doxa.recall.hits import Linked, Ranked, Said
 from doxa.recall.lanes import graph, time
 from doxa.recall.lanes.words import term_weights
 from doxa.recall.namesakes import name_others, names_in, other_names
@@ -77,10 +77,13 @@ def rank(reader: Reader, candidates: list[CandidateSet], ask: Ask, *, wanted: in
         return scores
 
     scores = fused()
+    links: dict[int, graph.Link] = {}
     if ask.as_of is None:
         seeds = _seeds(candidates, scores)
-        ways = (("graph", graph.spread), ("mentions", graph.mentioned_with))
-        reached = {lane: way(reader, seeds) for lane, way in ways if seeds and lane in ask.lanes}
+        links = graph.spread(reader, seeds) if seeds and "graph" in ask.lanes else {}
+        reached = {"graph": {node: link.value for node, link in links.items()}}
+        if seeds and "mentions" in ask.lanes:
+            reached["mentions"] = graph.mentioned_with(reader, seeds)
         for lane, found in reached.items():
             for one in candidates if found else ():
                 one.link(reader, found, lane)
@@ -88,8 +91,22 @@ def rank(reader: Reader, candidates: list[CandidateSet], ask: Ask, *, wanted: in
     dated = _add_mentioned_times(reader, candidates, scores)
     if _add_policy_scores(reader, candidates, scores, ask, count=2 * count) or dated:
         scores = fused()
-    ranked = read_said(reader, _ranked(candidates, scores, count))
+    ranked = _with_links(read_said(reader, _ranked(candidates, scores, count)), links)
     return ranked if candidates[0].query.question.statement else _lower_idle(ranked)
+
+
+def _with_links(ranked: list[Ranked], links: dict[int, graph.Link]) -> list[Ranked]:
+    """Note of each what links it with which of the best hits."""
+    if not links:
+        return ranked
+    nodes = [int(item.project["node"][item.row]) for item in ranked]
+    kref_of = {node: item.said.kref for node, item in zip(nodes, ranked, strict=True)}
+    return [
+        item._replace(linked=Linked(kref_of.get(link.seed, ""), link.path))
+        if (link := links.get(node)) is not None
+        else item
+        for node, item in zip(nodes, ranked, strict=True)
+    ]
 
 
 def mark_namesakes(ranked: list[Ranked], question: str) -> list[Ranked]:

@@ -30,14 +30,24 @@ TIMES = frozenset(
     "time created since until valid_from valid_until recorded opened decided at".split()
 )
 _TIMES_OF: Mapping[str, frozenset[str]] = {
+    "Attachment": frozenset(("first_seen", "last_seen", "observed")),
     "BeliefCount": frozenset(("oldest", "newest")),
+    "Contemplated": frozenset(("next_due",)),
+    "CrystalliseApproval": frozenset(("expires",)),
     "DreamReport": frozenset(("started",)),
     "EntityInfo": frozenset(("first", "last")),
     "EntityPage": frozenset(("first", "last")),
+    "HandoffView": frozenset(("made", "taken")),
     "JobProposal": frozenset(("made",)),
+    "KnowledgeEntry": frozenset(("surfaced_last",)),
+    "LeaseInfo": frozenset(("expires",)),
     "Pending": frozenset(("queued", "due")),
+    "Record": frozenset(("made", "moved")),
     "RunInfo": frozenset(("started", "ended")),
+    "SessionInfo": frozenset(("began", "last")),
     "SessionResult": frozenset(("due",)),
+    "TopicInfo": frozenset(("first", "last")),
+    "TurnSignals": frozenset(("above_since",)),
 }
 _SCALARS = (str, int, bool, float, type(None))
 _VALUES: tuple[type, ...] = (

@@ -6,11 +6,14 @@ key. What the command line or an argument says goes before all of it and is not 
 
 from __future__ import annotations
 
+from doxa.settings.edit import edited
+from doxa.settings.file import parsed, place_of
 from doxa.settings.resolve import (
     Configuration,
     EffectiveSetting,
     configuration,
     memory_path,
+    operator_key,
     shown,
     unread_here,
 )
@@ -23,7 +26,11 @@ __all__ = [
     "EffectiveSetting",
     "Setting",
     "configuration",
+    "edited",
     "memory_path",
+    "operator_key",
+    "parsed",
+    "place_of",
     "shown",
     "template",
     "unread_here",

@@ -64,6 +64,20 @@ def read(environ: Mapping[str, str]) -> tuple[Path | None, Mapping[str, str]]:
     return path, _read(path.absolute(), found.st_mtime_ns, found.st_size, found.st_ino)
 
 
+def parsed(path: Path, text: str) -> dict[str, Any]:
+    """Return the values of a text by key, checked as those of the file at `path`."""
+    import tomllib
+
+    try:
+        document = tomllib.loads(text)
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        raise _unread(path, " ".join(str(error).split())[:300]) from None
+    found = dict(_flat(document))
+    for key, value in found.items():
+        _value(path, key, value)
+    return found
+
+
 @lru_cache(maxsize=8)
 def _read(path: Path, *_version: int) -> Mapping[str, str]:
     """Read a version of a file once: several values are asked for at an opening."""

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from doxa.base.places import memory_file
+from doxa.base.places import config_folder, memory_file
 from doxa.settings.file import NAME, read
 from doxa.settings.table import IN_FILE, SETTINGS, Setting
 
@@ -76,6 +76,14 @@ def memory_path(environ: Mapping[str, str] | None = None) -> Path:
     said = os.environ if environ is None else environ
     named = configuration(said).text("database")
     return Path(named) if named else memory_file(said)
+
+
+def operator_key(environ: Mapping[str, str] | None = None) -> Path:
+    """Return where the operator's key is: DOXA_OPERATOR_KEY, else operator.key in the configuration
+    folder."""
+    said = os.environ if environ is None else environ
+    named = said.get("DOXA_OPERATOR_KEY")
+    return Path(named) if named else config_folder(said) / "operator.key"
 
 
 def shown(setting: Setting, text: str) -> str:

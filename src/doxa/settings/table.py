@@ -179,6 +179,13 @@ SETTINGS: tuple[Setting, ...] = (
     Setting(
         "", "DOXA_CONFIG", "path", "the configuration file", "doxa/doxa.toml in the config folder"
     ),
+    Setting(
+        "",
+        "DOXA_OPERATOR_KEY",
+        "path",
+        "the key file of the operator",
+        "doxa/operator.key in the config folder",
+    ),
     Setting("", "XDG_CONFIG_HOME", "path", "the configuration folder", "~/.config"),
     Setting("", "XDG_DATA_HOME", "path", "the data folder", "~/.local/share"),
     Setting("", "XDG_CACHE_HOME", "path", "the cache folder", "~/.cache"),

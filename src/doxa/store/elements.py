@@ -95,6 +95,8 @@ class ElementWriter(Reader):
         self._ends: dict[int, End] = {}  # as guards look at them, until the node changes
         self._live_edges = frozenset(rule.live_edge for rule in rules.search.values())
         self._dirty: dict[int, None] = {}
+        self.changed_edges: dict[int, None] = {}  # nodes that a changed edge `shown_by` leaves
+        self._owed: dict[int, None] = {}  # to be checked before the commit, drained or not
 
     # Reads
 
@@ -292,7 +294,7 @@ class ElementWriter(Reader):
         if before is None:
             self._more_nodes += 1
             if after is not None and not self._guards.judged.isdisjoint(after[0]):
-                self._dirty[identity] = None
+                self._dirty[identity] = self._owed[identity] = None
         if after is None:
             self._more_nodes -= 1
             self._live.discard(identity)
@@ -361,6 +363,8 @@ class ElementWriter(Reader):
         self._search.node_touched(identity, names, before=(before.labels, before.props))
         if not self._guards.labels.keys().isdisjoint(names):
             self._dirty[identity] = None
+        if not self._guards.judged.isdisjoint(names):
+            self._owed[identity] = None
 
     def delete_node(self, identity: NodeId) -> None:
         """Close the node: it leaves the present and stays in the past. Its edges must be gone."""
@@ -558,6 +562,8 @@ class ElementWriter(Reader):
     # What has to be looked at again before the commit
 
     def _mark_dirty(self, kind: str, src: int, dst: int) -> None:
+        if kind in self._guards.shown_by:
+            self._dirty[src] = self.changed_edges[src] = self._owed[src] = None
         if kind in self._declared.support:
             self._dirty[src] = None
         elif kind in self._live_edges:
@@ -567,6 +573,15 @@ class ElementWriter(Reader):
     def dirty_nodes(self) -> list[NodeId]:
         """What drain_dirty would return."""
         return [NodeId(identity) for identity in self._dirty]
+
+    @property
+    def nodes_to_check(self) -> list[NodeId]:
+        """What the check before the commit looks at, whatever was drained since."""
+        return [NodeId(identity) for identity in self._owed | self._dirty]
+
+    def owe_dirty(self) -> None:
+        """Note that what is dirty now is to be checked, though the operation drains it."""
+        self._owed |= self._dirty
 
     def drain_dirty(self) -> list[NodeId]:
         """Take the nodes whose liveness, grounds or properties this transaction changed since the

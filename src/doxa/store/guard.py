@@ -16,6 +16,7 @@ Catalogue entries:
                            whatever looks like them, take that role]}},
                            "judged": bool (a new node is shown to the check before the commit; one
                            that is set is anyway),
+                           "edges": [types; whom a changed edge of them leaves is checked too],
                            "owned": {property: the same; a node that has such a value is changed
                            and deleted by that role alone}}
     guard:address         {"labels": [of which a node with a kref has one]}; no query gives a kref
@@ -90,6 +91,7 @@ class Guards:
             for kind, rule in self.edges.items()
             if any(rule.get(key) for key in ("single", "single_in", "single_name", "along"))
         )
+        self.shown_by = {kind for rule in self.labels.values() for kind in rule.get("edges", ())}
         self.judged = frozenset(label for label, rule in self.labels.items() if rule.get("judged"))
         self.within = {
             label: rule["within"] for label, rule in self.labels.items() if rule.get("within")
@@ -175,8 +177,7 @@ class Guards:
         after: Properties | None,
         labels_after: tuple[str, ...] | None = None,
     ) -> None:
-        """Check a change of a node: `after` None deletes it, `labels_after` None keeps its
-        labels."""
+        """Check a change of a node: `after` None deletes it, `labels_after` None keeps them."""
         later = labels if labels_after is None else labels_after
         for label in dict.fromkeys((*labels, *later)):
             rule = self.labels.get(label)

@@ -51,8 +51,7 @@ class Tail(NamedTuple):
 
 
 def read_start(db: apsw.Connection) -> tuple[int, Tail]:
-    """Return what a transaction starts from: the version of the catalogue and the end of the
-    log."""
+    """Return what a transaction starts from: the catalogue's version and the end of the log."""
     row: Any = db.execute(_START).fetchone()
     return row[0], Tail(*row[1:]) if row[1] is not None else Tail(0, 0, 0, 0, 0, GENESIS, GENESIS)
 

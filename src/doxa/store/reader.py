@@ -90,8 +90,7 @@ class Reader:
         return read_node(row) if row else None
 
     def nodes_by_kref(self, krefs: Sequence[str]) -> list[Node]:
-        """Return the live nodes at these addresses, in their order; those of no node are left
-        out."""
+        """Return the live nodes at these addresses, in order; those of no node are left out."""
         krefs = [
             kref for kref in krefs if "\0" not in kref
         ]  # carray takes none; no address has one
@@ -289,8 +288,7 @@ class Reader:
         return found
 
     def subject(self, identity: int, *, edge: bool) -> tuple[Subject, Access] | None:
-        """Return an element as policies look at it, with its access metadata; None if it is not
-        there."""
+        """Return an element as policies see it, with access metadata; None if it is not there."""
         from doxa.store.visibility.window_writer import load
 
         found = load(self._db, identity, edge=edge)

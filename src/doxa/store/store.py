@@ -83,6 +83,8 @@ class Store:
         self.on_due: Callable[[bool], None] = lambda urgent: (
             None
         )  # called when accesses wait to be written, or windows to follow
+        # called after an erasure, to reach what lies next to the file; returns what is left, or ""
+        self.on_scrub: Callable[[], str] = str
         self._engine = Engine(self.path, read_only=read_only)
         self._catalogue_version = -1
         self._declared = declared({})
@@ -321,8 +323,7 @@ class Store:
 
     @contextmanager
     def joined(self, reader: Reader) -> Iterator[None]:
-        """Make writes of this thread part of the transaction `reader`, if it is one, in the
-        block."""
+        """Make writes of this thread part of transaction `reader`, if it is one, in the block."""
         before = getattr(self._local, "joined", None)
         self._local.joined = reader if isinstance(reader, Transaction) else None
         try:
@@ -483,8 +484,8 @@ class Store:
         """Overwrite freed pages and empty the write-ahead log, so that the bytes are gone from the
         file too.
 
-        Returns an empty text when all is done, else what is left and why; the next scrub and every
-        close try again.
+        What `on_scrub` does for the files next to it is done too. Returns an empty text when all is
+        done, else what is left and why; the next scrub and every close try again.
         """
         db = self._engine.connection()
         if db.in_transaction:
@@ -494,7 +495,8 @@ class Store:
                 path=self.path,
             )
         with translated(self.path):
-            return scrub(db)
+            left = scrub(db)
+        return " ".join(part for part in (left, self.on_scrub()) if part)
 
     def left_to_scrub(self) -> str:
         """Return what an earlier erasure could not finish, in words; empty if nothing is left."""

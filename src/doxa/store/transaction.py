@@ -459,8 +459,7 @@ class Transaction(ElementWriter):
         return self._vectors.drop_former()
 
     def notes_of_what_was_there(self) -> list[AccessRecord]:
-        """Return the notes of a transaction that is undone about elements that were there before
-        it."""
+        """Return the notes of an undone transaction about elements that were there before it."""
         return [noted.without(_Beyond(self._tail.node, self._tail.edge)) for noted in self.noted]
 
     # The end
@@ -520,7 +519,8 @@ class Transaction(ElementWriter):
             raise binding.refusal("what other projects depend on") from None
 
     def _finish(self) -> None:
-        if self._check_before_commit is not None and (self._dirty or self.run is not None):
+        due = self._dirty or self._owed or self.run is not None
+        if self._check_before_commit is not None and due:
             self._check_before_commit(self)
         self.verify_constraints()
         known = self._cache.edges

@@ -5,7 +5,7 @@ A node without an address has no identity but its content: one with the same lab
 as a node that is here, and in the same project if it lies in one, is that node, each of those here
 taken once. So importing a file twice adds nothing. An edge is known here if its ends are, and one
 of its type with the same properties joins them; between two beliefs one of its type is enough, as
-when they are linked. Past versions and rules are not merged.
+when they are linked. Past versions, rules and records of agents' runtimes are not merged.
 
 What stands for what is kept in a temporary database on the disk, not in memory.
 """
@@ -113,6 +113,9 @@ class GraphMerge:
             believed = not _BELIEF.isdisjoint(labels)
             self._maps.execute("INSERT INTO place VALUES(?, ?, ?)", (node.id, kref, believed))
             if believed or tx.node_by_kref(kref) is not None:
+                return
+            if "Record" in labels:  # what an agent's runtime decided elsewhere holds there
+                job.pass_over(f"record {kref}")
                 return
         elif self._is_here(node):
             return

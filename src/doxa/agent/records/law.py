@@ -11,6 +11,8 @@ from doxa.base.ids import ROLES, Role, is_below_operator
 from doxa.base.values import decode
 from doxa.store import Node, Transaction
 
+_MOVED = ("moved_ns", "moved_by", "said")
+
 
 def check_change(tx: Transaction, node: Node, types: Mapping[str, RecordType]) -> None:
     """Check a record that this transaction made or changed. Raises ConstraintError or RoleError."""
@@ -47,6 +49,12 @@ def _check_new(tx: Transaction, node: Node, kind: RecordType) -> None:
             kref=kref,
         )
     _require_role(tx, kind.states[state], f"make a record of type {kind.name} that is {state}")
+    if node.props["made_ns"] != tx.now or node.props["made_by"] != tx.identity.actor:
+        raise ConstraintError(
+            f"{kref} would be made at another time, or by somebody else.",
+            next_step="Write it with the verb for it.",
+            kref=kref,
+        )
     said = content_hash(
         str(node.props["agent"]),
         kind.name,
@@ -67,6 +75,24 @@ def _check_moved(tx: Transaction, before: Node, node: Node, kind: RecordType) ->
         str(before.props["state"]),
         str(node.props["state"]),
     )
+    if node.id in tx.changed_edges:
+        raise ConstraintError(
+            f"What {kref} concerns does not change.", next_step="Make another record.", kref=kref
+        )
+    moved = any(before.props.get(name) != node.props.get(name) for name in _MOVED)
+    if moved and was == state:
+        raise ConstraintError(
+            f"{kref} is {state} already.",
+            next_step="Leave it: when it moved, who moved it and why does not change.",
+            kref=kref,
+        )
+    mover = node.props.get("moved_ns"), node.props.get("moved_by")
+    if (moved or was != state) and mover != (tx.now, tx.identity.actor):
+        raise ConstraintError(
+            f"{kref} would be moved at another time, or by somebody else.",
+            next_step="Move it with the verb for it.",
+            kref=kref,
+        )
     if was != state:
         allowed = kind.moves.get(was, {})
         if state not in allowed:

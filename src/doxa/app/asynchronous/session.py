@@ -13,6 +13,31 @@ from doxa.app.asynchronous.threads import on_thread
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from doxa.agent.attachments.receipts import Attachment
+    from doxa.agent.claims.claims import ClaimPreview
+    from doxa.agent.claims.reporting import ClaimReport
+    from doxa.agent.context.pipeline import AssembledContext
+    from doxa.agent.continuity.archive import ArchiveProof, ArchiveRebuilt, ArchiveWritten
+    from doxa.agent.continuity.exchanges import ExchangePair, SessionInfo
+    from doxa.agent.continuity.handoff import HandoffWritten
+    from doxa.agent.continuity.knowledge import KnowledgeEntry, KnowledgeIndexed
+    from doxa.agent.continuity.metrics import HookLoad
+    from doxa.agent.continuity.topics import TopicInfo
+    from doxa.agent.continuity.view import HandoffView, SessionOpened
+    from doxa.agent.evolution.bundles import ResearchBundle
+    from doxa.agent.evolution.refiner import Refined
+    from doxa.agent.evolution.scaffolds import Scaffold
+    from doxa.agent.gate.continuing import RestartInfo
+    from doxa.agent.growth.contemplation import Contemplated, PassProducer
+    from doxa.agent.growth.crystallising import CrystalliseApproval, Crystallised, CrystallisePlan
+    from doxa.agent.growth.files import ExportedIdentity, IdentityFile, ImportedIdentity
+    from doxa.agent.growth.identity import AgentIdentity
+    from doxa.agent.growth.metabolism import Metabolised
+    from doxa.agent.records.types import Record
+    from doxa.agent.signals.log import TurnSignals
+    from doxa.agent.spine.consumers import Eligibility
+    from doxa.agent.spine.ledger import Decision, LeaseInfo
+    from doxa.agent.standing.standing import Standing, StandingUpdate
     from doxa.app.session import History, Session
     from doxa.app.verbs.options import (
         DreamingOptions,
@@ -767,6 +792,862 @@ class AsyncSession:
             project=project,
         )
 
+    async def session_open(
+        self,
+        session: str,
+        *,
+        thread: str = "",
+        mode: str = "",
+        title: str = "",
+        language: str = "en",
+        project: str | None = None,
+    ) -> SessionOpened:
+        """Begin a session, or go on with it, and return what it begins with."""
+        return await on_thread(
+            self._session.session_open,
+            session,
+            thread=thread,
+            mode=mode,
+            title=title,
+            language=language,
+            project=project,
+        )
+
+    async def session_list(
+        self, *, thread: str = "", mode: str = "", project: str | None = None, limit: int = 20
+    ) -> list[SessionInfo]:
+        """List sessions with title, modes and times, the one used last first."""
+        return await on_thread(
+            self._session.session_list, thread=thread, mode=mode, project=project, limit=limit
+        )
+
+    async def exchange_list(
+        self,
+        *,
+        thread: str = "",
+        session: str | None = None,
+        mode: str = "",
+        project: str | None = None,
+        limit: int = 20,
+    ) -> list[ExchangePair]:
+        """Return the newest exchanges as pairs of what was said and what followed, oldest first."""
+        return await on_thread(
+            self._session.exchange_list,
+            thread=thread,
+            session=session,
+            mode=mode,
+            project=project,
+            limit=limit,
+        )
+
+    async def topic_list(
+        self,
+        *,
+        thread: str = "",
+        session: str | None = None,
+        mode: str = "",
+        project: str | None = None,
+        limit: int = 20,
+    ) -> list[TopicInfo]:
+        """Return what people come back to, with what goes together and what it belongs to."""
+        return await on_thread(
+            self._session.topic_list,
+            thread=thread,
+            session=session,
+            mode=mode,
+            project=project,
+            limit=limit,
+        )
+
+    async def handoff_write(
+        self,
+        session: str,
+        *,
+        thread: str = "",
+        reason: str = "turn",
+        mode: str = "",
+        project: str | None = None,
+    ) -> HandoffWritten:
+        """Write where a session stands, for the one after it."""
+        return await on_thread(
+            self._session.handoff_write,
+            session,
+            thread=thread,
+            reason=reason,
+            mode=mode,
+            project=project,
+        )
+
+    async def handoff_take(
+        self,
+        session: str,
+        *,
+        thread: str = "",
+        mode: str = "",
+        language: str = "en",
+        project: str | None = None,
+    ) -> HandoffView | None:
+        """Take the newest handoff that a session may read: it is handed over once."""
+        return await on_thread(
+            self._session.handoff_take,
+            session,
+            thread=thread,
+            mode=mode,
+            language=language,
+            project=project,
+        )
+
+    async def handoff_show(
+        self,
+        thread: str = "",
+        *,
+        mode: str = "",
+        agent: str = "",
+        language: str = "en",
+        project: str | None = None,
+    ) -> HandoffView | None:
+        """Show where a thread stands, as often as wanted; without one, what was handed off last."""
+        return await on_thread(
+            self._session.handoff_show,
+            thread,
+            mode=mode,
+            agent=agent,
+            language=language,
+            project=project,
+        )
+
+    async def handoff_quarantine(
+        self,
+        handoff: str,
+        *,
+        release: bool = False,
+        reason: str = "",
+        language: str = "en",
+        project: str | None = None,
+    ) -> HandoffView:
+        """Keep a handoff from being handed over, or release it."""
+        return await on_thread(
+            self._session.handoff_quarantine,
+            handoff,
+            release=release,
+            reason=reason,
+            language=language,
+            project=project,
+        )
+
+    async def knowledge_root(
+        self,
+        folder: str | Path,
+        *,
+        remove: bool = False,
+        agent: str = "",
+        project: str | None = None,
+    ) -> str:
+        """Declare a folder whose files an agent may read, or withdraw it; returns its address."""
+        return await on_thread(
+            self._session.knowledge_root, folder, remove=remove, agent=agent, project=project
+        )
+
+    async def knowledge_index(
+        self, folder: str | Path, *, project: str | None = None
+    ) -> KnowledgeIndexed:
+        """Read the Markdown and text files below a declared folder, section by section."""
+        return await on_thread(self._session.knowledge_index, folder, project=project)
+
+    async def knowledge_list(
+        self,
+        text: str = "",
+        *,
+        every: bool = False,
+        agent: str = "",
+        project: str | None = None,
+        limit: int = 20,
+    ) -> list[KnowledgeEntry]:
+        """List sections of files, those that share most words with a text first."""
+        return await on_thread(
+            self._session.knowledge_list,
+            text,
+            every=every,
+            agent=agent,
+            project=project,
+            limit=limit,
+        )
+
+    async def knowledge_recall(
+        self, text: str, *, project: str | None = None, limit: int = 3
+    ) -> list[KnowledgeEntry]:
+        """Return what files say about a text, cut to what goes into a prompt, and count it."""
+        return await on_thread(self._session.knowledge_recall, text, project=project, limit=limit)
+
+    async def archive_write(self, *, agent: str = "") -> ArchiveWritten:
+        """Archive what an agent stored since the last time: one file a day, next to the memory."""
+        return await on_thread(self._session.archive_write, agent=agent)
+
+    async def archive_verify(self, *, agent: str = "") -> ArchiveProof:
+        """Check the chain of an archive, and every line against the log of the memory."""
+        return await on_thread(self._session.archive_verify, agent=agent)
+
+    async def archive_rebuild(self, target: str | Path, *, agent: str = "") -> ArchiveRebuilt:
+        """Make a new memory file from an archive, and compare the digests of both."""
+        return await on_thread(self._session.archive_rebuild, target, agent=agent)
+
+    async def hook_report(self) -> list[HookLoad]:
+        """Return how long hooks of agent hosts took, by event, against their budgets."""
+        return await on_thread(self._session.hook_report)
+
+    async def growth_propose(
+        self,
+        text: str,
+        *,
+        file: str = "MEMORY",
+        about: Iterable[str] = (),
+        agent: str = "",
+        project: str | None = None,
+    ) -> Record:
+        """Propose a line for an identity file of an agent."""
+        return await on_thread(
+            self._session.growth_propose, text, file=file, about=about, agent=agent, project=project
+        )
+
+    async def growth_list(
+        self,
+        *,
+        state: str = "candidate",
+        agent: str = "",
+        project: str | None = None,
+        limit: int = 100,
+    ) -> list[Record]:
+        """List candidates of an agent's identity, by name."""
+        return await on_thread(
+            self._session.growth_list, state=state, agent=agent, project=project, limit=limit
+        )
+
+    async def crystallise_plan(self, candidate: str, *, principle: str = "") -> CrystallisePlan:
+        """Show what crystallising a candidate would do, and which gates are open."""
+        return await on_thread(self._session.crystallise_plan, candidate, principle=principle)
+
+    async def crystallise_approve(
+        self, candidate: str, content_hash: str, *, principle: str = ""
+    ) -> CrystalliseApproval:
+        """Approve one candidate with one content hash, and get a nonce that is used once."""
+        return await on_thread(
+            self._session.crystallise_approve, candidate, content_hash, principle=principle
+        )
+
+    async def crystallise_apply(self, candidate: str, nonce: str) -> Crystallised:
+        """Use an approval: make the candidate a line of the agent's identity."""
+        return await on_thread(self._session.crystallise_apply, candidate, nonce)
+
+    async def crystallise_reverse(self, candidate: str, *, reason: str = "") -> Crystallised:
+        """Take a line of identity back, or decide against a candidate."""
+        return await on_thread(self._session.crystallise_reverse, candidate, reason=reason)
+
+    async def identity_show(self, *, agent: str = "", project: str | None = None) -> AgentIdentity:
+        """Return the identity of an agent: its crystallised lines by file, and their hash."""
+        return await on_thread(self._session.identity_show, agent=agent, project=project)
+
+    async def identity_verify(
+        self, *, agent: str = "", project: str | None = None
+    ) -> list[IdentityFile]:
+        """Compare identity files on disk with the receipts of their export."""
+        return await on_thread(self._session.identity_verify, agent=agent, project=project)
+
+    async def identity_export(
+        self,
+        folder: str | Path,
+        *,
+        form: str = "doxa",
+        replace: bool = False,
+        release: bool = False,
+        agent: str = "",
+        project: str | None = None,
+    ) -> ExportedIdentity:
+        """Write the identity files of an agent into a folder, and keep a receipt."""
+        return await on_thread(
+            self._session.identity_export,
+            folder,
+            form=form,
+            replace=replace,
+            release=release,
+            agent=agent,
+            project=project,
+        )
+
+    async def identity_import(
+        self, folder: str | Path, *, form: str = "doxa", agent: str = "", project: str | None = None
+    ) -> ImportedIdentity:
+        """Read identity files as candidates, never as identity."""
+        return await on_thread(
+            self._session.identity_import, folder, form=form, agent=agent, project=project
+        )
+
+    async def metabolise(
+        self,
+        user: str,
+        reply: str,
+        *,
+        session: str = "",
+        about: Iterable[str] = (),
+        agent: str = "",
+        project: str | None = None,
+    ) -> Metabolised:
+        """Measure a turn of an agent at its end, and keep it for contemplation if it stands out."""
+        return await on_thread(
+            self._session.metabolise,
+            user,
+            reply,
+            session=session,
+            about=about,
+            agent=agent,
+            project=project,
+        )
+
+    async def signals(
+        self, *, agent: str = "", project: str | None = None, limit: int = 20
+    ) -> list[TurnSignals]:
+        """List the signals of an agent's last turns, the newest first, with their surprise."""
+        return await on_thread(self._session.signals, agent=agent, project=project, limit=limit)
+
+    async def contemplate(
+        self,
+        *,
+        producer: PassProducer | None = None,
+        agent: str = "",
+        project: str | None = None,
+        limit: int = 20,
+    ) -> Contemplated:
+        """Begin inquiries for the moments of an agent, and do the pending passes."""
+        return await on_thread(
+            self._session.contemplate, producer=producer, agent=agent, project=project, limit=limit
+        )
+
+    async def inquiries(
+        self, *, state: str = "open", agent: str = "", project: str | None = None, limit: int = 100
+    ) -> list[Record]:
+        """List the inquiries of an agent with their passes, the newest first."""
+        return await on_thread(
+            self._session.inquiries, state=state, agent=agent, project=project, limit=limit
+        )
+
+    async def claim_propose(
+        self,
+        text: str,
+        *,
+        sources: Iterable[str],
+        kind: str = "project_state",
+        policy: str = "user_correction_wins",
+        expires_s: int = 0,
+        agent: str = "",
+        project: str | None = None,
+    ) -> Record:
+        """Keep a claim with the handles of its sources, as a candidate."""
+        return await on_thread(
+            self._session.claim_propose,
+            text,
+            sources=sources,
+            kind=kind,
+            policy=policy,
+            expires_s=expires_s,
+            agent=agent,
+            project=project,
+        )
+
+    async def claim_produce(
+        self, *, session: str = "", handoff: str = "", agent: str = "", project: str | None = None
+    ) -> list[Record]:
+        """Make candidates of a session's turns or of a handoff, by rules."""
+        return await on_thread(
+            self._session.claim_produce,
+            session=session,
+            handoff=handoff,
+            agent=agent,
+            project=project,
+        )
+
+    async def claim_preview(self, claim: str | Kref) -> ClaimPreview:
+        """Report what the sources of a claim say now, with the hashes that a decision names."""
+        return await on_thread(self._session.claim_preview, claim)
+
+    async def claim_decide(
+        self, claim: str | Kref, decision: str, *, claim_hash: str, source_hash: str, reason: str
+    ) -> Record:
+        """Accept, reject, defer or reverse a claim, as it was previewed."""
+        return await on_thread(
+            self._session.claim_decide,
+            claim,
+            decision,
+            claim_hash=claim_hash,
+            source_hash=source_hash,
+            reason=reason,
+        )
+
+    async def claims(
+        self,
+        *,
+        state: str = "",
+        live: bool = False,
+        agent: str = "",
+        project: str | None = None,
+        limit: int = 50,
+    ) -> list[Record]:
+        """List the claims of an agent."""
+        return await on_thread(
+            self._session.claims, state=state, live=live, agent=agent, project=project, limit=limit
+        )
+
+    async def claim_report(self, *, agent: str = "", project: str | None = None) -> ClaimReport:
+        """Report recurrence, sources, age, tensions and readiness of candidate claims."""
+        return await on_thread(self._session.claim_report, agent=agent, project=project)
+
+    async def restart_begin(
+        self, key: str, *, declared: int = 0, agent: str = "", project: str | None = None
+    ) -> RestartInfo:
+        """Begin to continue after a restart, with the key of the session and a budget of calls."""
+        return await on_thread(
+            self._session.restart_begin, key, declared=declared, agent=agent, project=project
+        )
+
+    async def restart_step(
+        self,
+        call: str,
+        outcome: str,
+        *,
+        failure: str = "",
+        key: str = "",
+        last: bool = False,
+        agent: str = "",
+        project: str | None = None,
+    ) -> RestartInfo:
+        """Enter a call that was made after a restart, and return what is allowed next."""
+        return await on_thread(
+            self._session.restart_step,
+            call,
+            outcome,
+            failure=failure,
+            key=key,
+            last=last,
+            agent=agent,
+            project=project,
+        )
+
+    async def restart_show(self, *, agent: str = "", project: str | None = None) -> RestartInfo:
+        """Show where the last continuation of an agent stands, and why it ended."""
+        return await on_thread(self._session.restart_show, agent=agent, project=project)
+
+    async def lease_grant(
+        self,
+        objective: str,
+        *,
+        allowed: Iterable[str],
+        prohibited: Iterable[str] = (),
+        approval_for: Iterable[str] = (),
+        scope: Iterable[str] = (),
+        until: Time | None = None,
+        actions_max: int = 100,
+        failures_max: int = 3,
+        notify: Iterable[str] = ("stopped", "ended"),
+        owner: str = "",
+        agent: str = "",
+        project: str | None = None,
+    ) -> LeaseInfo:
+        """Make an agent responsible for something, until a time and within limits."""
+        return await on_thread(
+            self._session.lease_grant,
+            objective,
+            allowed=allowed,
+            prohibited=prohibited,
+            approval_for=approval_for,
+            scope=scope,
+            until=until,
+            actions_max=actions_max,
+            failures_max=failures_max,
+            notify=notify,
+            owner=owner,
+            agent=agent,
+            project=project,
+        )
+
+    async def leases(
+        self, *, agent: str = "", project: str | None = None, limit: int = 50
+    ) -> list[LeaseInfo]:
+        """List the leases of an agent, the newest first, and which are in force."""
+        return await on_thread(self._session.leases, agent=agent, project=project, limit=limit)
+
+    async def lease_end(
+        self, lease: str | Kref, *, state: str = "completed", why: str = ""
+    ) -> LeaseInfo:
+        """Pause, complete or cancel a lease; one that is paused an operator makes active again."""
+        return await on_thread(self._session.lease_end, lease, state=state, why=why)
+
+    async def govern(
+        self,
+        action_class: str,
+        action: str,
+        *,
+        target: str = "",
+        instruction: str | Kref = "",
+        lease: str | Kref = "",
+        decision: str | Kref = "",
+        confirmed: bool = False,
+        externality: str = "none",
+        reversibility: str = "reversible",
+        sensitivity: str = "low",
+        shaping: str = "none",
+        evidence: str = "fresh",
+        anomaly: str = "none",
+        boundaries: Iterable[str] = (),
+        floor: str = "proceed",
+        rollback: str = "",
+        agent: str = "",
+        project: str | None = None,
+    ) -> Decision:
+        """Decide how an action may be done: the least restrictive mode that is safe, on record."""
+        return await on_thread(
+            self._session.govern,
+            action_class,
+            action,
+            target=target,
+            instruction=instruction,
+            lease=lease,
+            decision=decision,
+            confirmed=confirmed,
+            externality=externality,
+            reversibility=reversibility,
+            sensitivity=sensitivity,
+            shaping=shaping,
+            evidence=evidence,
+            anomaly=anomaly,
+            boundaries=boundaries,
+            floor=floor,
+            rollback=rollback,
+            agent=agent,
+            project=project,
+        )
+
+    async def outcome(
+        self,
+        status: str,
+        *,
+        decision: str | Kref = "",
+        lease: str | Kref = "",
+        intent: str = "",
+        observed: str = "",
+        verified_by: str = "",
+        evidence: Iterable[str] = (),
+        failure_class: str = "",
+        residual_risk: str = "",
+        rollback: str = "",
+        agent: str = "",
+        project: str | None = None,
+    ) -> dict[str, object]:
+        """Record what an action had as its effect. It is evidence, and allows nothing by itself."""
+        return await on_thread(
+            self._session.outcome,
+            status,
+            decision=decision,
+            lease=lease,
+            intent=intent,
+            observed=observed,
+            verified_by=verified_by,
+            evidence=evidence,
+            failure_class=failure_class,
+            residual_risk=residual_risk,
+            rollback=rollback,
+            agent=agent,
+            project=project,
+        )
+
+    async def packet_write(
+        self,
+        kind: str,
+        text: str = "",
+        *,
+        body: Mapping[str, object] | None = None,
+        state: str = "",
+        agent: str = "",
+        project: str | None = None,
+    ) -> dict[str, object]:
+        """Write a state record, a maturation candidate or a declared lane, from its body."""
+        return await on_thread(
+            self._session.packet_write,
+            kind,
+            text,
+            body=body,
+            state=state,
+            agent=agent,
+            project=project,
+        )
+
+    async def packet_move(
+        self, packet: str | Kref, state: str, *, content_hash: str = "", why: str = ""
+    ) -> dict[str, object]:
+        """Move a packet to another state, such as approved, accepted, applied or retired."""
+        return await on_thread(
+            self._session.packet_move, packet, state, content_hash=content_hash, why=why
+        )
+
+    async def packets(
+        self,
+        kind: str = "",
+        *,
+        states: Iterable[str] = (),
+        schema: bool = False,
+        agent: str = "",
+        project: str | None = None,
+        limit: int = 100,
+    ) -> list[dict[str, object]]:
+        """List the packets of an agent as JSON values, the newest first; without `kind`, of all."""
+        return await on_thread(
+            self._session.packets,
+            kind,
+            states=states,
+            schema=schema,
+            agent=agent,
+            project=project,
+            limit=limit,
+        )
+
+    async def eligibility(
+        self,
+        kref: str | Kref,
+        consumer: str,
+        *,
+        privacy_max: str = "local_private",
+        agent: str = "",
+        project: str | None = None,
+    ) -> Eligibility:
+        """Say whether a consumer may use a record, with every reason against it."""
+        return await on_thread(
+            self._session.eligibility,
+            kref,
+            consumer,
+            privacy_max=privacy_max,
+            agent=agent,
+            project=project,
+        )
+
+    async def standing(
+        self, person: str, *, agent: str = "", project: str | None = None, limit: int = 50
+    ) -> Standing:
+        """Show where a person stands: scores, the trail of what changed them, and the reports."""
+        return await on_thread(
+            self._session.standing, person, agent=agent, project=project, limit=limit
+        )
+
+    async def standing_in(
+        self, person: str, *, agent: str = "", project: str | None = None
+    ) -> dict[str, object]:
+        """Record that a person opted in to standing; an operator does so at their word."""
+        return await on_thread(self._session.standing_in, person, agent=agent, project=project)
+
+    async def standing_out(
+        self, person: str, *, agent: str = "", project: str | None = None
+    ) -> dict[str, object]:
+        """End standing for a person: at once, and as an operator erasing all that was kept."""
+        return await on_thread(self._session.standing_out, person, agent=agent, project=project)
+
+    async def standing_appeal(
+        self, evidence: str | Kref, *, why: str = "", decision: str = ""
+    ) -> dict[str, object]:
+        """Appeal a piece of evidence: it counts no more until an operator decides."""
+        return await on_thread(self._session.standing_appeal, evidence, why=why, decision=decision)
+
+    async def standing_update(
+        self, *, agent: str = "", project: str | None = None
+    ) -> StandingUpdate:
+        """Read the turns of everybody who opted in, and write the report of a day that ended."""
+        return await on_thread(self._session.standing_update, agent=agent, project=project)
+
+    async def scaffold_propose(
+        self,
+        change: str,
+        *,
+        change_type: str,
+        target: str,
+        evidence: Iterable[str],
+        expected_effect: str,
+        verification: str,
+        rollback: str,
+        risk: str = "medium",
+        agent: str = "",
+        project: str | None = None,
+    ) -> Scaffold:
+        """Propose a change of how the agent works, with evidence, verification and a way back."""
+        return await on_thread(
+            self._session.scaffold_propose,
+            change,
+            change_type=change_type,
+            target=target,
+            evidence=evidence,
+            expected_effect=expected_effect,
+            verification=verification,
+            rollback=rollback,
+            risk=risk,
+            agent=agent,
+            project=project,
+        )
+
+    async def scaffolds(
+        self,
+        *,
+        states: Iterable[str] = (),
+        agent: str = "",
+        project: str | None = None,
+        limit: int = 50,
+    ) -> list[Scaffold]:
+        """List the proposals of an agent."""
+        return await on_thread(
+            self._session.scaffolds, states=states, agent=agent, project=project, limit=limit
+        )
+
+    async def scaffold_decide(
+        self, scaffold: str | Kref, decision: str, *, content_hash: str = "", why: str = ""
+    ) -> Scaffold:
+        """Accept, reject or roll back a proposal, as an operator; an agent may withdraw its own."""
+        return await on_thread(
+            self._session.scaffold_decide, scaffold, decision, content_hash=content_hash, why=why
+        )
+
+    async def refine(
+        self, *, dry_run: bool = True, agent: str = "", project: str | None = None
+    ) -> Refined:
+        """Score how an agent works, from its outcomes, and name the failures that come again."""
+        return await on_thread(self._session.refine, dry_run=dry_run, agent=agent, project=project)
+
+    async def bundle_export(
+        self,
+        folder: str | Path,
+        *,
+        kinds: Iterable[str] = (),
+        agent: str = "",
+        project: str | None = None,
+    ) -> ResearchBundle:
+        """Write a redacted research bundle to a new folder, as an operator, with its manifest."""
+        return await on_thread(
+            self._session.bundle_export, folder, kinds=kinds, agent=agent, project=project
+        )
+
+    async def bundle_approve(
+        self, bundle: str | Kref, manifest_hash: str, *, folder: str | Path | None = None
+    ) -> ResearchBundle:
+        """Approve one research bundle for training, as an operator, by its manifest's hash."""
+        return await on_thread(self._session.bundle_approve, bundle, manifest_hash, folder=folder)
+
+    async def attachment_add(
+        self,
+        source: str | Path | bytes,
+        *,
+        name: str = "",
+        session: str = "",
+        thread: str = "",
+        about: Iterable[str] = (),
+        extract: bool = True,
+        project: str | None = None,
+    ) -> Attachment:
+        """Keep the receipt of a file: its hash, what it is, its text, and where it lies."""
+        return await on_thread(
+            self._session.attachment_add,
+            source,
+            name=name,
+            session=session,
+            thread=thread,
+            about=about,
+            extract=extract,
+            project=project,
+        )
+
+    async def attachment_show(
+        self, kref: str, *, capabilities: Iterable[str] = (), whole: bool = False
+    ) -> Attachment:
+        """Return an attachment as it is now: its file is hashed again."""
+        return await on_thread(
+            self._session.attachment_show, kref, capabilities=capabilities, whole=whole
+        )
+
+    async def attachment_list(
+        self,
+        *,
+        session: str = "",
+        thread: str = "",
+        limit: int = 6,
+        agent: str = "",
+        project: str | None = None,
+    ) -> list[Attachment]:
+        """List the attachments that were used last, each verified again."""
+        return await on_thread(
+            self._session.attachment_list,
+            session=session,
+            thread=thread,
+            limit=limit,
+            agent=agent,
+            project=project,
+        )
+
+    async def attachment_note(self, kref: str, text: str) -> Attachment:
+        """Keep what was observed of an attachment, in place of the last observation."""
+        return await on_thread(self._session.attachment_note, kref, text)
+
+    async def context_assemble(
+        self,
+        question: str = "",
+        *,
+        session: str = "",
+        thread: str = "",
+        mode: str = "chat",
+        language: str = "en",
+        tokens_max: int = 2000,
+        agent: str = "",
+        project: str | None = None,
+        since: Time | None = None,
+        check: bool = True,
+        commands: bool = False,
+    ) -> AssembledContext:
+        """Assemble what an agent should know at the beginning of a turn, within a budget."""
+        return await on_thread(
+            self._session.context_assemble,
+            question,
+            session=session,
+            thread=thread,
+            mode=mode,
+            language=language,
+            tokens_max=tokens_max,
+            agent=agent,
+            project=project,
+            since=since,
+            check=check,
+            commands=commands,
+        )
+
+    async def verifier_declare(
+        self, kref: str, kind: str, *, path: str = "", command: Iterable[str] = ()
+    ) -> Record:
+        """Declare how a belief about this machine is checked, as it holds now: an operator's."""
+        return await on_thread(
+            self._session.verifier_declare, kref, kind, path=path, command=command
+        )
+
+    async def window_declare(
+        self,
+        since: Time,
+        until: Time,
+        why: str,
+        *,
+        words: Iterable[str] = (),
+        project: str | None = None,
+    ) -> Record:
+        """Mark a period whose words are not reliable: an operator's."""
+        return await on_thread(
+            self._session.window_declare, since, until, why, words=words, project=project
+        )
+
+    async def context_withdraw(self, kref: str, *, why: str = "") -> Record:
+        """Withdraw a verifier or a window: an operator's."""
+        return await on_thread(self._session.context_withdraw, kref, why=why)
+
+    async def context_rules(self, *, project: str | None = None) -> list[Record]:
+        """List the verifiers and windows of a project, withdrawn ones too."""
+        return await on_thread(self._session.context_rules, project=project)
+
     async def entities(
         self,
         text: str = "",
@@ -803,9 +1684,17 @@ class AsyncSession:
             self._session.mention, name, kind=kind, aliases=aliases, source=source, project=project
         )
 
-    async def record_mentions(self, *, project: str | None = None, again: bool = False) -> Recorded:
+    async def record_mentions(
+        self,
+        *,
+        project: str | None = None,
+        again: bool = False,
+        progress: Callable[[int], None] | None = None,
+    ) -> Recorded:
         """Record the names that turns and beliefs of a project mention, since the last call."""
-        return await on_thread(self._session.record_mentions, project=project, again=again)
+        return await on_thread(
+            self._session.record_mentions, project=project, again=again, progress=progress
+        )
 
     async def merge_entities(
         self,
@@ -885,6 +1774,7 @@ class AsyncSession:
         digest: str = "",
         dry_run: bool = False,
         limit: int = 20,
+        progress: Callable[[int], None] | None = None,
     ) -> Consolidated:
         """Make a session or thread into a summary, events, facts, decisions and tasks."""
         return await on_thread(
@@ -900,6 +1790,7 @@ class AsyncSession:
             digest=digest,
             dry_run=dry_run,
             limit=limit,
+            progress=progress,
         )
 
     async def consolidations(self, *, project: str | None = None) -> list[Pending]:
@@ -949,7 +1840,7 @@ class AsyncSession:
         return await on_thread(self._session.dream, **options)
 
     async def nightshift(self, **options: Unpack[NightshiftOptions]) -> list[Shift]:
-        """Do the background jobs one after another: embed, retain, mentions, consolidate, dream."""
+        """Do the background jobs one after another."""
         return await on_thread(self._session.nightshift, **options)
 
     async def runs(
@@ -958,9 +1849,11 @@ class AsyncSession:
         """List the runs of background jobs, the newest first, with what they touched."""
         return await on_thread(self._session.runs, project=project, job=job, limit=limit)
 
-    async def run_report(self, run: str = "", *, project: str | None = None) -> str:
+    async def run_report(
+        self, run: str = "", *, job: str = "dream", project: str | None = None
+    ) -> str:
         """Return the report of a run, in Markdown; without an address that of the last dream."""
-        return await on_thread(self._session.run_report, run, project=project)
+        return await on_thread(self._session.run_report, run, job=job, project=project)
 
     async def proposals(
         self, *, project: str | None = None, run: str = "", state: str = "open", limit: int = 100

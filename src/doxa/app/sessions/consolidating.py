@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from doxa.consolidation.queue import Pending
     from doxa.consolidation.tasks import Task
     from doxa.consolidation.units import Unit
+    from doxa.dream import DreamOptions
     from doxa.dream.nightshift import Shift, Work
     from doxa.jobs.applying import ActionApart
     from doxa.store import Reader
@@ -55,6 +56,7 @@ class ConsolidationVerbs(EntityVerbs):
         digest: str = "",
         dry_run: bool = False,
         limit: int = 20,
+        progress: Callable[[int], None] | None = None,
     ) -> Consolidated:
         """Make a session or thread into a summary, events, facts, decisions and tasks.
 
@@ -83,21 +85,22 @@ class ConsolidationVerbs(EntityVerbs):
             return self._needed(units, place)
         made = self._producer(asked, structure, model)
         keeping = not producer and structure is None
-        job = Consolidation(self._store, made, mention=mention, keeping=keeping)
+        job = Consolidation(self._store, made, mention=mention, keeping=keeping, progress=progress)
         units = self._units(target, session, user, context, place, limit, job, dry_run)
         if structure is not None:
             units = self._answered(units, digest, made)
         found = job.run(units[: max(0, limit)], dry_run=dry_run)
         if not (target or user or context or producer or structure):
-            found += self._retried(place, limit - len(found), dry_run=dry_run)
+            left = limit - len(found)
+            found += self._retried(place, left, dry_run=dry_run, progress=progress)
         self._memory.wake()
         return self._consolidated(found, place)
 
-    def _night_work(self, project: str, given: Mapping[str, Any]) -> dict[str, Work]:
+    def _night_work(self, project: str, dreaming: DreamOptions) -> dict[str, Work]:
         from doxa.dream.nightshift import Work
 
-        found = super()._night_work(project, given)
-        shift = partial(self._consolidate_shift, project, asks_model=bool(given["calls"]))
+        found = super()._night_work(project, dreaming)
+        shift = partial(self._consolidate_shift, project, asks_model=bool(dreaming.budget.calls))
         return found | {"consolidate": Work(notes_itself=shift)}
 
     def _consolidate_shift(self, project: str, *, asks_model: bool) -> Shift:
@@ -120,6 +123,7 @@ class ConsolidationVerbs(EntityVerbs):
             self._memory.wake()
             states = Counter(one.status for one in found)
             counts = {"sessions": len(found), "stored": states["done"], "queued": states["queued"]}
+            counts["tokens"] = sum(one.tokens for one in found)
             run.finish(counts)
         return Shift(JOB, "done", counts, "", run.kref)
 
@@ -187,7 +191,14 @@ class ConsolidationVerbs(EntityVerbs):
                 reader, place, kind=kind, who=who, state=state, before=until, limit=limit
             )
 
-    def _retried(self, project: str, limit: int, *, dry_run: bool) -> list[SessionResult]:
+    def _retried(
+        self,
+        project: str,
+        limit: int,
+        *,
+        dry_run: bool,
+        progress: Callable[[int], None] | None = None,
+    ) -> list[SessionResult]:
         """Try again with the language model what it failed to do before, where it is due."""
         from doxa.consolidation.consolidate import Consolidation, due_units
         from doxa.entities import mention
@@ -200,7 +211,8 @@ class ConsolidationVerbs(EntityVerbs):
             units += due_units(reader, project, now=now, of="command")
         if not units:
             return []
-        job = Consolidation(self._store, self._producer("model", None, ""), mention=mention)
+        made = self._producer("model", None, "")
+        job = Consolidation(self._store, made, mention=mention, progress=progress)
         return job.run(units[:limit], dry_run=dry_run)
 
     def _has_model(self) -> bool:
@@ -358,7 +370,7 @@ class ConsolidationVerbs(EntityVerbs):
             line = name.removeprefix(_COMMAND)
             models = self._memory._models
             program = models.counted(models.command(line), "consolidate")
-            return ModelProducer(program, name="command")
+            return ModelProducer(program, name="command", prices=models.meter.prices)
         if name != "model":
             raise InputError(
                 f"{name[:40]!r} is not a producer.",
@@ -372,7 +384,11 @@ class ConsolidationVerbs(EntityVerbs):
                 next_step="Name one: model or DOXA_MODEL; or use the producer rules.",
             )
         is_command = completer.name.startswith(_COMMAND)
-        return ModelProducer(completer, name="command" if is_command else "model")
+        return ModelProducer(
+            completer,
+            name="command" if is_command else "model",
+            prices=self._memory._models.meter.prices,
+        )
 
     def _needed(self, units: list[Unit], project: str) -> Consolidated:
         """Return what a host is asked for: the structure of the first unit that is not stored."""
@@ -426,8 +442,8 @@ class ConsolidationVerbs(EntityVerbs):
 
     def _consolidated(self, found: list[Any], project: str, needs: Any = None) -> Consolidated:
         from doxa.consolidation import queue
-        from doxa.consolidation.consolidate import Consolidated, overall
+        from doxa.consolidation.consolidate import Consolidated, costs_of, overall
 
         with self._store.read() as reader:
             left = len(queue.pending(reader, project=project))
-        return Consolidated(overall(found), tuple(found), left, needs)
+        return Consolidated(overall(found), tuple(found), left, needs, costs_of(found))

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from doxa.app.checks import one_project, resolved_time, searched_project
@@ -19,6 +20,7 @@ from doxa.ingestion import arguments
 
 if TYPE_CHECKING:
     from doxa.app.verbs.options import Time
+    from doxa.dream import DreamOptions
     from doxa.dream.nightshift import Work
     from doxa.entities import (
         EntityInfo,
@@ -112,7 +114,13 @@ class EntityVerbs(UnitVerbs):
                 work.tx, project=found, name=name, kind=kind, aliases=others, source=str(source)
             )
 
-    def record_mentions(self, *, project: str | None = None, again: bool = False) -> Recorded:
+    def record_mentions(
+        self,
+        *,
+        project: str | None = None,
+        again: bool = False,
+        progress: Callable[[int], None] | None = None,
+    ) -> Recorded:
         """Record the names that turns and beliefs of a project mention, since the last call.
 
         Rules read the names. With `again`, everything is read again; what is recorded already stays
@@ -123,14 +131,15 @@ class EntityVerbs(UnitVerbs):
 
         arguments.flags(again=again)
         where = self._one(project)
+        job = partial(record, self._store, self.identity, where, again=again, progress=progress)
         if self._store.is_joined:
-            return record(self._store, self.identity, where, again=again)
+            return job()
         with begin(self._store, "mentions", project=where) as run:
-            found = record(self._store, self.identity, where, again=again)
+            found = job()
             run.finish(_counts(found))
         return found
 
-    def _night_work(self, project: str, given: Mapping[str, Any]) -> dict[str, Work]:
+    def _night_work(self, project: str, dreaming: DreamOptions) -> dict[str, Work]:
         from doxa.dream.nightshift import Work
         from doxa.entities import record
 
@@ -146,7 +155,7 @@ class EntityVerbs(UnitVerbs):
                 )
             )
 
-        found = super()._night_work(project, given)
+        found = super()._night_work(project, dreaming)
         return found | {"mentions": Work(work, number=RUN_TOUCHED_ITEMS_MAX)}
 
     def merge_entities(

@@ -116,6 +116,14 @@ RESPONSE = (
     ("receipt", _TEXT),
 )
 SURVEY = (("survey", "MAP"),)
+LEASE, PACKET = (("lease", "MAP"),), (("packet", "MAP"),)
+STANDING, SCAFFOLD = (("standing", "MAP"),), (("scaffold", "MAP"),)
+ELIGIBILITY = (
+    ("kref", _TEXT),
+    ("consumer", _TEXT),
+    ("allowed", _FLAG),
+    ("reasons", "LIST OF STRING"),
+)
 EDGES = (
     ("source", _TEXT),
     ("target", _TEXT),
@@ -243,3 +251,31 @@ PROPOSAL = (
 )
 APPLIED = (("proposal", _TEXT), ("state", _TEXT), ("change", _NUMBER), ("said", _TEXT))
 UNDONE = (("run", _TEXT), ("changes", "LIST OF INTEGER"), ("change", _NUMBER))
+RECORD = (
+    ("kref", _TEXT),
+    ("type", _TEXT),
+    ("agent", _TEXT),
+    ("state", _TEXT),
+    ("text", _TEXT),
+    ("data", "MAP"),
+    ("notes", "MAP"),
+    ("hash", _TEXT),
+    ("time", _TEXT),
+    ("said", _TEXT),
+)
+CRYSTALLISE_PLAN = (
+    ("candidate", _TEXT),
+    ("text", _TEXT),
+    ("file", _TEXT),
+    ("hash", _TEXT),
+    ("ready", _FLAG),
+    ("gates", _MAPS),
+)
+AGENT_IDENTITY = (
+    ("file", _TEXT),
+    ("text", _TEXT),
+    ("candidate", _TEXT),
+    ("item", _TEXT),
+    ("approved_by", _TEXT),
+    ("digest", _TEXT),
+)

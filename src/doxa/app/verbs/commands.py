@@ -7,9 +7,11 @@ from doxa.app.verbs.model import CommandOnly, Group
 _STARTS = "it starts a program"
 _POLICY = "in the other interfaces, policies are statements of Cypher"
 _FOLDERS = "it edits a table of folders, which is in no memory file"
+_OPERATOR = "agents have no way to it"
 _USERS = "it manages logins, which only who owns the file may"
 
 GROUP_HELP: dict[str, tuple[Group, str]] = {
+    "operator": ("care", "Manage what agents may not change: plan, apply, take back."),
     "policy": ("care", "Manage persistence policies: what decays, and what use promotes."),
     "projects": ("care", "Manage which folder belongs to which project."),
     "users": ("serve", "Manage logins to the servers: passwords and tokens."),
@@ -48,6 +50,11 @@ SHELL = (
     CommandOnly("policy simulate", "care", "Report what policy commands would hide.", _POLICY),
     CommandOnly("policy plot", "care", "Plot a profile's score over time.", _POLICY),
     CommandOnly("policy status", "care", "Report which policies are in force.", _POLICY),
+    CommandOnly("operator key", "care", "Make the operator's key of a memory.", _OPERATOR),
+    CommandOnly("operator plan", "care", "Show what a change would do, and its id.", _OPERATOR),
+    CommandOnly("operator apply", "care", "Apply a plan, with a backup and a receipt.", _OPERATOR),
+    CommandOnly("operator rollback", "care", "Take an applied change back.", _OPERATOR),
+    CommandOnly("operator status", "care", "List changes, and test their backups.", _OPERATOR),
     CommandOnly("projects list", "care", "List the table of folders and remotes.", _FOLDERS),
     CommandOnly(
         "projects which",

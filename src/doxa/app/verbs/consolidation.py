@@ -38,6 +38,15 @@ CONSOLIDATION = (
                 "Report what would be stored, and write nothing.", False, kind="flag"
             ),
             limit=Parameter("How many parts of sessions at most.", 20, kind="integer", short="-n"),
+            progress=Parameter(
+                "A function that is called with 1 after each part of a session.",
+                None,
+                kind="function",
+                absent={
+                    "cli": "a terminal shows the progress",
+                    "mcp": "a tool takes no functions",
+                },
+            ),
         ),
         "Consolidated",
         writes=True,

@@ -88,6 +88,15 @@ ENTITIES = (
         parameters(
             project=PROJECT,
             again=Parameter("Read all sources again.", False, kind="flag"),
+            progress=Parameter(
+                "A function that is called with the number of new sources after each batch.",
+                None,
+                kind="function",
+                absent={
+                    "cli": "a terminal shows the progress",
+                    "cypher": "a query has no functions",
+                },
+            ),
         ),
         "Recorded",
         writes=True,

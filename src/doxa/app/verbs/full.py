@@ -27,6 +27,7 @@ NO_TOOL: Mapping[str, str] = {
     "export": "`memory_export_to` writes it to a file",
     "set_cursor": "a cursor is a program's, not an agent's",
     "cursors": "a cursor is a program's, not an agent's",
+    "attachment_add": "it reads a file of the machine that serves",
     "artifact_file": "it opens a file of the machine that serves",
     "chat_snapshot": "`memory_consolidate` reads them",
     "chat_consolidated": "`memory_consolidate` calls it",
@@ -49,7 +50,7 @@ _ADDITIVE = frozenset(
     "remember tell revise expand supersede restore rollback tag link attach bundle chat_add"
     " chat_consolidated ingest extract embed resolve constrain hold quota spend_cap import_"
     " store_unit store_execution add_response discover_edges mention record_mentions"
-    " consolidate dream".split()
+    " consolidate dream attachment_note".split()
 )
 _OPEN_WORLD = frozenset(("import_",))  # what it reads comes from elsewhere
 # Verbs whose path arguments are files of the machine that serves.

@@ -212,6 +212,9 @@ _APPLY = Parameter("Carry the proposals out, with your rights.", False)
 _SECONDS = Parameter("How long it may work.", None)
 _CALLS = Parameter("How often it may ask the language model.", 0)
 AGE = Parameter("The least age of what it ends.", DREAM_AGE_DAYS_MIN)
+_SHARE = Parameter("The share of items it may change, 0.1 to 0.9.", 0.5)
+_NUMBER = Parameter("How many elements it may touch.", RUN_TOUCHED_ITEMS_DEFAULT)
+_TOKENS = Parameter("How many tokens the model may use.", None)
 
 
 class DreamingOptions(TypedDict, total=False):
@@ -226,22 +229,26 @@ class DreamingOptions(TypedDict, total=False):
             "Propose also contradictions, gaps and summaries: fewer are right.", False, cli="--all"
         ),
     ]
-    share: Annotated[float, Parameter("The share of items it may change, 0.1 to 0.9.", 0.5)]
-    number: Annotated[int, Parameter("How many elements it may touch.", RUN_TOUCHED_ITEMS_DEFAULT)]
+    share: Annotated[float, _SHARE]
+    number: Annotated[int, _NUMBER]
     age_days: Annotated[float, AGE]
     seconds: Annotated[float | None, _SECONDS]
     calls: Annotated[int, _CALLS]
-    tokens: Annotated[int | None, Parameter("How many tokens the model may use.", None)]
+    tokens: Annotated[int | None, _TOKENS]
 
 
 class NightshiftOptions(TypedDict, total=False):
-    """Which background jobs are done, and when a dream is due."""
+    """Which background jobs are done, what the dream may do and spend, and when it is due."""
 
     project: Annotated[str | None, PROJECT]
     jobs: Annotated[Texts, Parameter("Only these jobs.", (), cli="--job")]
     apply: Annotated[bool, _APPLY]
+    share: Annotated[float, _SHARE]
+    number: Annotated[int, _NUMBER]
+    age_days: Annotated[float, AGE]
     seconds: Annotated[float | None, _SECONDS]
     calls: Annotated[int, _CALLS]
+    tokens: Annotated[int | None, _TOKENS]
     every_s: Annotated[float | None, Parameter("Seconds between two dreams.", None, cli="--every")]
     idle_s: Annotated[float | None, Parameter("Seconds without a change.", None, cli="--idle")]
     entries: Annotated[int | None, Parameter("New entries of the log.", None)]

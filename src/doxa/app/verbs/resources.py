@@ -33,6 +33,7 @@ NO_RESOURCE: Mapping[str, str] = {
     "flush": _SERVER,
     "write": "it is the same as `run`",
     "graph": "a request runs one statement: POST /v1/run, or /v1/read",
+    "attachment_add": _FILES,
 }
 # By verb and parameter; "*" is every verb.
 NO_ARGUMENT: Mapping[tuple[str, str], str] = {

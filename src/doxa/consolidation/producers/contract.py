@@ -7,15 +7,35 @@ from typing import Protocol
 
 from doxa.consolidation.structure import Structure
 from doxa.consolidation.transcript import Transcript
-from doxa.models.contract import Usage
+
+
+@dataclass(frozen=True, slots=True)
+class SessionCost:
+    """What producing a structure took: calls of the model with repeated attempts, its tokens, how
+    many of them are estimates, seconds of wall time, and money in the currency of the configured
+    prices (None: the model has no price)."""
+
+    calls: int = 0
+    tokens_in: int = 0
+    tokens_out: int = 0
+    tokens_estimated: int = 0
+    seconds: float = 0.0
+    money: float | None = None
+
+    @property
+    def tokens(self) -> int:
+        return self.tokens_in + self.tokens_out
+
+
+NOTHING_SPENT = SessionCost()
 
 
 @dataclass(frozen=True, slots=True)
 class Produced:
-    """What a producer made: a structure, or what can be read as one, and the tokens it took."""
+    """What a producer made: a structure, or what can be read as one, and what the model took."""
 
     structure: Structure | object
-    usage: tuple[Usage, ...] = ()
+    cost: SessionCost = NOTHING_SPENT
 
 
 class Producer(Protocol):

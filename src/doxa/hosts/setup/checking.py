@@ -7,9 +7,7 @@ import json
 import re
 import subprocess
 import time
-import tomllib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -20,6 +18,7 @@ from doxa.hosts.setup.engine import Setup
 from doxa.hosts.setup.marks import is_own_hook
 from doxa.hosts.setup.plans import Hook, HostPlan
 from doxa.hosts.setup.running import run, server
+from doxa.hosts.setup.switches import CheckResult, read_json, read_toml, switched_off
 from doxa.hosts.tool import NAME as HOOK_TOOL
 
 _HOOK_S = 30
@@ -27,19 +26,10 @@ _ANSWER_S = 20
 _ERRORS_SHOWN = 3
 
 
-@dataclass(frozen=True, slots=True)
-class CheckResult:
-    """One thing that was checked: `fine` or not, what it is, and what to do about it."""
-
-    fine: bool
-    what: str
-    step: str = ""
-
-
 def check(setup: Setup, environ: Mapping[str, str], db: Path) -> list[CheckResult]:
     """Check one host. The conversation that the hooks are run in leaves no state."""
     plan = setup.plan
-    found = [*_entered(setup), *_switches(plan)]
+    found = [*_entered(setup), *_switches(plan, environ)]
     found += [_run_command(hook, environ) for hook in plan.hooks if hook.command]
     tools = [hook for hook in plan.hooks if not hook.command]
     if plan.server:
@@ -66,28 +56,18 @@ def _entered(setup: Setup) -> Iterator[CheckResult]:
         yield CheckResult(fine, f"{command.file} has the server", "" if fine else again)
 
 
-def _switches(plan: HostPlan) -> Iterator[CheckResult]:
-    """What switches hooks off although they are entered."""
-    if plan.host == "claude-code":
-        settings = _json(plan.changes[0].path)
-        for name in ("disableAllHooks", "allowManagedHooksOnly"):
-            if settings.get(name):
-                step = f"Set {name} to false in {plan.changes[0].path}."
-                yield CheckResult(False, f"{name} switches all hooks off", step)
-        denied = settings.get("permissions", {}).get("deny", [])
-        if any(str(rule) in ("mcp__doxa", "mcp__doxa__*") for rule in denied):
-            yield CheckResult(False, "permissions.deny has the whole server", "Remove that rule.")
+def _switches(plan: HostPlan, environ: Mapping[str, str]) -> Iterator[CheckResult]:
+    """What switches hooks or the server off although they are entered."""
+    yield from switched_off(plan, environ)
     if plan.host == "codex":
-        config = _toml(plan.commands[0].file)
-        if config.get("features", {}).get("hooks") is False:
-            yield CheckResult(False, "features.hooks is off", "Set it to true in config.toml.")
+        config = read_toml(plan.commands[0].file)
         yield _trust(plan.changes[0].path, config, len(plan.hooks))
 
 
 def _trust(path: Path, config: Mapping[str, Any], wanted: int) -> CheckResult:
     """How many of doxa's hooks Codex trusts: those whose key has the hash of the hook as it is.
     Another hash is of an earlier definition, and Codex does not run the hook."""
-    hooks, state = _json(path).get("hooks"), config.get("hooks", {}).get("state", {})
+    hooks, state = read_json(path).get("hooks"), config.get("hooks", {}).get("state", {})
     places = {path, path.resolve()}
     trusted = changed = 0
     for name, hash_now in _own_hooks(hooks if isinstance(hooks, dict) else {}):
@@ -177,18 +157,3 @@ def _is_object(text: str) -> bool:
         return isinstance(json.loads(text), dict)
     except ValueError:
         return False
-
-
-def _json(path: Path) -> dict[str, Any]:
-    try:
-        found = json.loads(path.read_text())
-        return found if isinstance(found, dict) else {}
-    except (OSError, ValueError):
-        return {}
-
-
-def _toml(path: Path) -> dict[str, Any]:
-    try:
-        return tomllib.loads(path.read_text())
-    except (OSError, ValueError):
-        return {}

@@ -26,6 +26,7 @@ from typing import Any
 from doxa.base.errors import ConflictError, InputError
 from doxa.hosts.files import locked, write_atomically
 from doxa.hosts.setup.changes import OwnFile
+from doxa.hosts.setup.marks import is_own_server
 from doxa.hosts.setup.plans import HostCommand, HostPlan
 
 _COMMAND_S = 60
@@ -100,7 +101,7 @@ class Setup:
             record = self._record()
             changed = []
             for command in self.plan.commands:
-                if _is_own(_server_in(command)):
+                if is_own_server(_entry_in(command)):
                     changed += [command.file] if self._undo_command(command, record) else []
             for change in self.plan.changes:
                 before = _read(change.path)
@@ -233,14 +234,16 @@ def _wanted(command: HostCommand) -> tuple[str, ...]:
 
 def _server_in(command: HostCommand) -> tuple[str, ...] | None:
     """The words of the server in the host's file, doxa's or another."""
-    held = _means(command.file, _read(command.file) or b"")
-    for step in command.member:
-        held = held.get(step) if isinstance(held, dict) else None
+    held = _entry_in(command)
     return None if held is None else _words_of(held)
 
 
-def _is_own(words: tuple[str, ...] | None) -> bool:
-    return words is not None and "mcp" in words and "--actor" in words
+def _entry_in(command: HostCommand) -> Any:
+    """The server of that name in the host's file, doxa's or another."""
+    held = _means(command.file, _read(command.file) or b"")
+    for step in command.member:
+        held = held.get(step) if isinstance(held, dict) else None
+    return held
 
 
 def _words_of(server: Any) -> tuple[str, ...]:

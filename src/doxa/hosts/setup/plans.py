@@ -20,6 +20,7 @@ from doxa.hosts.setup.changes import Change, JsonEntries, OwnFile
 from doxa.hosts.setup.json_text import APPEND
 from doxa.hosts.setup.json_text import Path as JsonPath
 from doxa.hosts.setup.marks import SERVER
+from doxa.hosts.setup.plugins import HERMES, OPENCODE
 from doxa.hosts.tool import NAME as HOOK_TOOL
 
 _HOOK_S = 10
@@ -117,24 +118,32 @@ def _checked(event: str, host: str) -> Hook:
     return Hook(event, (), {"host": host, "event": event, "session": CHECK_SESSION, "text": ""})
 
 
+_USED = {
+    "tool": "${tool_name}",
+    "tool_input": "${tool_input}",
+    "tool_response": "${tool_response}",
+}
+
+
 def _claude_code(launch: Launch, folders: Folders) -> HostPlan:
     host = "claude-code"
     folder = folders.of("CLAUDE_CONFIG_DIR", ".claude")
     state = folder if folders.environ.get("CLAUDE_CONFIG_DIR") else folders.home
     names = FORMATS[host].names
-    command, *args = opening = launch.hook("open", host)
-    start = {"type": "command", "command": command, "args": args, "timeout": _HOOK_S}
+    commands = {event: launch.hook(event, host) for event in ("open", "close")}  # without a server
     tools = {
         "prompt": {"text": "${prompt}"},
+        "tool": _USED,
         "answer": {"text": "${last_assistant_message}"},
         "compaction": {"text": "${compact_summary}"},
     }
+    hooks = {
+        event: {"type": "command", "command": words[0], "args": [*words[1:]], "timeout": _HOOK_S}
+        for event, words in commands.items()
+    }
+    hooks |= {event: _tool_hook(event, host, fields) for event, fields in tools.items()}
     entries: list[tuple[JsonPath, Any]] = [
-        (("hooks", names["open"], APPEND), {"hooks": [start]}),
-        *(
-            (("hooks", names[event], APPEND), {"hooks": [_tool_hook(event, host, fields)]})
-            for event, fields in tools.items()
-        ),
+        (("hooks", names[event], APPEND), {"hooks": [hook]}) for event, hook in hooks.items()
     ]
     own = ("claude", "mcp")
     return HostPlan(
@@ -149,7 +158,7 @@ def _claude_code(launch: Launch, folders: Folders) -> HostPlan:
             ),
         ),
         hooks=(
-            Hook("open", opening, _document(host, "open")),
+            *(Hook(event, words, _document(host, event)) for event, words in commands.items()),
             *(_checked(event, host) for event in tools),
         ),
         server=launch.server(host),
@@ -164,7 +173,10 @@ def _codex(launch: Launch, folders: Folders) -> HostPlan:
     tools = {
         "open": {"source": "${source}"},
         "prompt": {"text": "${prompt}"},
+        "tool": _USED,
         "answer": {"text": "${last_assistant_message}"},
+        "compaction": {"transcript_path": "${transcript_path}"},
+        "close": {},
     }
     entries = tuple(
         (("hooks", names[event], APPEND), {"hooks": [_tool_hook(event, host, fields)]})
@@ -194,10 +206,9 @@ def _codex(launch: Launch, folders: Folders) -> HostPlan:
 def _cursor(launch: Launch, folders: Folders) -> HostPlan:
     host, folder = "cursor", folders.home / ".cursor"
     names = FORMATS[host].names
-    events = ("open", "prompt", "answer")
     hooks = tuple(
         (("hooks", names[event], APPEND), {"command": shlex.join(launch.hook(event, host))})
-        for event in events
+        for event in names
     )
     return HostPlan(
         host,
@@ -205,7 +216,7 @@ def _cursor(launch: Launch, folders: Folders) -> HostPlan:
             JsonEntries(folder / "hooks.json", hooks, required=((("version",), 1),)),
             JsonEntries(folder / "mcp.json", ((("mcpServers", SERVER), launch.entry(host)),)),
         ),
-        hooks=tuple(Hook(e, launch.hook(e, host), _document(host, e)) for e in events),
+        hooks=_commands(launch, host),
         server=launch.server(host),
         notes=(
             "Cursor 3 does not inject what a hook returns: the agent finds memory by the server's"
@@ -216,11 +227,10 @@ def _cursor(launch: Launch, folders: Folders) -> HostPlan:
 
 
 def _gemini(launch: Launch, folders: Folders) -> HostPlan:
-    host, folder = "gemini", folders.home / ".gemini"
+    host, folder = "gemini", folders.of("GEMINI_CLI_HOME", "") / ".gemini"
     names = FORMATS[host].names
-    events = ("open", "prompt", "answer")
     entries: list[tuple[JsonPath, Any]] = [(("mcpServers", SERVER), launch.entry(host))]
-    for event in events:
+    for event in names:
         hook = {
             "name": f"{SERVER}-{event}",
             "type": "command",
@@ -231,7 +241,7 @@ def _gemini(launch: Launch, folders: Folders) -> HostPlan:
     return HostPlan(
         host,
         (JsonEntries(folder / "settings.json", tuple(entries)),),
-        hooks=tuple(Hook(e, launch.hook(e, host), _document(host, e)) for e in events),
+        hooks=_commands(launch, host),
         server=launch.server(host),
     )
 
@@ -240,65 +250,22 @@ def _opencode(launch: Launch, folders: Folders) -> HostPlan:
     host = "opencode"
     folder = folders.of("XDG_CONFIG_HOME", ".config") / "opencode"
     server = {"type": "local", "command": list(launch.server(host)), "enabled": True}
-    events = ("open", "prompt", "answer")
     words = json.dumps(list(launch.hook("EVENT", host)))
     return HostPlan(
         host,
         (
             JsonEntries(folder / "opencode.json", ((("mcp", SERVER), server),)),
-            OwnFile(folder / "plugins" / "doxa.js", _OPENCODE % words, "doxa setup opencode"),
+            OwnFile(folder / "plugins" / "doxa.js", OPENCODE % words, "doxa setup opencode"),
         ),
-        hooks=tuple(Hook(e, launch.hook(e, host), _document(host, e)) for e in events),
+        hooks=_commands(launch, host),
         server=launch.server(host),
         notes=("The plugin uses experimental hooks of OpenCode, which may change.",),
     )
 
 
-_OPENCODE = """\
-// Written by `doxa setup opencode`; `doxa setup opencode --remove` takes it away.
-const WORDS = %s
-const run = async (event, document) => {
-  try {
-    const words = WORDS.map((word) => (word === "EVENT" ? event : word))
-    const child = Bun.spawn(words, { stdin: "pipe", stdout: "pipe", stderr: "ignore" })
-    child.stdin.write(JSON.stringify(document))
-    child.stdin.end()
-    return JSON.parse(await new Response(child.stdout).text())
-  } catch {
-    return {}
-  }
-}
-const said = (parts) =>
-  (parts || []).filter((part) => part.type === "text").map((part) => part.text).join("\\n")
-export const DoxaMemory = async ({ directory, client }) => {
-  const briefs = {}
-  return {
-    "experimental.chat.system.transform": async (input, output) => {
-      const session = input.sessionID
-      if (!session) return
-      briefs[session] ??= (await run("open", { session, folder: directory })).block || ""
-      if (briefs[session]) output.system.push(briefs[session])
-    },
-    "chat.message": async (input, output) => {
-      const text = said(output.parts)
-      if (text) await run("prompt", { session: input.sessionID, folder: directory, text })
-    },
-    event: async ({ event }) => {
-      if (event.type !== "session.idle") return
-      const session = event.properties.sessionID
-      const found = await client.session.messages({ path: { id: session } })
-      const last = (found.data || []).filter((one) => one.info.role === "assistant").pop()
-      if (last) await run("answer", { session, folder: directory, text: said(last.parts) })
-    },
-  }
-}
-"""
-
-
 def _copilot(launch: Launch, folders: Folders) -> HostPlan:
-    host, folder = "copilot", folders.home / ".copilot"
+    host, folder = "copilot", folders.of("COPILOT_HOME", ".copilot")
     names = FORMATS[host].names
-    events = ("open", "prompt", "answer")
     hooks = {
         names[event]: [
             {
@@ -307,7 +274,7 @@ def _copilot(launch: Launch, folders: Folders) -> HostPlan:
                 "timeoutSec": _HOOK_S,
             }
         ]
-        for event in events
+        for event in names
     }
     content = json.dumps({"version": 1, "hooks": hooks}, indent=2) + "\n"
     server = {"type": "local", **launch.entry(host), "tools": ["*"]}
@@ -317,7 +284,7 @@ def _copilot(launch: Launch, folders: Folders) -> HostPlan:
             OwnFile(folder / "hooks" / "doxa.json", content, "hook open --host copilot"),
             JsonEntries(folder / "mcp-config.json", ((("mcpServers", SERVER), server),)),
         ),
-        hooks=tuple(Hook(e, launch.hook(e, host), _document(host, e)) for e in events),
+        hooks=_commands(launch, host),
         server=launch.server(host),
         notes=("Copilot's prompts are captured and never rewritten; only the brief is injected.",),
     )
@@ -344,7 +311,7 @@ def _hermes(launch: Launch, folders: Folders) -> HostPlan:
     host = "hermes"
     folder = folders.of("HERMES_HOME", ".hermes") / "plugins" / "doxa"
     where = f"project={launch.project!r}" + (f", path={launch.db!r}" if launch.db else "")
-    content = _HERMES % where
+    content = HERMES % where
     return HostPlan(
         host,
         (OwnFile(folder / "__init__.py", content, "doxa setup hermes"),),
@@ -356,15 +323,9 @@ def _hermes(launch: Launch, folders: Folders) -> HostPlan:
     )
 
 
-_HERMES = '''\
-"""Written by `doxa setup hermes`; `doxa setup hermes --remove` takes it away."""
-
-from doxa.adapters.hermes import HermesMemory
-
-
-def register(context):
-    context.register_memory_provider(HermesMemory(%s))
-'''
+def _commands(launch: Launch, host: str) -> tuple[Hook, ...]:
+    """The hooks of a host that starts a command for each event."""
+    return tuple(Hook(e, launch.hook(e, host), _document(host, e)) for e in FORMATS[host].names)
 
 
 def _document(host: str, event: str) -> dict[str, Any]:

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from doxa.recall import constants
-from doxa.recall.project_index import ProjectIndex
+from doxa.recall.indexes.project_index import ProjectIndex
 from doxa.store import Reader, int64_array, unpack_vectors, vector_id
 
 Floats = NDArray[np.float32]

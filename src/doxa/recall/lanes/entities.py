@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from doxa.base.words import terms
 from doxa.recall import constants
-from doxa.recall.project_index import ProjectIndex
+from doxa.recall.indexes.project_index import ProjectIndex
 from doxa.store import Reader, int64_array
 
 Floats = NDArray[np.float32]

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import NamedTuple
 
 from doxa.recall import constants
-from doxa.recall.project_index import ProjectIndex
+from doxa.recall.indexes.project_index import ProjectIndex
 from doxa.store import Reader, int64_array
 
 _STRUCTURE = (
@@ -29,16 +30,17 @@ _STRUCTURE = (
 # Linked nodes, in both directions; a superseded revision passes its links on to the current one.
 # What is not believed, or is hidden by a policy, links nothing. Begins with WITH, where the reader
 # inserts a table of the time if policies need it.
-_LINKED = """WITH near(seed, other) AS (
-  SELECT f.value, e.dst FROM carray(?) f JOIN {edges} e ON e.src = f.value
+_LINKED = """WITH near(seed, other, type, forwards) AS (
+  SELECT f.value, e.dst, e.type, 1 FROM carray(?) f JOIN {edges} e ON e.src = f.value
   WHERE e.type NOT IN ({structure})
-  UNION ALL SELECT f.value, e.src FROM carray(?) f JOIN {edges} e ON e.dst = f.value
+  UNION ALL SELECT f.value, e.src, e.type, 0 FROM carray(?) f JOIN {edges} e ON e.dst = f.value
   WHERE e.type NOT IN ({structure})),
-current(seed, other) AS (
+current(seed, other, type, forwards) AS (
   SELECT n.seed, coalesce((SELECT c.dst FROM edge h
       JOIN edge c ON c.src = h.src AND c.type = 'CURRENT'
-    WHERE h.dst = n.other AND h.type = 'HAS_REVISION'), n.other) FROM near n LIMIT ?)
-SELECT c.seed, c.other FROM current c JOIN {nodes} x ON x.id = c.other
+    WHERE h.dst = n.other AND h.type = 'HAS_REVISION'), n.other),
+    n.type, n.forwards FROM near n LIMIT ?)
+SELECT c.seed, c.other, c.type, c.forwards FROM current c JOIN {nodes} x ON x.id = c.other
   LEFT JOIN doc d ON d.node = c.other WHERE coalesce(d.live, 1)
 """
 # The other revisions of the same items: their links count for what is believed now.
@@ -48,17 +50,24 @@ SELECT f.value, o.dst FROM carray(?) f JOIN edge h ON h.dst = f.value AND h.type
 """
 
 
-def spread(reader: Reader, seeds: dict[int, float]) -> dict[int, float]:
+class Link(NamedTuple):
+    """How a memory is linked with one of the best hits: how much of its score arrives, the node of
+    the hit, and the types of the edges from there, each with whether it is followed forwards."""
+
+    value: float
+    seed: int
+    path: tuple[tuple[str, bool], ...] = ()
+
+
+def spread(reader: Reader, seeds: dict[int, float]) -> dict[int, Link]:
     """Return what reaches other nodes of the seeds' values, in [0, 1], along edges: GRAPH_DECAY of
     it with each hop, divided by the square root of a node's degree, so that a node that is linked
-    with everything says little about each."""
-    reached: dict[int, float] = {}
-    front = seeds | {
-        other: seeds[seed]
-        for seed, other in reader.rows(_FORMER, (int64_array(list(seeds)),))
-        if other not in seeds
-    }
-    within = front.keys()
+    with everything says little about each. Of several ways the one by which most arrives counts."""
+    reached: dict[int, Link] = {}
+    front = {seed: Link(value, seed) for seed, value in seeds.items()}
+    for seed, other in reader.rows(_FORMER, (int64_array(list(seeds)),)):
+        front.setdefault(other, Link(seeds[seed], seed))
+    within = frozenset(front)
     visible = reader.sight()
     sql = _LINKED.format(
         edges=visible.table(edge=True),
@@ -69,14 +78,19 @@ def spread(reader: Reader, seeds: dict[int, float]) -> dict[int, float]:
         nodes, most = list(front), constants.GRAPH_EDGES_MAX * len(front)
         rows = reader.rows(sql, (int64_array(nodes), int64_array(nodes), most)) if front else []
         degree: dict[int, int] = {}
-        for seed, _other in rows:
-            degree[seed] = degree.get(seed, 0) + 1
-        following: dict[int, float] = {}
-        for seed, other in rows:
-            value = front[seed] * constants.GRAPH_DECAY / degree[seed] ** 0.5
-            if other not in within and value > following.get(other, 0.0):
-                following[other] = value
-        front = {node: value for node, value in following.items() if value > reached.get(node, 0.0)}
+        for node, *_rest in rows:
+            degree[node] = degree.get(node, 0) + 1
+        following: dict[int, Link] = {}
+        for node, other, kind, forwards in rows:
+            held = front[node]
+            value = held.value * constants.GRAPH_DECAY / degree[node] ** 0.5
+            if other not in within and (other not in following or value > following[other].value):
+                following[other] = Link(value, held.seed, (*held.path, (kind, bool(forwards))))
+        front = {
+            node: link
+            for node, link in following.items()
+            if node not in reached or link.value > reached[node].value
+        }
         reached |= front
     return reached
 

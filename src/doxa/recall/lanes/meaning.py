@@ -20,8 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from doxa.recall import constants
+from doxa.recall.indexes.project_index import ProjectIndex
 from doxa.recall.lanes.neighbours import borrowed_share
-from doxa.recall.project_index import ProjectIndex
 from doxa.store import (
     FIELDS_FROM,
     INDEXED_PARTS,

@@ -15,9 +15,9 @@ import apsw
 
 from doxa.base.limits import QUERY_CHARS_READ
 from doxa.base.words import STOP_WORDS, terms
+from doxa.recall.indexes.project_index import ProjectIndex
 from doxa.recall.lanes.frequent_words import is_frequent
 from doxa.recall.lanes.phrases import QUOTED
-from doxa.recall.project_index import ProjectIndex
 from doxa.recall.question import read_question
 from doxa.store import Reader, int64_array
 

@@ -15,8 +15,8 @@ import numpy as np
 from doxa.base.limits import QUERY_CHARS_READ
 from doxa.base.words import has_phrase, terms
 from doxa.recall import constants
+from doxa.recall.indexes.project_index import ProjectIndex
 from doxa.recall.lanes.words import Posting, Rows
-from doxa.recall.project_index import ProjectIndex
 from doxa.store import Reader, rule_of
 
 QUOTED = r'"[^"]+"|“[^“”]+”|„[^„“”]+[“”]|«[^«»]+»|「[^「」]+」'

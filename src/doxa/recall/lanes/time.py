@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from doxa.base.dates import find_dates
 from doxa.recall import constants
-from doxa.recall.project_index import ProjectIndex
+from doxa.recall.indexes.project_index import ProjectIndex
 from doxa.store import Reader, int64_array
 
 _MINUTE_NS, _MINUTES_OF_DAY = 60 * 10**9, 24 * 60

@@ -22,9 +22,9 @@ from doxa.base.bm25 import inverse_document_frequency, term_frequency, term_scor
 from doxa.base.limits import FUZZY_TERM_CHARS_MIN, QUERY_CHARS_READ, QUERY_TERMS_MAX
 from doxa.base.words import is_character, stem, terms
 from doxa.recall import constants
+from doxa.recall.indexes.project_index import Believed, ProjectIndex
 from doxa.recall.lanes.frequent_words import is_frequent
 from doxa.recall.lanes.neighbours import borrowed_share
-from doxa.recall.project_index import Believed, ProjectIndex
 from doxa.store import Reader
 
 _RECORD = np.dtype([("doc", "<u4"), ("count", "u1")])

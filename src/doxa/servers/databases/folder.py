@@ -9,6 +9,7 @@ Files are opened when they are first used. A database that anybody has open is n
 from __future__ import annotations
 
 import os
+import shutil
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -19,11 +20,20 @@ from doxa.app import Memory
 from doxa.base.clock import SystemClock, format_time
 from doxa.base.errors import ConflictError, InputError, LimitError, NotFoundError, StoreError
 from doxa.base.limits import DATABASES_ITEMS_MAX
+from doxa.base.places import hooks_folder, imports_folder, signals_folder
 from doxa.servers.credentials import Principal
 from doxa.servers.databases.names import SUFFIX, check_database_name
 from doxa.servers.memory import DATABASE, MemoryDatabase
 
 _SIDES = ("-wal", "-shm")
+# what belongs to a memory file and stands next to it: before it goes, so that what is cut short is
+# done again
+_BESIDE = (
+    *(f"{kind}{side}" for kind in (".spend", ".working") for side in ("", *_SIDES, "-journal")),
+    hooks_folder(Path("x")).name[1:],
+    imports_folder(Path("x")).name[1:],
+    signals_folder(Path("x")).name[1:],
+)
 
 
 class _Opened(NamedTuple):
@@ -164,11 +174,17 @@ class DatabaseFolder:
                 )
             with suppress(FileNotFoundError):
                 log.unlink()
-        if destroys:
-            file.unlink()
-        else:
-            stamp = format_time(SystemClock().now_ns()).translate(dict.fromkeys(map(ord, ":-.")))
-            file.rename(file.with_name(f"{file.name}.dropped-{stamp}"))
+        stamp = format_time(SystemClock().now_ns()).translate(dict.fromkeys(map(ord, ":-.")))
+        for path in [file.with_name(file.name + end) for end in (*_BESIDE, "")]:
+            if not path.exists():
+                continue
+            if not destroys:  # a database of the same name must not find the files of this one
+                end = path.name.removeprefix(file.name)
+                path.rename(file.with_name(f"{file.name}.dropped-{stamp}{end}"))
+            elif path.is_dir():
+                shutil.rmtree(path)
+            else:
+                path.unlink()
 
     def close(self) -> None:
         with self._lock:

@@ -15,7 +15,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
-from doxa.hosts.saying import says
+from doxa.agent.context.saying import says
 from doxa.recall import Hit
 from doxa.store import Node, Reader
 

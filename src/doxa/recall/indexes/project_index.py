@@ -10,14 +10,15 @@ the source: hits are read again from the store before they are returned.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from itertools import islice
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from doxa.recall import constants
-from doxa.recall.vector_index import VectorIndex
+from doxa.recall.indexes.vector_index import VectorIndex
 from doxa.store import INDEXED_PARTS, Reader, int64_array, vector_id
 
 _COLUMNS: tuple[tuple[str, str], ...] = (
@@ -153,16 +154,18 @@ class ProjectIndex:
                 self.vector_index = VectorIndex(exact=True)
                 self._vector_set, self.change = vector_set, -1
                 self._indexed[:] = False
-            rows = reader.rows(
-                f"SELECT doc, {_SELECT} FROM doc WHERE scope = ? AND changed > ? ORDER BY doc",
-                (self.scope, self.change),
+            columns = _columns_of(
+                reader.stream(
+                    f"SELECT doc, {_SELECT} FROM doc WHERE scope = ? AND changed > ? ORDER BY doc",
+                    (self.scope, self.change),
+                )
             )
-            if rows:
-                numbers = np.fromiter((row[0] for row in rows), dtype=np.int64, count=len(rows))
+            if columns:
+                numbers = columns[0]
                 before = self._vectors_before(numbers)
-                self._store_rows(rows, numbers)
+                self._store_rows(columns, numbers)
                 try:
-                    self._store_vectors(reader, rows, before)
+                    self._store_vectors(reader, numbers, before)
                 except BaseException:
                     self.change = -1  # read all rows again: the index lacks some
                     raise
@@ -178,7 +181,7 @@ class ProjectIndex:
         held[known] = self._columns["vectors"][numbers[known]]
         return held
 
-    def _store_rows(self, rows: list[tuple[Any, ...]], numbers: Rows) -> None:
+    def _store_rows(self, columns: list[NDArray[Any]], numbers: Rows) -> None:
         needed = int(numbers[-1]) + 1
         if needed > len(self._columns["node"]):
             capacity = max(needed, 2 * len(self._columns["node"]))
@@ -190,12 +193,10 @@ class ProjectIndex:
             following = np.full(capacity, -1, dtype=np.int32)
             following[: self.count] = self._following[: self.count]
             self._following = following
-        for index, (name, kind) in enumerate(_COLUMNS, 1):
-            self._columns[name][numbers] = np.fromiter(
-                (row[index] for row in rows), dtype=kind, count=len(rows)
-            )
-        self._speaker_tokens.update({row[5] for row in rows})
-        if any(row[1] <= 0 for row in rows):
+        for (name, _), values in zip(_COLUMNS, columns[1:], strict=True):
+            self._columns[name][numbers] = values
+        self._speaker_tokens.update(np.unique(self._columns["speaker"][numbers]).tolist())
+        if (self._columns["node"][numbers] <= 0).any():
             self._speaker_tokens = set(
                 np.unique(self._columns["speaker"][: max(self.count, needed)]).tolist()
             )
@@ -209,19 +210,14 @@ class ProjectIndex:
         self._following[previous[linked]] = numbers[linked]
         self.count = max(self.count, needed)
 
-    def _store_vectors(
-        self, reader: Reader, rows: list[tuple[Any, ...]], before: NDArray[np.int32]
-    ) -> None:
+    def _store_vectors(self, reader: Reader, numbers: Rows, before: NDArray[np.int32]) -> None:
         """Add vectors to the index. `before` is how many each row had. Entries of deleted rows
         stay: no mask includes them."""
-        here = [
-            (row[0], row[13], int(count))
-            for row, count in zip(rows, before, strict=True)
-            if row[1] > 0
-        ]
-        missing = [number for number, count, _ in here if count > 0 and not self._indexed[number]]
+        counts, indexed = self._columns["vectors"][numbers], self._indexed[numbers]
+        live = self._columns["node"][numbers] > 0
+        missing = numbers[live & (counts > 0) & ~indexed].tolist()
         # other vectors than the index holds
-        rebuild = any(self._indexed[number] and count != had for number, count, had in here)
+        rebuild = bool(np.any(live & indexed & (counts != before)))
         if not missing and not rebuild:
             return
         total = self.vector_index.count + len(missing)
@@ -269,6 +265,20 @@ def believed(lengths: NDArray[np.float32], mask: Mask) -> Believed:
     """Count the rows of a mask and their mean length."""
     total = int(np.count_nonzero(mask))
     return Believed(mask, total, float(lengths @ mask.astype(np.float32)) / total if total else 0.0)
+
+
+def _columns_of(rows: Iterator[tuple[Any, ...]]) -> list[NDArray[Any]]:
+    """The columns of rows, whose numbers come first; an empty list if there is no row. Few rows are
+    held at a time: hundreds of thousands of tuples would be visited again and again by the
+    collector of garbage."""
+    kinds = ("i8", *(kind for _, kind in _COLUMNS))
+    blocks = []
+    while block := list(islice(rows, _ROWS_AT_ONCE)):
+        values = zip(*block, strict=True)
+        blocks.append(
+            [np.fromiter(one, kind, len(block)) for one, kind in zip(values, kinds, strict=True)]
+        )
+    return [np.concatenate(parts) for parts in zip(*blocks, strict=True)]
 
 
 def _resized(column: NDArray[Any], capacity: int) -> NDArray[Any]:

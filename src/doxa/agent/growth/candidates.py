@@ -1,0 +1,97 @@
+"""Candidates of identity: lines that an agent, a job or a person proposes for one of the identity
+files. A candidate is a record; nothing but `identity.py` reads the accepted ones into a prompt.
+
+    text    the line            data    {"file": one of FILES, "origin": one of ORIGINS}
+    state   candidate -> crystallised -> taken_back; candidate -> rejected | withdrawn | expired
+
+The name is made from file and text, so that what was rejected is found again and not proposed again
+by an agent. An operator may open such a line again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+
+from doxa.agent.growth.wording import form_problem
+from doxa.agent.records.records import find_record, move_record, record_kref, write_record
+from doxa.agent.records.types import Record
+from doxa.base.errors import InputError, LimitError
+from doxa.base.limits import GROWTH_CANDIDATES_ITEMS_MAX
+from doxa.belief.kref import slug
+from doxa.store import Reader, Transaction
+
+CANDIDATE = "growth_candidate"
+FILES = ("SOUL", "AGENTS", "ANCHOR", "TOOLS", "MEMORY")
+ORIGINS = ("operator", "agent", "contemplation")
+OPEN, CRYSTALLISED, TAKEN_BACK = "candidate", "crystallised", "taken_back"
+CLOSED = ("rejected", "withdrawn", "expired", TAKEN_BACK)
+
+
+def propose(
+    tx: Transaction,
+    *,
+    project: str,
+    agent: str,
+    text: str,
+    file: str,
+    origin: str,
+    about: Sequence[str] = (),
+    again: bool = False,
+) -> Record:
+    """Write a candidate, and return it; one of the same words is found again, in whatever state it
+    is. With `again`, an operator opens one that was closed. Raises InputError for a text that is
+    not a line."""
+    if file not in FILES:
+        raise InputError(
+            f"{file[:40]!r} is not an identity file.",
+            next_step=f"Use {', '.join(FILES)}.",
+            field="file",
+        )
+    line = " ".join(text.split())
+    problem = form_problem(line)
+    if problem:
+        raise InputError(
+            f"This cannot be a line of identity: {problem}.",
+            next_step="Propose one statement of plain text.",
+            field="text",
+        )
+    name = candidate_name(file, line)
+    kref = record_kref(project, agent, CANDIDATE, name)
+    known = find_record(tx, kref)
+    if known is not None:
+        return move_record(tx, kref, OPEN) if again and known.state in CLOSED else known
+    if open_count(tx, project, agent) >= GROWTH_CANDIDATES_ITEMS_MAX:
+        raise LimitError(
+            f"{GROWTH_CANDIDATES_ITEMS_MAX} candidates of {agent} wait for a decision.",
+            next_step="Decide some of them: list them with growth_list.",
+            limit_items=GROWTH_CANDIDATES_ITEMS_MAX,
+        )
+    return write_record(
+        tx,
+        project=project,
+        agent=agent,
+        kind=CANDIDATE,
+        name=name,
+        state=OPEN,
+        text=line,
+        data={"file": file, "origin": origin},
+        about=about,
+    )
+
+
+def candidate_name(file: str, text: str) -> str:
+    """Return the name of the candidate for a file with these words."""
+    digest = hashlib.sha256(f"{file}\n{text}".encode()).hexdigest()[:16]
+    words = slug(text)[:40].strip("-.")
+    return f"{words}-{digest}" if words else digest
+
+
+def open_count(reader: Reader, project: str, agent: str) -> int:
+    """Return how many candidates of an agent wait."""
+    prefix = record_kref(project, agent, CANDIDATE, "x").removesuffix("x.record")
+    sql = (
+        "SELECT count(*) FROM node n WHERE n.kref >= ? AND n.kref < ? AND n.props ->> '$.state' ="
+        f" '{OPEN}'"
+    )
+    return int(reader.rows(sql, (prefix, prefix + "\U0010ffff"))[0][0])

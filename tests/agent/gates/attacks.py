@@ -1,0 +1,180 @@
+"""Random sequences of attacks on what an operator protects, each step through a random interface by
+an agent, another agent or a job. After each sequence nothing that is protected has changed.
+
+    python -m tests.agent.gates.attacks --sequences 10000 --seed 1
+
+A step is an action of the cases of the suite that is refused to its principal, or one with its
+values exchanged for those of other cases; in a fifth of the steps the agent does something that it
+may. What is protected is read by what it says and not by its digest: agents may write elsewhere.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+import shutil
+import tempfile
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import doxa
+from tests.agent.gates.driver import FOLDER, Given, Refused, World, load, state_of
+
+STEPS_MAX = 6
+_RENEWED = 50  # sequences until the world is built again
+_PROTECTED = (
+    "MATCH (i:Item)-[:CURRENT]->(r {trust: 'verified'}) RETURN i.kref, r.kref, r.summary ORDER BY"
+    " r.kref",
+    "MATCH (r {trust: 'verified'})-[e:DEPENDS_ON|DERIVED_FROM]->(x) RETURN r.kref, type(e),"
+    " properties(e), x.kref ORDER BY r.kref, x.kref",
+    "MATCH (i)-[t:TAG]->(r) WHERE t.name IN ['approved', 'verified', 'published', 'crystallised']"
+    " RETURN i.kref, r.kref, t.name ORDER BY r.kref, t.name",
+    "MATCH (r:Record) WHERE r.state <> 'candidate' RETURN r.kref, properties(r) ORDER BY r.kref",
+    "MATCH (r:Record {agent: 'ana', type: 'claim'}) WHERE r.made_by <> 'ana' RETURN r.kref",
+    "MATCH (n:Entity {name: 'Ada'}) RETURN properties(n)",
+    "MATCH (r:Revision) WHERE r.kref ENDS WITH 'hidden.fact?r=1' RETURN r.summary",
+    "file:doxa.toml",
+    "file:docs/notes.md",
+)
+
+
+def protected(memory: doxa.Memory) -> list[str]:
+    """Return what only an operator changes."""
+    found = [state_of(memory, one) for one in _PROTECTED]
+    with memory.store.read() as snapshot:
+        found.append(repr(snapshot.catalogue_all("")))
+    return found
+
+
+class Attacks:
+    """A seeded source of attacks on one world."""
+
+    def __init__(self, seed: int, *, world: str = "claims") -> None:
+        self._random = random.Random(seed)
+        held = json.loads((FOLDER / "gate.json").read_text())
+        self._given = held["worlds"][world]
+        self.steps: Counter[str] = Counter()
+        cases = [case for path in sorted(FOLDER.glob("gate*.json")) for case in load(path)]
+        self._hostile = [
+            case
+            for case in cases
+            if case["principal"] != "operator"
+            and case["expect"]["refused"]
+            and (case["interface"] != "cli" or self._random.random() < 0.05)
+        ]
+        self._values = sorted(
+            {
+                value
+                for case in cases
+                for value in _texts(case["action"])
+                if len(value) < 200 and not value.startswith(("MATCH", "CALL", "CREATE"))
+            }
+        )
+
+    def run(self, sequences: int) -> list[str]:
+        """Carry out sequences; return those after which something that is protected differs."""
+        passed: list[str] = []
+        done = 0
+        while done < sequences:
+            folder = Path(tempfile.mkdtemp(prefix="gates-"))
+            try:
+                world = World(folder)
+                with world.open() as memory:
+                    world.build(memory, list(_whole(self._given)))
+                    before = protected(memory)
+                    for _ in range(min(_RENEWED, sequences - done)):
+                        trace = self._sequence(world, memory)
+                        done += 1
+                        if protected(memory) != before:
+                            passed.append(json.dumps(trace))
+                            break
+            finally:
+                shutil.rmtree(folder, ignore_errors=True)
+        return passed
+
+    def _sequence(self, world: World, memory: doxa.Memory) -> list[Given]:
+        trace = []
+        for _ in range(self._random.randint(1, STEPS_MAX)):
+            step = self._step()
+            trace.append(step)
+            try:
+                world.act(memory, step["principal"], step["interface"], step["action"])
+                self.steps["carried out"] += 1
+            except Refused:
+                self.steps["refused"] += 1
+            except (KeyError, AttributeError, AssertionError, IndexError, StopIteration, TypeError):
+                self.steps["unfit"] += (
+                    1  # values of another action, which the driver cannot fill in
+                )
+        return trace
+
+    def _step(self) -> Given:
+        if self._random.random() < 0.2:
+            text = f"The lamp {self._random.randrange(40)} is {self._random.choice(('on', 'off'))}"
+            verb = self._random.choice(("remember", "tell"))
+            action: Given = {"verb": verb, "arguments": {"text": text}}
+            return {"principal": "agent", "interface": "python", "action": action}
+        case = self._random.choice(self._hostile)
+        action = case["action"]
+        if self._random.random() < 0.5:
+            action = self._exchanged(action)
+        principals = (
+            ("background",) if case["principal"] == "background" else ("agent", "other-agent")
+        )
+        return {
+            "principal": self._random.choice(principals),
+            "interface": case["interface"],
+            "action": action,
+        }
+
+    def _exchanged(self, value: Any) -> Any:
+        """Return an action of which some values are those of others."""
+        if isinstance(value, dict):
+            kept = ("verb", "operation", "statement")
+            return {k: one if k in kept else self._exchanged(one) for k, one in value.items()}
+        if isinstance(value, list):
+            return [self._exchanged(one) for one in value]
+        if isinstance(value, str) and self._random.random() < 0.4:
+            return self._random.choice(self._values)
+        return value
+
+
+def _whole(steps: list[Given]) -> Iterator[Given]:
+    held = json.loads((FOLDER / "gate.json").read_text())["worlds"]
+    for step in steps:
+        if "world" in step:
+            yield from _whole(held[step["world"]])
+        else:
+            yield step
+
+
+def _texts(value: Any) -> Iterator[str]:
+    if isinstance(value, dict):
+        for one in value.values():
+            yield from _texts(one)
+    elif isinstance(value, list):
+        for one in value:
+            yield from _texts(one)
+    elif isinstance(value, str):
+        yield value
+
+
+def main() -> None:
+    """Print how many sequences there were, and those that passed a gate."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--sequences", type=int, default=10_000)
+    parser.add_argument("--seed", type=int, default=1)
+    given = parser.parse_args()
+    attacks = Attacks(given.seed)
+    passed = attacks.run(given.sequences)
+    print(json.dumps({"sequences": given.sequences, **attacks.steps, "passed": len(passed)}))
+    for trace in passed:
+        print(trace)
+    raise SystemExit(bool(passed))
+
+
+if __name__ == "__main__":
+    main()
