@@ -1,7 +1,7 @@
 // The client of the public API. Nothing else on this page talks to the server, and it talks to
 // nothing but /v1.
 
-import { useEffect, useState } from "./lib.js";
+import { useLayoutEffect, useState } from "./lib.js";
 import { connection, epoch, project, receipts, say, session, systemTime, validTime } from "./state.js";
 
 const PREFIX = "/v1/";
@@ -231,7 +231,7 @@ const EVENT_NAMES = [
 export function useLoad(load, deps = []) {
   const [state, setState] = useState({ data: null, error: null, loading: true });
   const [turn, setTurn] = useState(0);
-  useEffect(() => {
+  useLayoutEffect(() => {
     const abort = new AbortController();
     setState((before) => ({ ...before, loading: true }));
     Promise.resolve(load(abort.signal)).then(

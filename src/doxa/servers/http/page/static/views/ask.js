@@ -81,7 +81,7 @@ function Answers({ question }) {
         html`<h2>Nearly</h2><p class="small">Found too, with a lower score.</p>
         <ol class="rows">${found.hits.slice(FIRST).map((hit) => html`<${Hit} hit=${hit} why key=${hit.kref} />`)}</ol>`
       }
-      <${LeftOut} found=${found} question=${question} key=${question} />`}
+      <${LeftOut} found=${found} question=${found.query} key=${found.query} />`}
   <//>`;
 }
 
