@@ -19,7 +19,7 @@ import pytest
 
 from doxa.app import open_memory
 from doxa.app.verbs import VERBS
-from doxa.cli.page import _link_of_running
+from doxa.cli.browser.page import _link_of_running
 from doxa.demo.team import PROJECT, steps
 from doxa.servers.credentials import Credentials
 from doxa.servers.http import running_server

@@ -21,8 +21,10 @@ from tests.page.page_fixtures import (
 )
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
+    """Chromium, for one file of tests: its driver runs an event loop on this thread, in which other
+    tests could run none."""
     reason = missing()
     if reason:
         pytest.skip(reason)
