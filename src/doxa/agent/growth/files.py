@@ -248,7 +248,7 @@ def import_identity(
     made: list[str] = []
     known: list[str] = []
     passed: list[str] = []
-    entries = list(_entries(folder.expanduser(), form))
+    entries = list(_entries(folder, form))
     with store.write(identity, op="identity.import") as tx:
         for file, path, line, text in entries:
             problem = form_problem(text)
