@@ -61,7 +61,7 @@ def link_of(api: Served, role: str = "agent") -> str:
 
 def test_a_link_opens_a_session_with_the_rights_of_its_login(api: Served, browser: Browser) -> None:
     headers = browser.enter(link_of(api, "bound"))
-    assert headers["location"] == "/" and headers["referrer-policy"] == "no-referrer"
+    assert headers["location"] == "/ui/" and headers["referrer-policy"] == "no-referrer"
     cookie = headers["set-cookie"]
     for part in ("HttpOnly", "SameSite=Strict", "Path=/", f"Max-Age={API_BROWSER_SESSION_S}"):
         assert part in cookie.split("; ")

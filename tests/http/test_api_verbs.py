@@ -32,6 +32,7 @@ from tests.http.api_fixtures import DB, ROLES, USE, Served, served
 from tests.http.http_fixtures import Reply
 
 SERVED = resources(ALL)
+FORMED = ("stream", "events", "table")  # these have a schema of their own
 every_operation = pytest.mark.parametrize("path", [one.path for one in SERVED])
 PLAUSIBLE: dict[str, Any] = {
     "kref": DB,
@@ -101,6 +102,8 @@ OF_VERB: dict[str, dict[str, Any]] = {
     "chat_consolidated": {"session": "c"},
     "artifact_file": {"kref": f"{DB}?r=1&a=plan.pdf"},
     "nightshift": {"jobs": ["dream"]},
+    "run": {"text": "MATCH (n:Item) RETURN n LIMIT 3"},
+    "read": {"text": "EXPLAIN MATCH (n:Item)-[r]->(m) RETURN n, r, m.time"},
     "scaffold_propose": {
         "change": "Say less",
         "change_type": "prompt",
@@ -151,7 +154,7 @@ def test_every_verb_is_served_or_has_a_reason() -> None:
     assert len(paths) == len(SERVED) > 80
     # a result whose type the table of types does not know has no schema, and is not described
     for one in SERVED:
-        assert one.answer in ("stream", "events") or result_types(one.verb.result), one.verb.name
+        assert one.answer in FORMED or result_types(one.verb.result), one.verb.name
 
 
 def test_no_reason_is_given_for_what_is_served_or_does_not_exist() -> None:

@@ -57,6 +57,9 @@ def test_two_checkouts_give_the_same_wheel(wheels: tuple[Path, Path]) -> None:
     assert digest(wheels[0]) == digest(wheels[1])
 
 
+PAGE = ROOT / "src" / "doxa" / "servers" / "http" / "page" / "static"
+
+
 def test_the_wheel_holds_the_package_and_its_data_and_nothing_else(
     wheels: tuple[Path, Path],
 ) -> None:
@@ -65,7 +68,8 @@ def test_the_wheel_holds_the_package_and_its_data_and_nothing_else(
     sources = {
         str(path.relative_to(ROOT / "src"))
         for path in (ROOT / "src" / "doxa").rglob("*")
-        if path.suffix in (".py", ".jsonl", ".npz", ".typed", ".json") or path.name == "py.typed"
+        if path.suffix in (".py", ".jsonl", ".npz", ".typed", ".json")
+        or (path.is_file() and PAGE in path.parents)
     }
     assert {name for name in names if ".dist-info/" not in name} == sources
     assert any(name.startswith("doxa/sample/") for name in names)

@@ -32,7 +32,7 @@ from doxa.cli.context import Db, Json, note_old_name
 _TYPES: dict[Kind, type] = {"integer": int, "change": int, "number": float, "path": Path}
 COMMAND_MODULES = {
     "init": "doxa.cli.start:init",
-    "demo": "doxa.cli.start:demo",
+    "demo": "doxa.cli.browser.demonstration:demo",
     "config": "doxa.cli.start:config",
     "cypher": "doxa.cli.cypher:cypher",
     "restore-backup": "doxa.cli.maintenance:restore_backup",
@@ -48,6 +48,7 @@ COMMAND_MODULES = {
     "setup": "doxa.cli.hosts:setup",
     "serve": "doxa.cli.servers:serve",
     "status": "doxa.cli.pictures.status:status",
+    "ui": "doxa.cli.browser.page:ui",
     "users": "doxa.cli.users:users",
     "watch": "doxa.cli.imports:watch",
     "projects": "doxa.cli.projects:projects",

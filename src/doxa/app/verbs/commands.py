@@ -110,6 +110,7 @@ SHELL = (
     CommandOnly(
         "serve", "serve", "Serve the memory over Bolt, HTTP or MCP until interrupted.", _STARTS
     ),
+    CommandOnly("ui", "serve", "Show the memory in a browser: the page for people.", _STARTS),
     CommandOnly("users add", "serve", "Add a user.", _USERS),
     CommandOnly("users token", "serve", "Add a token for bearer authentication.", _USERS),
     CommandOnly("users list", "serve", "List logins.", _USERS),

@@ -19,11 +19,11 @@ from doxa.app.verbs import reasons as why
 from doxa.app.verbs.model import Kind, Parameter, Verb
 
 PREFIX = "/v1"
-Answer = Literal["object", "list", "value", "stream", "events"]
+Answer = Literal["object", "list", "value", "stream", "events", "table"]
 
-_STATEMENTS = "POST /db/{name}/query/v2 runs statements"
 _REQUESTS = "every request is a call of its own, in the name of its login"
 _SERVER = "it manages the Python object that serves"
+_TIMEOUT = "the server limits how long a statement may take"
 _FILES = "it uses a file of the server's machine"
 NO_RESOURCE: Mapping[str, str] = {
     "open": "the server opens the memory",
@@ -31,10 +31,8 @@ NO_RESOURCE: Mapping[str, str] = {
     "close": _SERVER,
     "wake": _SERVER,
     "flush": _SERVER,
-    "run": _STATEMENTS,
-    "read": _STATEMENTS,
-    "write": _STATEMENTS,
-    "graph": _STATEMENTS,
+    "write": "it is the same as `run`",
+    "graph": "a request runs one statement: POST /v1/run, or /v1/read",
     "attachment_add": _FILES,
 }
 # By verb and parameter; "*" is every verb.
@@ -45,6 +43,8 @@ NO_ARGUMENT: Mapping[tuple[str, str], str] = {
     ("store_execution", "folder"): _FILES,
     ("artifact_file", "folder"): _FILES,
     ("nightshift", "follow"): "a request ends",
+    ("run", "timeout_ms"): _TIMEOUT,
+    ("read", "timeout_ms"): _TIMEOUT,
     ("events", "follow"): "`Accept: text/event-stream` follows",
     ("events", "cursor"): "the position is the caller's: `after`",
     ("events", "ack"): "the position is the caller's: `after`",
@@ -59,14 +59,19 @@ NARROWED: Mapping[tuple[str, str], tuple[str, ...]] = {
 # Read in the name of an operator who is bound to nothing: they show what files the machine has.
 UNBOUND_OPERATOR = frozenset(("artifact_file",))
 _NO_QUERY_STRING: tuple[Kind, ...] = ("mapping", "fact", "facts", "sentences", "source")
-_ANSWERS: Mapping[str, Answer] = {"Iterator[bytes]": "stream", "EventStream": "events"}
+_ANSWERS: Mapping[str, Answer] = {
+    "Iterator[bytes]": "stream",
+    "EventStream": "events",
+    "GraphResult": "table",
+}
 
 
 @dataclass(frozen=True, slots=True)
 class Resource:
     """A verb as it is served. `answer` is the form of its result: an object as it is, a list as
-    `items`, another value as `value`. `key`: it takes an idempotency key; `expect`: it compares a
-    revision number, and so takes If-Match; `pages`: its list has a cursor."""
+    `items`, rows of a statement as a table, another value as `value`. `key`: it takes an
+    idempotency key; `expect`: it compares a revision number, and so takes If-Match; `pages`: its
+    list has a cursor."""
 
     verb: Verb
     path: str

@@ -3,7 +3,8 @@
     origin check -> route -> content type -> login -> body -> [thread] RequestExecution -> response
        403, 421     404, 405      415         401    413, 408    statuses of errors.py
 
-    GET  /                        discovery; requires a login
+    GET  /                        discovery; requires a login; a browser is led to the page
+    GET  /ui/...                  the page for people (page/), without a login
     GET  /health, /healthz        200 while the process answers, without a login
     GET  /readyz                  200 while requests can be served, else 503, without a login
     GET  /metrics                 for Prometheus, to operators
@@ -76,6 +77,7 @@ from doxa.servers.http.messages import (
     read_whole_body,
     until_gone,
 )
+from doxa.servers.http.page import HOME, StaticFiles
 from doxa.servers.http.responses import ResponseData
 from doxa.servers.http.thread_pool import ThreadPool
 from doxa.servers.telemetry.calls import TELEMETRY
@@ -137,9 +139,12 @@ class App:
             Route("/db/{name}/tx/commit", _answering(self._batch), methods=["POST"]),
         ]
         if isinstance(database, VerbDatabase):
+            page = StaticFiles()
             routes = [
                 Route(f"{PREFIX}/{{path:path}}", self.api.answer, methods=_ALL_METHODS),
                 Route(f"/db/{{name}}{PREFIX}/{{path:path}}", self.api.answer, methods=_ALL_METHODS),
+                Route(HOME.rstrip("/"), page.redirect),
+                Route(f"{HOME}{{path:path}}", page.answer),
                 *routes,
             ]
         routes += [
@@ -226,6 +231,9 @@ class App:
         return Response(text, media_type=None, headers=HEADERS | {"Content-Type": METRICS_MEDIA})
 
     async def _discovery(self, request: Request) -> Response:
+        is_browser = "text/html" in request.headers.get("accept", "")
+        if is_browser and isinstance(self._database, VerbDatabase):
+            return Response(status_code=303, headers=HEADERS | {"Location": HOME})
         principal = await self._login.principal(request.headers.get("authorization"))
         found = {
             "doxa": self._version,
@@ -236,7 +244,7 @@ class App:
             "metrics": "/metrics",
         }
         if isinstance(self._database, VerbDatabase):
-            found |= {"api": PREFIX, "openapi": f"{PREFIX}/openapi.json"}
+            found |= {"api": PREFIX, "openapi": f"{PREFIX}/openapi.json", "page": HOME}
         return json_response(200, found | {"databases": list(self._database.names(principal))})
 
     async def _query(self, request: Request) -> Response:

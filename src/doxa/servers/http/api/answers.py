@@ -4,6 +4,7 @@ entity tag.
     object   as it is
     list     {"items": [...], "next": where the following page begins}
     value    {"value": ...}
+    table    {"columns": [...], "rows": [[...]], "counters": {...}, "plan": ...}
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from doxa.app.verbs.resources import Resource
 from doxa.app.verbs.result_types import result_types
 from doxa.base.errors import InputError
 from doxa.servers.encoding import Schemas, encode_value
+from doxa.servers.http.api.tables import table_of, table_schema
 from doxa.servers.http.errors import HttpError
 
 SELECTED = "application/vnd.doxa.selected+json"
@@ -36,6 +38,8 @@ def answer_schema(resource: Resource, schemas: Schemas) -> dict[str, Any]:
     """Return the schema of the answer of a resource."""
     if resource.answer == "events":
         return page_schema(event_schema(schemas))
+    if resource.answer == "table":
+        return table_schema(schemas)
     found = [schemas.of(one) for one in result_types(resource.verb.result)]
     if not found:
         raise KeyError(f"the type {resource.verb.result} of {resource.verb.name} is not known")
@@ -69,6 +73,8 @@ def event_schema(schemas: Schemas) -> dict[str, Any]:
 
 def answer_of(resource: Resource, result: Any) -> Any:
     """Return a result as the schema has it."""
+    if resource.answer == "table":
+        return table_of(result)
     found = encode_value(result)
     if resource.answer == "list":
         return {"items": found}

@@ -66,6 +66,7 @@ from doxa.servers.http.errors import HttpError, http_status, log_unexpected
 from doxa.servers.http.headers import JSON, check_length, content_type
 from doxa.servers.http.login import Login
 from doxa.servers.http.messages import HEADERS, READ, Chunked, read_whole_body, until_gone
+from doxa.servers.http.page import HOME
 from doxa.servers.http.responses import ResponseData, encode
 from doxa.servers.http.thread_pool import ThreadPool
 from doxa.servers.telemetry.calls import CallRecord, Outcome, outcome_of
@@ -86,7 +87,7 @@ class ApiOptions:
 
     rate: float = API_PER_S_ITEMS_MAX
     burst: int = API_BURST_ITEMS_MAX
-    home: str = "/"
+    home: str = HOME
 
 
 class ApiCaller(NamedTuple):

@@ -1,0 +1,170 @@
+// Browse: projects, spaces and what is in them; kinds, tags, names and files.
+
+import { inProject, read, rows, useLoad } from "../api.js";
+import { html, useEffect, useState } from "../lib.js";
+import {
+  Chip,
+  Copy,
+  Empty,
+  Heading,
+  KrefLink,
+  Loaded,
+  Row,
+  Status,
+  Trust,
+  fromNanos,
+  shortKref,
+  Freshness,
+} from "../parts.js";
+import { address, project, systemTime, validTime } from "../state.js";
+import { VirtualList } from "../virtual.js";
+import { FileRow } from "./belief.js";
+
+const PAGE = 500;
+const CONTAINERS = new Set(["Project", "Space", "Thread"]);
+const TABS = [
+  ["", "Places"],
+  ["kinds", "Kinds"],
+  ["tags", "Tags"],
+  ["names", "Names"],
+  ["files", "Files"],
+];
+
+export function Browse({ params }) {
+  const show = params.show ?? "";
+  const View = { kinds: Kinds, tags: Tags, names: Names, files: Files }[show] ?? Places;
+  return html`<${Heading} title="Browse" question="What is there, and where?">
+    <a class="button" href=${address("belief", { new: "1" })}>State a belief</a><//>
+    <div class="tabs" role="navigation" aria-label="Ways to browse">
+      ${TABS.map(([name, label]) => html`<a href=${address("browse", { show: name })} aria-current=${show === name ? "page" : undefined}>${label}</a>`)}</div>
+    <${View} params=${params} />`;
+}
+
+// Places
+
+function Crumbs({ at }) {
+  const parts = shortKref(at).split("/").filter(Boolean);
+  const links = parts.map((part, index) => [part, `kref://${parts.slice(0, index + 1).join("/")}`]);
+  return html`<nav class="crumbs" aria-label="Place"><a href=${address("browse")}>all projects</a>
+    ${links.map(([part, kref]) => html` / <a href=${address("browse", { at: kref })}>${part}</a>`)}
+    ${at && html` <${Copy} text=${at} />`}</nav>`;
+}
+
+const THEN = `MATCH (i:Item)-[:CURRENT]->(r:Revision) WHERE i.kref STARTS WITH $prefix
+RETURN i.kref AS kref, 'Item' AS type, r.summary AS text, 'current' AS status, r.time AS time, r.trust AS trust ORDER BY kref LIMIT 5000`;
+
+function Places({ params }) {
+  const at = params.at ?? "";
+  const past = systemTime.value || validTime.value;
+  const first = useLoad(
+    (signal) =>
+      past
+        ? rows(THEN, { prefix: at ? `${at}/` : "kref://" }, { signal }).then((entries) => ({
+            entries,
+            count: entries.length,
+            next: "",
+          }))
+        : read("contents", { kref: at, limit: PAGE }, { signal }),
+    [at],
+  );
+  return html`<${Crumbs} at=${at} />
+    <${Loaded} state=${first}>${(page) =>
+      page.entries.length
+        ? html`<${Entries} at=${at} page=${page} key=${at} />`
+        : html`<${Empty} title="There is nothing here${past ? " at this time" : ""}.">
+          <a href=${address("belief", { new: "1" })}>State a belief</a><//>`}<//>`;
+}
+
+function Entries({ at, page }) {
+  const [entries, setEntries] = useState(page.entries);
+  const [next, setNext] = useState(page.next);
+  const [busy, setBusy] = useState(false);
+  useEffect(() => {
+    setEntries(page.entries);
+    setNext(page.next);
+  }, [page]);
+  const more = async () => {
+    if (!next || busy) return;
+    setBusy(true);
+    try {
+      const found = await read("contents", { kref: at, limit: PAGE, after: next });
+      setEntries((before) => [...before, ...found.entries]);
+      setNext(found.next);
+    } finally {
+      setBusy(false);
+    }
+  };
+  return html`<p class="small" role="status">
+    ${page.count.toLocaleString()} ${page.count === 1 ? "entry" : "entries"}${next ? `, ${entries.length.toLocaleString()} read so far` : ""}</p>
+    <${VirtualList} items=${entries} total=${page.count} label="Entries" more=${more} row=${(one) => html`<${Entry} entry=${one} key=${one.kref} />`} />`;
+}
+
+function Entry({ entry }) {
+  const name = entry.kref.split("/").at(-1);
+  if (CONTAINERS.has(entry.type)) {
+    return html`<${Row} kref=${entry.kref}><p class="text one-line"><a href=${address("browse", { at: entry.kref })}>
+      ${entry.type === "Thread" ? "❝" : "▸"} ${name}</a></p><p class="meta"><${Chip}>${entry.type.toLowerCase()}<//>
+      </p><//>`;
+  }
+  return html`<${Row} kref=${entry.kref} class=${entry.status && entry.status !== "current" ? "gone" : ""}>
+    <p class="text one-line"><${KrefLink} kref=${entry.kref}>${entry.text || name}<//></p>
+    <p class="meta one-line"><span class="mono">${name}</span>
+      ${entry.status !== "current" && html`<${Status} status=${entry.status} />`}${entry.trust && html`<${Trust} trust=${entry.trust} />`}${entry.time && html`<${Freshness} at=${fromNanos(entry.time)} />`}</p>
+  <//>`;
+}
+
+// Kinds and tags
+
+const BELIEFS = `MATCH (i:Item)-[:CURRENT]->(r:Revision) WHERE ($project IN ['', '*'] OR r.project = $project)`;
+const OF_KIND = `${BELIEFS} AND i.kind = $kind RETURN i.kref AS kref, 'Item' AS type, r.summary AS text, 'current' AS status, r.time AS time, r.trust AS trust ORDER BY r.time DESC LIMIT 5000`;
+const KINDS = `${BELIEFS} RETURN i.kind AS name, count(*) AS number ORDER BY number DESC LIMIT 200`;
+const TAG_NAMES = `MATCH (i:Item)-[t:TAG]->(r:Revision) WHERE ($project IN ['', '*'] OR r.project = $project) RETURN t.name AS name, count(*) AS number ORDER BY number DESC LIMIT 200`;
+const TAGGED = `MATCH (i:Item)-[t:TAG]->(r:Revision) WHERE t.name = $tag AND ($project IN ['', '*'] OR r.project = $project)
+RETURN r.kref AS kref, 'Item' AS type, r.summary AS text, 'current' AS status, r.time AS time, r.trust AS trust ORDER BY kref LIMIT 5000`;
+
+function Kinds({ params }) {
+  return html`<${Facet} name="kind" chosen=${params.kind} counts=${KINDS} members=${OF_KIND} show="kinds" />`;
+}
+
+function Tags({ params }) {
+  return html`<${Facet} name="tag" chosen=${params.tag} counts=${TAG_NAMES} members=${TAGGED} show="tags" />`;
+}
+
+function Facet({ name, chosen, counts, members, show }) {
+  const all = useLoad((signal) => rows(counts, { project: project.value }, { signal }), [show]);
+  const found = useLoad(
+    (signal) =>
+      chosen ? rows(members, { project: project.value, [name]: chosen }, { signal }) : Promise.resolve(null),
+    [chosen],
+  );
+  return html`<${Loaded} state=${all}>${(items) =>
+    items.length
+      ? html`<ul class="facets">${items.map((one) => html`<li>
+        <a href=${address("browse", { show, [name]: one.name })} aria-current=${one.name === chosen ? "true" : undefined}>${one.name} <span class="count">${one.number}</span></a></li>`)}</ul>`
+      : html`<${Empty} title="There are none yet." />`}<//>
+    ${chosen && found.data && html`<${VirtualList} items=${found.data} total=${found.data.length} label="Of the ${name} ${chosen}" row=${(one) => html`<${Entry} entry=${one} key=${one.kref} />`} />`}`;
+}
+
+// Names and files
+
+function Names() {
+  const state = useLoad((signal) =>
+    read("entities", { project: inProject(), limit: 500, as_of: systemTime.value }, { signal }),
+  );
+  return html`<${Loaded} state=${state}>${({ items }) =>
+    items.length
+      ? html`<${VirtualList} items=${items} total=${items.length} label="Names" row=${(one) => html`<${Row} kref=${one.kref} key=${one.kref}><p class="text one-line"><${KrefLink} kref=${one.kref}>${one.name}<//></p><p class="meta">${one.kind && html`<${Chip}>${one.kind}<//>`}<span>${one.mentions} mentions</span>${one.last && html`<${Freshness} at=${one.last} />`}</p><//>`} />`
+      : html`<${Empty} title="No names are known yet.">They are read from beliefs and conversations by <code>doxa record-mentions</code>.<//>`}<//>`;
+}
+
+const FILES = `MATCH (r:Revision)-[:HAS_ARTIFACT]->(a:Artifact) WHERE ($project IN ['', '*'] OR r.project = $project)
+RETURN a.kref AS kref, a.name AS name, a.location AS location, a.sha256 AS sha256, a.size_bytes AS size, r.kref AS belief ORDER BY name LIMIT 2000`;
+
+function Files() {
+  const state = useLoad((signal) => rows(FILES, { project: project.value }, { signal }));
+  return html`<${Loaded} state=${state}>${(items) =>
+    items.length
+      ? html`<ul class="rows">
+        ${items.slice(0, 300).map((file) => html`<${FileRow} file=${file} key=${file.kref} />`)}</ul>`
+      : html`<${Empty} title="No files are attached.">An agent attaches them with <code>attach</code>.<//>`}<//>`;
+}
