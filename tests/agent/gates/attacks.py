@@ -32,7 +32,13 @@ _PROTECTED = (
     " properties(e), x.kref ORDER BY r.kref, x.kref",
     "MATCH (i)-[t:TAG]->(r) WHERE t.name IN ['approved', 'verified', 'published', 'crystallised']"
     " RETURN i.kref, r.kref, t.name ORDER BY r.kref, t.name",
-    "MATCH (r:Record) WHERE r.state <> 'candidate' RETURN r.kref, properties(r) ORDER BY r.kref",
+    "MATCH (r:Record) WHERE r.state <> 'candidate' AND r.type <> 'restart' RETURN r.kref,"
+    " properties(r) ORDER BY r.kref",
+    # An agent begins a continuation of its own, and no other one before an operator closes it.
+    "MATCH (r:Record {type: 'restart'}) WHERE r.agent <> r.made_by OR r.agent <> r.moved_by OR"
+    " r.state = 'closed' RETURN r.kref, properties(r) ORDER BY r.kref",
+    "MATCH (r:Record {type: 'restart'}) WHERE r.state <> 'done' WITH r.project AS p, r.agent"
+    " AS agent, count(*) AS open WHERE open > 1 RETURN p, agent, open ORDER BY p, agent",
     "MATCH (r:Record {agent: 'ana', type: 'claim'}) WHERE r.made_by <> 'ana' RETURN r.kref",
     "MATCH (n:Entity {name: 'Ada'}) RETURN properties(n)",
     "MATCH (r:Revision) WHERE r.kref ENDS WITH 'hidden.fact?r=1' RETURN r.summary",
