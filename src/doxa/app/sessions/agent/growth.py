@@ -335,6 +335,7 @@ class GrowthVerbs(ContinuityVerbs):
     def _turn_log(self, project: str, agent: str) -> TurnLog:
         from doxa.agent.signals.log import TurnLog, log_path
 
+        self._store.require_open()
         bound = self._store.binding
         if bound is not None and project not in bound.projects:  # the log is a file of its own
             raise bound.refusal(f"to the project {project[:80]!r}")
