@@ -9,12 +9,14 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from doxa.base.errors import InputError, RoleError
+from doxa.base.errors import InputError, ReadOnlyError, RoleError
 from doxa.base.ids import Role, is_below_operator
+from doxa.base.places import is_of_memory
 from doxa.ingestion import arguments
 
 if TYPE_CHECKING:
     from doxa.app.verbs import Kind, Parameter
+    from doxa.store import Store
 
 ALL_PROJECTS = "*"
 
@@ -133,6 +135,30 @@ def one_project(project: str | None, own: str) -> str:
 def checked_path(value: str | Path, field: str) -> Path:
     """Return a path that the system can be asked about, whether or not something is there."""
     return arguments.path(value, field)
+
+
+def path_outside(value: str | Path, field: str, store: Store) -> Path:
+    """Return a path that is not one of the memory's own files. What lies next to it is of every
+    project and agent of the file, and of no session."""
+    found = arguments.path(value, field)
+    if not is_of_memory(Path(store.path), found):
+        return found
+    raise InputError(
+        f"{str(found)[:200]} belongs to the memory file itself.",
+        next_step="Name another file. archive_verify and hook_report show what lies there.",
+        field=field,
+    )
+
+
+def require_writable(store: Store) -> None:
+    """Raise ReadOnlyError where a memory was opened for reading alone: what lies next to it stays
+    as it is too."""
+    if store.read_only:
+        raise ReadOnlyError(
+            f"{store.path} was opened for reading alone.",
+            next_step="Open it without read_only.",
+            path=store.path,
+        )
 
 
 def may_trust(trust: object, role: Role) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from doxa.app.checks import one_project
+from doxa.app.checks import one_project, path_outside, require_writable
 from doxa.app.sessions.agent.continuity import ContinuityVerbs
 from doxa.base.errors import InputError, RoleError
 from doxa.base.ids import is_below_operator
@@ -187,10 +187,11 @@ class GrowthVerbs(ContinuityVerbs):
         from doxa.agent.growth.files import ExportedIdentity, export_identity, release_folder
         from doxa.agent.growth.identity import assemble
 
-        path = arguments.path(folder, "folder")
+        path = path_outside(folder, "folder", self._store)
         arguments.text(form, "form")
         arguments.flags(replace=replace, release=release)
         name, place = self._grown(agent), self._growth_place(project)
+        require_writable(self._store)
         if release:
             ended = release_folder(
                 self._store, self.identity, project=place, agent=name, folder=path
@@ -222,7 +223,7 @@ class GrowthVerbs(ContinuityVerbs):
         """
         from doxa.agent.growth.files import import_identity
 
-        path = arguments.path(folder, "folder")
+        path = path_outside(folder, "folder", self._store)
         arguments.text(form, "form")
         name, place = self._grown(agent), self._growth_place(project)
         return import_identity(
@@ -252,6 +253,7 @@ class GrowthVerbs(ContinuityVerbs):
             arguments.text(value, field)
         sources = arguments.texts(about, "about")
         name, place = self._grown(agent), self._growth_place(project)
+        require_writable(self._store)
         with self._store.read() as reader:
             lines = principles(reader, place, name)
         turn = self._turn_log(place, name).observe(
