@@ -138,16 +138,23 @@ def checked_path(value: str | Path, field: str) -> Path:
 
 
 def path_outside(value: str | Path, field: str, store: Store) -> Path:
-    """Return a path that is not one of the memory's own files. What lies next to it is of every
-    project and agent of the file, and of no session."""
+    """Return a path that is not one of the memory's own files: what lies next to it is of every
+    project and agent, and of no session. For a session that is bound to projects, it is not below
+    a folder either in which an identity of other projects was exported."""
+    from doxa.agent.growth.files import exported_folders, of_another
+
     found = arguments.path(value, field)
-    if not is_of_memory(Path(store.path), found):
-        return found
-    raise InputError(
-        f"{str(found)[:200]} belongs to the memory file itself.",
-        next_step="Name another file. archive_verify and hook_report show what lies there.",
-        field=field,
-    )
+    if is_of_memory(Path(store.path), found):
+        raise InputError(
+            f"{str(found)[:200]} belongs to the memory file itself.",
+            next_step="Name another file. archive_verify and hook_report show what lies there.",
+            field=field,
+        )
+    if store.binding is not None:
+        for project, _, folder in exported_folders(store):
+            if project not in store.binding.projects and found.resolve().is_relative_to(folder):
+                raise of_another(found)
+    return found
 
 
 def require_writable(store: Store) -> None:

@@ -376,22 +376,33 @@ def _sha(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
 
 
+def exported_folders(store: Store) -> list[tuple[str, str, str]]:
+    """Return project, agent and folder of each export in force, of the whole file."""
+    with store.unbound().read() as reader:
+        rows = reader.rows(
+            "SELECT n.project, n.props ->> '$.agent', n.props ->> '$.data' FROM node n JOIN"
+            " node_label l ON l.node = n.id AND l.label = 'Record' WHERE n.props ->> '$.type' = ?"
+            " AND n.props ->> '$.state' = ?",
+            (RECEIPT, WRITTEN),
+        )
+    return [(project, agent, str(decode(data)["folder"])) for project, agent, data in rows]
+
+
+def of_another(path: Path) -> ConflictError:
+    """Return the error for a folder in which files of another identity lie."""
+    return ConflictError(
+        f"{path} holds the files of another identity.",
+        next_step="Name a folder of its own for each agent and project.",
+        path=str(path),
+    )
+
+
 def _require_own(store: Store, project: str, agent: str, root: Path) -> None:
     """Refuse a folder in which files of another identity of this memory lie, of any project: they
     are compared with the receipt of that one. What `replace` takes over is what nobody exported."""
-    with store.unbound().read() as reader:
-        rows = reader.rows(
-            "SELECT n.props ->> '$.data' FROM node n JOIN node_label l ON l.node = n.id AND l.label"
-            " = 'Record' WHERE n.props ->> '$.type' = ? AND n.props ->> '$.state' = ? AND NOT"
-            " (n.project = ? AND n.props ->> '$.agent' = ?)",
-            (RECEIPT, WRITTEN, project, agent),
-        )
-    if any(decode(data)["folder"] == str(root) for (data,) in rows):
-        raise ConflictError(
-            f"{root} holds the files of another identity.",
-            next_step="Name a folder of its own for each agent and project.",
-            path=str(root),
-        )
+    for *own, folder in exported_folders(store):
+        if own != [project, agent] and folder == str(root):
+            raise of_another(root)
 
 
 def _require_operator_role(identity: Identity) -> None:

@@ -429,7 +429,7 @@ class ContinuityVerbs(NoteVerbs):
         from doxa.belief import parse_kref, place_of
         from doxa.ingestion.ingest import CONVERSATIONS, thread_kref
 
-        if "://" in thread:
+        if thread.startswith("kref://"):
             found = parse_kref(thread).item()
             if (found.project, found.kind) != (project, "thread"):
                 raise InputError(
