@@ -139,7 +139,7 @@ def test_a_kept_file_of_somebody_else_is_a_copy_too(memory: Memory, tmp_path: Pa
 def test_a_research_bundle_is_looked_into(memory: Memory, ana: Session, tmp_path: Path) -> None:
     """A bundle is a folder: the proof looks into each of its files."""
     said = ana.govern("read_only_investigation", "look it up")
-    ana.outcome("observed", decision=said.kref, observed=f"The word is {WORD}.")
+    ana.outcome("review_requested", decision=said.kref, observed=f"The word is {WORD}.")
     memory.bundle_export(tmp_path / "bundle", agent="ana")
     proof = erased(memory)
     assert proof.erased
@@ -176,7 +176,7 @@ def test_the_proof_looks_into_every_file_next_to_the_memory(
 def test_the_log_of_turns_loses_its_digests(memory: Memory, ana: Session, tmp_path: Path) -> None:
     _observed(memory, ana, tmp_path)
     log = signals_folder(tmp_path / "m.db") / "default" / "ana.jsonl"
-    assert b'"words":[' in log.read_bytes()
+    assert b'"w":[' in log.read_bytes()
     erased(memory)
-    assert b'"words":[' not in log.read_bytes()
+    assert b'"w":[' not in log.read_bytes()
     assert len(ana.signals()) == 1

@@ -68,7 +68,7 @@ SETTLED = frozenset(("evergreen", "expires_after", "user_correction_wins"))
 _STATES = {"accept": "accepted", "reject": "rejected", "defer": "deferred", "reverse": "reversed"}
 _AGAINST = frozenset(("denial", "number", "date", "name"))
 _EXCERPT_CHARS = 400
-_SPACE = "claims"
+SPACE = "claims"
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,7 +214,7 @@ def _state(ledger: Ledger, tx: Transaction, claim: Record, seen: ClaimPreview) -
     draft = Draft(
         summary=claim.text,
         project=claim.project,
-        space=_SPACE,
+        space=SPACE,
         name=claim.name,
         kind="preference" if claim.data["kind"] == "user_preference" else "fact",
         trust="verified",
@@ -225,7 +225,7 @@ def _state(ledger: Ledger, tx: Transaction, claim: Record, seen: ClaimPreview) -
         for one in seen.sources
         if one.supports and one.kref and not one.kref.endswith(".record")
     ]
-    address = parse_target(f"kref://{claim.project}/{_SPACE}/{claim.name}.{draft.kind}")
+    address = parse_target(f"kref://{claim.project}/{SPACE}/{claim.name}.{draft.kind}")
     change = ledger.upsert(tx, address, ledger.check(draft), links=dict.fromkeys(grounds))
     belief = tx.node_by_kref(change.kref)
     assert belief is not None

@@ -103,9 +103,7 @@ def write_record(
         "made_ns": tx.now,
         "made_by": tx.identity.actor,
     }
-    node = tx.create_node(
-        ("Record",), props | ({"notes": _body(dict(notes))} if notes else {})
-    )
+    node = tx.create_node(("Record",), props | ({"notes": _body(dict(notes))} if notes else {}))
     for address in dict.fromkeys(about):
         tx.create_edge(CONCERNS, node, dst=resolve(tx, parse_target(address)).id)
     made = tx.node(node)

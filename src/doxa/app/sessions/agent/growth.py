@@ -353,6 +353,7 @@ class GrowthVerbs(ContinuityVerbs):
     def _contemplate_shift(self, project: str) -> Shift:
         """Do by rules the pending passes, for each agent of the project. The report of the run
         begins with what failed, and with moments that were dropped. It names no words of a line."""
+        from doxa.agent.growth.candidates import expire_candidates
         from doxa.agent.growth.contemplation import contemplate, dropped_since, waiting_agents
         from doxa.dream.nightshift import Shift
         from doxa.jobs import begin, end_dead
@@ -367,6 +368,7 @@ class GrowthVerbs(ContinuityVerbs):
             dropped = dropped_since(reader, project, since)
         with begin(self._store, "contemplate", project=project) as run:
             done = [contemplate(self._store, project=project, agent=one) for one in agents]
+            expired = expire_candidates(self._store, project)
             failed = [said for one in done for said in one.failed]
             counts = {
                 "agents": len(agents),
@@ -374,6 +376,7 @@ class GrowthVerbs(ContinuityVerbs):
                 "candidates": sum(len(one.proposed) for one in done),
                 "failed": len(failed),
                 "dropped": dropped,
+                "expired": expired,
             }
             if dropped:
                 failed.append(f"{dropped} moments were dropped, because too many waited")
