@@ -141,7 +141,7 @@ def path_outside(value: str | Path, field: str, store: Store) -> Path:
     """Return a path that is not one of the memory's own files: what lies next to it is of every
     project and agent, and of no session. For a session that is bound to projects, it is not below
     a folder either in which an identity of other projects was exported."""
-    from doxa.agent.growth.files import exported_folders, of_another
+    from doxa.agent.growth.files import exported_folders
 
     found = arguments.path(value, field)
     if is_of_memory(Path(store.path), found):
@@ -153,7 +153,11 @@ def path_outside(value: str | Path, field: str, store: Store) -> Path:
     if store.binding is not None:
         for project, _, folder in exported_folders(store):
             if project not in store.binding.projects and found.resolve().is_relative_to(folder):
-                raise of_another(found)
+                raise InputError(
+                    f"{found} holds the files of another identity.",
+                    next_step="Name a folder of your own project.",
+                    field=field,
+                )
     return found
 
 

@@ -388,21 +388,16 @@ def exported_folders(store: Store) -> list[tuple[str, str, str]]:
     return [(project, agent, str(decode(data)["folder"])) for project, agent, data in rows]
 
 
-def of_another(path: Path) -> ConflictError:
-    """Return the error for a folder in which files of another identity lie."""
-    return ConflictError(
-        f"{path} holds the files of another identity.",
-        next_step="Name a folder of its own for each agent and project.",
-        path=str(path),
-    )
-
-
 def _require_own(store: Store, project: str, agent: str, root: Path) -> None:
     """Refuse a folder in which files of another identity of this memory lie, of any project: they
     are compared with the receipt of that one. What `replace` takes over is what nobody exported."""
     for *own, folder in exported_folders(store):
         if own != [project, agent] and folder == str(root):
-            raise of_another(root)
+            raise ConflictError(
+                f"{root} holds the files of another identity.",
+                next_step="Name a folder of its own for each agent and project.",
+                path=str(root),
+            )
 
 
 def _require_operator_role(identity: Identity) -> None:
