@@ -29,7 +29,6 @@ from doxa.agent.growth.identity import AgentIdentity, assemble
 from doxa.agent.growth.wording import form_problem
 from doxa.agent.records.records import list_records, move_record, write_record
 from doxa.agent.records.types import Record
-from doxa.base.clock import format_time
 from doxa.base.errors import ConflictError, InputError, RoleError, StoreError
 from doxa.base.ids import is_below_operator
 from doxa.base.limits import IDENTITY_FILE_BYTES_MAX, IDENTITY_LINES_ITEMS_MAX
@@ -142,7 +141,7 @@ def export_identity(
             project=project,
             agent=agent,
             kind=RECEIPT,
-            name=f"{format_time(tx.now).translate(dict.fromkeys(map(ord, '-:.')))}-{tx.tx}",
+            name=f"{tx.now:020d}",
             state=WRITTEN,
             data={
                 "folder": str(root),
