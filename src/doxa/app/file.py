@@ -21,7 +21,7 @@ from doxa.app.expressions import LazyExpressions
 from doxa.app.models import ModelOptions, Models
 from doxa.app.policies import initialise_file
 from doxa.app.promotion import promotion_problem
-from doxa.base.clock import Clock
+from doxa.base.clock import NS, Clock
 from doxa.base.errors import CorruptError, DoxaError, ModelError
 from doxa.base.limits import CONSOLIDATED_ATTEMPTS_MAX, SPENDING_DAYS_MAX
 from doxa.base.places import signals_folder
@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from doxa.transfer.types import Imported
     from doxa.working import WorkingMemory
 
+_ARCHIVE_LATE_NS = 48 * 3_600 * NS  # hosts write it after each turn, agents at least each night
 SPEND_CAPS = "spend_caps"  # in the catalogue: {purpose: {"tokens": n, "calls": n}} of a day
 _COUNTED = ("Project", "Space", "Item", "Revision", "Exchange", "Thread", "Artifact")
 
@@ -334,7 +335,23 @@ class MemoryFile:
             self._spending_health(),
             self._working_health(),
             self._waiting(),
+            self._archives(),
         ]
+
+    def _archives(self) -> HealthCheck:
+        """Say which archives of agents fell behind: a hook that cannot write one tells nobody."""
+        from doxa.agent.continuity.archive import archives_behind
+        from doxa.maintenance.doctor import HealthCheck
+
+        number, wrong = archives_behind(self.store, _ARCHIVE_LATE_NS)
+        if not wrong:
+            return HealthCheck("archives", True, f"{number} archives of agents")
+        return HealthCheck(
+            "archives",
+            False,
+            "; ".join(wrong),
+            "Run `doxa archive-write --agent NAME` for each, which says what keeps it from that.",
+        )
 
     def _working_health(self) -> HealthCheck:
         """Return what doctor says about working memory. Its backend may be unreachable."""

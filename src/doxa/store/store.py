@@ -460,6 +460,10 @@ class Store:
     def require_whole(self, what: str) -> None:
         """Raise RoleError for `what`, if this store is bound to projects: it reads a whole file."""
 
+    def unbound(self) -> Store:
+        """Return the store of the whole file, for a check of what lies outside of it."""
+        return self
+
     def backup(self, target: str | os.PathLike[str]) -> Path:
         """Write a consistent copy while others read and write. The target must not exist; it
         appears whole or not at all. Its path is remembered, for `verify_erased`."""

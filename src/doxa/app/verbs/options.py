@@ -249,6 +249,10 @@ class NightshiftOptions(TypedDict, total=False):
     seconds: Annotated[float | None, _SECONDS]
     calls: Annotated[int, _CALLS]
     tokens: Annotated[int | None, _TOKENS]
+    budget_s: Annotated[
+        float | None,
+        Parameter("Seconds after which no further job begins.", None, cli="--budget"),
+    ]
     every_s: Annotated[float | None, Parameter("Seconds between two dreams.", None, cli="--every")]
     idle_s: Annotated[float | None, Parameter("Seconds without a change.", None, cli="--idle")]
     entries: Annotated[int | None, Parameter("New entries of the log.", None)]

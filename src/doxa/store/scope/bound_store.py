@@ -72,6 +72,9 @@ class BoundStore(Store):
     def require_whole(self, what: str) -> NoReturn:
         self._refuse(what)
 
+    def unbound(self) -> Store:
+        return self.whole
+
     def backup(self, target: str | os.PathLike[str]) -> Path:
         self._refuse("a backup")
 
