@@ -34,6 +34,7 @@ from doxa.store.indexing.search_rows import (
     rules_of,
 )
 from doxa.store.indexing.search_texts import SearchRule
+from doxa.store.locking.writer_queue import WriterTurn
 from doxa.store.log_writer import LogWriter, read_start
 from doxa.store.migration.migrate import prepare
 from doxa.store.migration.schema import MIGRATIONS
@@ -44,6 +45,7 @@ from doxa.store.scope.binding import ProjectBinding
 from doxa.store.stream.commit_signal import CommitSignal
 from doxa.store.stream.cursors import save_cursor
 from doxa.store.stream.leases import take_lease
+from doxa.store.stream.shared_writes import SharedTurn, SharedWrites
 from doxa.store.transaction import Transaction
 from doxa.store.visibility.access import ACCESSES, AccessBuffer, AccessRecord
 from doxa.store.visibility.evaluator import Expressions
@@ -85,6 +87,7 @@ class Store:
         )  # called when accesses wait to be written, or windows to follow
         # called after an erasure, to reach what lies next to the file; returns what is left, or ""
         self.on_scrub: Callable[[], str] = str
+        self.shared: SharedWrites | None = None  # set if other servers write to the same log
         self._engine = Engine(self.path, read_only=read_only)
         self._catalogue_version = -1
         self._declared = declared({})
@@ -166,6 +169,8 @@ class Store:
                     db, self._engine.moment.now, getattr(self._local, "entries", None)
                 )
                 return
+            if self.shared is not None:
+                self.shared.before_read()
             db.execute("BEGIN")
             try:
                 reader = self._reader(db, self.clock.now_ns())
@@ -261,7 +266,7 @@ class Store:
         db = self._engine.connection()
         _require_free(db, identity, run)
         with translated(self.path):
-            turn = self._engine.begin(db, stopped)
+            turn, shared = self._begin(db, stopped)
             tx: Transaction | None = None
             try:
                 version, tail = read_start(db)
@@ -289,7 +294,7 @@ class Store:
                 self._judging(tx)
                 tx.begin_run(run)
                 yield tx
-                self._commit(tx, db)
+                self._commit(tx, db, shared)
             except BaseException:
                 with suppress(
                     apsw.Error
@@ -305,9 +310,32 @@ class Store:
                 if tx is not None:
                     tx.let_go()
 
-    def _commit(self, tx: Transaction, db: apsw.Connection) -> None:
+    def _begin(
+        self, db: apsw.Connection, stopped: Callable[[], bool] | None
+    ) -> tuple[WriterTurn, SharedTurn | None]:
+        """Begin a transaction of this file, after that of the shared log if there is one."""
+        if self.shared is None:
+            return self._engine.begin(db, stopped), None
+        shared = self.shared.begin(stopped)
+        try:
+            turn = self._engine.begin(db, stopped)
+        except BaseException:
+            shared.end()
+            raise
+
+        def end() -> None:
+            turn.end()
+            shared.end()
+
+        return WriterTurn(end), shared
+
+    def _commit(
+        self, tx: Transaction, db: apsw.Connection, shared: SharedTurn | None = None
+    ) -> None:
         tx.require_not_expired()
         tx.finish()
+        if shared is not None and tx.receipt_made is not None:
+            shared.commit(tx, keyed=getattr(self._local, "keyed", None) is not None)
         if tx.catalogue_changed:
             db.execute("UPDATE meta SET value = value + 1 WHERE key = 'catalogue'")
         db.execute("COMMIT")
@@ -366,6 +394,8 @@ class Store:
     def take_lease(self, name: str, *, held: int, ttl_ns: int) -> int:
         """Take, renew or give back (`ttl_ns` 0) the lease of a job; see stream/leases.py. Returns
         the token to hold, 0 if somebody else has it."""
+        if self.shared is not None:
+            return self.shared.take_lease(name, held=held, ttl_ns=ttl_ns)
         return take_lease(self._engine, name, held=held, now=self.clock.now_ns(), ttl_ns=ttl_ns)
 
     def save_cursor(self, key: str, seq: int | None, *, back: bool = False) -> None:

@@ -21,24 +21,19 @@ import apsw
 
 from doxa.base.errors import ConstraintError, InputError
 from doxa.base.limits import (
-    IMPORT_BATCH_ITEMS_MAX,
     IMPORT_DEPTH_MAX,
     LABEL_CHARS_MAX,
-    SWEEP_BATCH_ITEMS_MAX,
 )
 from doxa.base.values import Properties, canonical, check_text, decode, encode_properties
 from doxa.store import apply
 from doxa.store.constraint import ConstraintChecker, Constraints
-from doxa.store.declared import Declared
+from doxa.store.dump.derive import index_all, sweep_all
 from doxa.store.dump.rules import check_rules
 from doxa.store.guard import End, misfits
 from doxa.store.index import Indexes, build
-from doxa.store.indexing.search_rows import SearchWriter, rule_of
 from doxa.store.proof.addresses import address_problems
-from doxa.store.reader import Reader
 from doxa.store.transaction import Transaction
 from doxa.store.visibility.access import Access, encode_access
-from doxa.store.visibility.window_writer import WindowWriter, note_swept
 
 # What the program declares by itself: an import never replaces it.
 _PROGRAM = ("guard:", "search:", "support")
@@ -250,13 +245,13 @@ class Loader:
         self._tx._node = max(self._tx._node, self._last_node)
         self._tx._edge = max(self._tx._edge, self._last_edge)
         if derived:
-            self._sweep(known)
+            sweep_all(self._db, known)
             for rule in Indexes(catalogue).rules:
                 build(self._db, rule)
             constraints = Constraints(catalogue)
             for constraint in constraints.rules:
                 ConstraintChecker(self._db, constraints).verify_all(constraint)
-            self._index(known)
+            index_all(self._db, known, self._tx.now)
 
     def _misfits(self) -> Iterator[str]:
         """What only the whole can show: two edges where a guard allows one."""
@@ -271,35 +266,6 @@ class Loader:
                         continue
                 for problem in misfits(self._db, rule, kind=kind, src=src, dst=dst):
                     yield f"{problem} (edge {identity})"
-
-    def _sweep(self, known: Declared) -> None:
-        note_swept(self._db, {})
-        if not known.evaluator.rules.any and not known.suppressing:
-            return
-        writer = WindowWriter(self._db, known.evaluator, lambda: known.search, suppressing=True)
-        for kind in ("node", "edge"):
-            at: int | None = 0
-            while at is not None:
-                at = writer.sweep(kind, at, SWEEP_BATCH_ITEMS_MAX)
-
-    def _index(self, known: Declared) -> None:
-        """Make the search rows of every node, some at a time."""
-        reader = Reader(self._db, now=self._tx.now)
-        at = 0
-        while True:
-            rows: list[Any] = self._db.execute(
-                "SELECT id, labels FROM node WHERE id > ? ORDER BY id LIMIT ?",
-                (at, IMPORT_BATCH_ITEMS_MAX),
-            ).fetchall()
-            if not rows:
-                return
-            writer = SearchWriter(self._db, known.search, reader)
-            for identity, labels in rows:
-                names = decode(labels)
-                if rule_of(names, known.search) is not None:
-                    writer.node_made(identity, names)
-            writer.flush()
-            at = rows[-1][0]
 
 
 def _is_deeper(value: Any, levels: int) -> bool:

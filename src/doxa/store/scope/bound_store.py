@@ -38,6 +38,7 @@ class BoundStore(Store):
         self.accesses = whole.accesses
         self.commits = whole.commits
         self._flushing = whole._flushing
+        self.shared = whole.shared
         self._engine = Engine(
             self.path,
             read_only=self.read_only,
