@@ -26,3 +26,9 @@ def open_log(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[OpenLog
     yield again
     for log in opened:
         log.close()
+
+
+@pytest.fixture(params=ENGINES)
+def shared_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """The URL of an engine without a tenant."""
+    return f"folder:{tmp_path}/shared"

@@ -17,7 +17,7 @@ from typing import Any
 import apsw
 
 from doxa.base.clock import Clock, SystemClock
-from doxa.base.errors import DoxaError, InputError, StoreError
+from doxa.base.errors import DoxaError, InputError, StoreError, UnreachableError
 from doxa.base.ids import NodeId, Role
 from doxa.base.limits import ACCESS_NOTED_ITEMS_MAX, ACCESS_WAITING_ITEMS_MAX
 from doxa.base.values import canonical
@@ -152,6 +152,8 @@ class Store:
             ):  # one that another thread is at has its notes: they are written, or put back
                 pass
             self.flush_accesses()
+        except UnreachableError:  # notes of accesses wait for no engine
+            pass
         except Exception:
             self._engine.close()
             raise

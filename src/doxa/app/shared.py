@@ -1,0 +1,78 @@
+"""A memory whose log is shared with other servers: its URL, its replica, and how far that is."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from doxa.app.config import Config, default_path
+from doxa.base.errors import InputError
+from doxa.ingestion import arguments
+
+if TYPE_CHECKING:
+    from doxa.replication.replica import Replica
+    from doxa.store import Store
+
+_URL = re.compile(r"(postgresql|postgres|folder):/+")
+_TENANT = re.compile(r"([?&])tenant=([^&]*)&?")
+
+
+def is_shared(path: str | Path) -> bool:
+    """Return whether a text is the URL of a shared log, and not the path of a file."""
+    return _URL.match(str(path)) is not None
+
+
+def shared_place(path: str | Path, given: dict[str, Any]) -> Path:
+    """Return the path of the replica, and put the URL and the tenant into the options. The tenant
+    may stand in the URL: `postgresql://host/db?tenant=acme`."""
+    named = given.get("tenant") or "-"
+    arguments.text(named, "tenant")
+    url, tenant = split_url(path, named)
+    given["shared"], given["tenant"] = url, tenant
+    if given.get("replica") is not None:
+        given["replica"] = folder = arguments.path(given["replica"], "replica")
+    else:
+        folder = default_path().parent / "replicas"
+    try:
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    except OSError as error:
+        raise arguments.unusable(folder, error) from None
+    place = re.sub(r"//[^/@]*@", "//", url)  # any user that connects has the same log
+    seal = hashlib.sha256(f"{place}\0{tenant}".encode()).hexdigest()[:24]
+    return folder / f"{seal}.db"
+
+
+def split_url(path: str | Path, tenant: str = "-") -> tuple[str, str]:
+    """Return the URL of the engine and the tenant that it names, else the one given. Raises
+    InputError if there is neither."""
+    from urllib.parse import unquote
+
+    # a path that was made of the URL has lost one of the two slashes
+    url = re.sub(r"^(postgres(?:ql)?):/+", r"postgresql://", str(path))
+    found = _TENANT.search(url)
+    if found:
+        url = (url[: found.start()] + found[1] + url[found.end() :]).rstrip("?&")
+        tenant = unquote(found[2]) if tenant == "-" else tenant
+    if tenant == "-":
+        raise InputError(
+            "A shared log is opened for a tenant, and none is named.",
+            next_step="Give tenant='acme', or end the URL with ?tenant=acme.",
+            field="tenant",
+        )
+    return url, tenant
+
+
+def open_replica(store: Store, config: Config) -> Replica:
+    """Connect a store with its shared log. Closes the store if that fails."""
+    from doxa.replication.opening import connect, open_log
+
+    assert config.shared is not None
+    try:
+        log = open_log(config.shared)
+        return connect(store, log, config.tenant, level=config.read_level)
+    except BaseException:
+        store.shared = None
+        store.close()
+        raise
