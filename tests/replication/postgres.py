@@ -73,8 +73,12 @@ class PostgresServer:
         """As if the power went: no connection is closed, nothing is flushed."""
         self._run("pg_ctl", "-D", self._data, "-m", "immediate", "stop")
 
+    def is_running(self) -> bool:
+        return Path(self._data, "postmaster.pid").exists()
+
     def close(self) -> None:
-        self.kill()
+        if self.is_running():
+            self.kill()
         shutil.rmtree(self._folder, ignore_errors=True)
 
     def _run(self, program: str, *given: str) -> None:

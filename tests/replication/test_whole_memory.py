@@ -11,6 +11,7 @@ import pytest
 
 from doxa.app import Memory
 from doxa.base.clock import FakeClock
+from doxa.base.errors import InputError
 from doxa.store import check, digest, replayed_digest, verify_log
 from tests.fixtures_shared import opened
 from tests.transfer.random_graphs import RandomGraph
@@ -64,3 +65,34 @@ def test_two_servers_write_in_turn(server: Callable[..., Memory]) -> None:
             memory.remember(f"Deploy number {number} is on Thursday", project="shop")
         assert len(first.recall("deploy Thursday", project="shop", limit=20).hits) >= 5
         proved(first, second)
+
+
+def test_a_repeated_call_on_another_server_gets_the_first_answer(
+    server: Callable[..., Memory],
+) -> None:
+    with server("one") as first, server("two") as second:
+        made = first.remember("We ship on Monday", project="shop", idempotency_key="k1")
+        again = second.remember("We ship on Monday", project="shop", idempotency_key="k1")
+        assert again == made
+        assert second.store.last_transaction() == first.store.last_transaction()
+        proved(first, second)
+
+
+def test_a_bound_session_writes_through_the_engine(server: Callable[..., Memory]) -> None:
+    with server("one") as first, server("two") as second:
+        second.session(projects=["shop"]).remember("Apples are in", project="shop")
+        first.session(projects=["shop"]).remember("Pears are in", project="shop")
+        assert len(first.session(projects=["shop"]).recall("apples pears").hits) == 2
+        proved(first, second)
+
+
+def test_the_tenant_may_stand_in_the_url(shared_url: str, tmp_path: Path) -> None:
+    url = f"{shared_url}?tenant=zo%C3%AB"
+    with opened(url, replica=tmp_path / "r") as memory:  # type: ignore[arg-type]
+        memory.remember("hello", project="p")
+        assert memory.replica is not None and memory.replica.tenant == "zoë"
+    with opened(Path(url), replica=tmp_path / "r") as memory:  # as a path it has one slash
+        assert len(memory.recall("hello", project="p").hits) == 1
+    assert len(list((tmp_path / "r").glob("*.db"))) == 1
+    with pytest.raises(InputError, match="none is named"):
+        opened(shared_url, replica=tmp_path / "r")  # type: ignore[arg-type]

@@ -246,9 +246,9 @@ class ReplicaTurn:
         self._replica, self._hold = replica, hold
         self._ends = [hold.release, replica._turns.release]
 
-    def commit(self, tx: Transaction, *, keyed: bool) -> None:
+    def commit(self, tx: Transaction) -> None:
         with self._replica._heard_of():
-            one = transaction_of(tx, keyed=keyed)
+            one = transaction_of(tx)
             self._hold.append([one])
         self._replica._head = max(self._replica._head, one.tx)
 
@@ -261,7 +261,7 @@ class ReplicaTurn:
             end()
 
 
-def transaction_of(tx: Transaction, *, keyed: bool) -> SharedTransaction:
+def transaction_of(tx: Transaction) -> SharedTransaction:
     """Return a finished transaction as the shared log has it."""
     db, made = tx._db, tx.receipt_made
     assert made is not None
@@ -275,7 +275,7 @@ def transaction_of(tx: Transaction, *, keyed: bool) -> SharedTransaction:
         erased = tuple(row[0] for row in gone)
         retained = db.execute("SELECT value FROM main.meta WHERE key = 'retained'").get
     answers: tuple[tuple[Any, ...], ...] = ()
-    if keyed:
+    if tx.is_keyed:
         answers = tuple(
             db.execute(
                 "SELECT key, expires, salt, request, answer FROM main.idempotency_key WHERE tx = ?",

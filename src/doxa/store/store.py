@@ -337,7 +337,7 @@ class Store:
         tx.require_not_expired()
         tx.finish()
         if shared is not None and tx.receipt_made is not None:
-            shared.commit(tx, keyed=getattr(self._local, "keyed", None) is not None)
+            shared.commit(tx)
         if tx.catalogue_changed:
             db.execute("UPDATE meta SET value = value + 1 WHERE key = 'catalogue'")
         db.execute("COMMIT")
@@ -372,6 +372,7 @@ class Store:
             def begin(identity: Identity, op: str, note: str) -> Transaction:
                 tx = stack.enter_context(self._transaction(identity, op=op, note=note))
                 self._local.joined = tx
+                tx.is_keyed = True
                 call.begin(tx)
                 return tx
 

@@ -107,6 +107,7 @@ class Transaction(ElementWriter):
         self.catalogue_changed = False
         self.turn: WriterTurn | None = None  # set by the store that began it
         self.expired = False
+        self.is_keyed = False  # it carries out a call with an idempotency key
         self._check_before_commit = check_before_commit
 
     def require_run(self, run: NodeId | None) -> None:

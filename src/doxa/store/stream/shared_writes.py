@@ -13,10 +13,9 @@ if TYPE_CHECKING:
 class SharedTurn(Protocol):
     """One transaction of this store in the order of all servers."""
 
-    def commit(self, tx: Transaction, *, keyed: bool) -> None:
-        """Make a finished transaction durable in the shared log, before the file commits. `keyed`:
-        it carried out a call with an idempotency key. An exception means that it is not to be
-        committed in the file."""
+    def commit(self, tx: Transaction) -> None:
+        """Make a finished transaction durable in the shared log, before the file commits. An
+        exception means that it is not to be committed in the file."""
         ...
 
     def end(self) -> None:
