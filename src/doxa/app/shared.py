@@ -13,6 +13,7 @@ from doxa.ingestion import arguments
 
 if TYPE_CHECKING:
     from doxa.replication.replica import Replica
+    from doxa.replication.transfer import Moved
     from doxa.store import Store
 
 _URL = re.compile(r"(postgresql|postgres|folder):/+")
@@ -76,3 +77,62 @@ def open_replica(store: Store, config: Config) -> Replica:
         store.shared = None
         store.close()
         raise
+
+
+def replicate_file(path: Path, url: str, tenant: str = "") -> dict[str, Any]:
+    """Append the log of a file to a tenant of a shared log, as it is. Returns the tenant, how many
+    transactions were new there, and the token of its head."""
+    from doxa.replication.opening import open_log
+    from doxa.replication.transfer import replicate
+    from doxa.store import Store
+
+    engine, named = split_url(url, tenant or "-")
+    if not path.is_file():
+        raise arguments.unusable(path, FileNotFoundError(2, "there is no such file"))
+    with Store(path, read_only=True) as store:
+        log = open_log(engine)
+        try:
+            return _moved(replicate(store, log, named))
+        finally:
+            log.close()
+
+
+def pull_file(url: str, path: Path, tenant: str = "") -> dict[str, Any]:
+    """Make a file of a tenant of a shared log; as `replicate_file`, the other way."""
+    from doxa.app.expressions import LazyExpressions
+    from doxa.replication.opening import open_log
+    from doxa.replication.transfer import pull
+
+    engine, named = split_url(url, tenant or "-")
+    log = open_log(engine)
+    try:
+        return _moved(pull(log, named, path, expressions=LazyExpressions())) | {"path": str(path)}
+    finally:
+        log.close()
+
+
+def list_tenants(url: str) -> list[dict[str, Any]]:
+    """Return the tenants of a shared log: name, transactions, bytes of their bodies, token."""
+    from doxa.replication.opening import open_log
+
+    log = open_log(split_url(url, "all")[0])
+    try:
+        return [
+            {
+                "tenant": one.tenant,
+                "transactions": one.head.tx,
+                "size_bytes": one.size_bytes,
+                "token": one.head.token,
+            }
+            for one in log.tenants()
+        ]
+    finally:
+        log.close()
+
+
+def _moved(moved: Moved) -> dict[str, Any]:
+    return {
+        "tenant": moved.tenant,
+        "transactions": moved.transactions,
+        "token": moved.head.token,
+    }

@@ -372,7 +372,6 @@ class Store:
             def begin(identity: Identity, op: str, note: str) -> Transaction:
                 tx = stack.enter_context(self._transaction(identity, op=op, note=note))
                 self._local.joined = tx
-                tx.is_keyed = True
                 call.begin(tx)
                 return tx
 
