@@ -175,9 +175,12 @@ def test_an_engine_that_is_killed_loses_nothing_that_was_acknowledged(
             assert len(alone.recall("deploys", project="p").hits) == 1
         with pytest.raises(UnreachableError):
             opened(url, tenant="acme", replica=tmp_path / "new")  # type: ignore[arg-type]
+        told = {one.name: one for one in memory.doctor()}["replica"]
+        assert not told.ok and "last heard of" in told.detail
         own_server.start()
         memory.remember("Rollbacks are on Friday", project="p")
         assert memory.replica.status.reachable
+        assert {one.name: one for one in memory.doctor()}["replica"].ok
         with opened(url, tenant="acme", replica=tmp_path / "two") as other:  # type: ignore[arg-type]
             assert digest(other.store) == digest(memory.store)
             assert verify_log(other.store) == verify_log(memory.store)

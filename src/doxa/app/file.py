@@ -21,7 +21,7 @@ from doxa.app.expressions import LazyExpressions
 from doxa.app.models import ModelOptions, Models
 from doxa.app.policies import initialise_file
 from doxa.app.promotion import promotion_problem
-from doxa.app.shared import open_replica
+from doxa.app.shared import open_replica, replica_health
 from doxa.base.clock import Clock
 from doxa.base.errors import CorruptError, DoxaError, ModelError
 from doxa.base.limits import CONSOLIDATED_ATTEMPTS_MAX, SPENDING_DAYS_MAX
@@ -329,6 +329,7 @@ class MemoryFile:
         )
         return [
             *findings,
+            *([] if self.replica is None else [replica_health(self.replica)]),
             *self._models.findings(ask=models),
             self._spending_health(),
             self._working_health(),

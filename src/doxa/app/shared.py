@@ -12,6 +12,7 @@ from doxa.base.errors import InputError
 from doxa.ingestion import arguments
 
 if TYPE_CHECKING:
+    from doxa.maintenance.doctor import HealthCheck
     from doxa.replication.replica import Replica
     from doxa.replication.transfer import Moved
     from doxa.store import Store
@@ -77,6 +78,23 @@ def open_replica(store: Store, config: Config) -> Replica:
         store.shared = None
         store.close()
         raise
+
+
+def replica_health(replica: Replica) -> HealthCheck:
+    """Return what `doctor` says of a replica: how far it is, and whether the engine answers."""
+    from doxa.maintenance.doctor import HealthCheck
+
+    found = replica.status
+    detail = f"tenant {found.tenant} at transaction {found.tx}, {found.behind} behind"
+    if found.reachable:
+        return HealthCheck("replica", True, detail)
+    heard = "" if found.age_s is None else f", last heard of {found.age_s:.0f} s ago"
+    return HealthCheck(
+        "replica",
+        False,
+        f"{detail}; the engine does not answer{heard}: {found.problem}",
+        "Reads go on; repeat writes when the engine answers.",
+    )
 
 
 def replicate_file(path: Path, url: str, tenant: str = "") -> dict[str, Any]:

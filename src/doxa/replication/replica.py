@@ -74,6 +74,9 @@ class Replica:
         self._head = 0
         self._heard: float | None = None
         self._problem = ""
+        # what the machine loses in a power cut, the next opening applies again
+        store._engine.synchronous = "NORMAL"
+        store.connection().pragma("synchronous", "NORMAL")
         store.shared = self
 
     # Catching up

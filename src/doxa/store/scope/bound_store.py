@@ -44,6 +44,7 @@ class BoundStore(Store):
             read_only=self.read_only,
             prepared=partial(install, projects=self.bound.projects),
         )
+        self._engine.synchronous = whole._engine.synchronous
         self._catalogue_version = -1
         self._declared = declared({})
         self._known = {}
