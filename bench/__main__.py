@@ -44,6 +44,7 @@ from bench import (
     statebench_brief,
     talk,
     tck,
+    turn_signals,
     updates,
     vehicle,
 )
@@ -82,8 +83,19 @@ _RECORDED = (
     "hooks",
     "injection",
     "api",
+    "turn-signals",
 )
-_WITHOUT_DATA = ("speed", "embedding", "precision", "poison", "talk", "questions", "hooks", "api")
+_WITHOUT_DATA = (
+    "speed",
+    "embedding",
+    "precision",
+    "poison",
+    "talk",
+    "questions",
+    "hooks",
+    "api",
+    "turn-signals",
+)
 _PARTS: dict[str, Sequence[str]] = {"persistence": tuple(persistence.PARTS), "agm": agm.PARTS}
 
 
@@ -279,6 +291,8 @@ def _run(options: argparse.Namespace, embedder: Embedder | None) -> Report:
         return injection.run(options.data, embedder, seed=options.seed)
     if options.command == "hooks":
         return hooks.run(embedder, seed=options.seed, sizes=options.sizes)
+    if options.command == "turn-signals":
+        return turn_signals.run(options.data, seed=options.seed)
     if options.command == "api":
         return api.run(seed=options.seed, quick=options.quick)
     if options.command == "embedding":
@@ -333,6 +347,7 @@ def _parser() -> argparse.ArgumentParser:
         "hooks",
         "injection",
         "api",
+        "turn-signals",
         "all",
     ):
         command = commands.add_parser(name)

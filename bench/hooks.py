@@ -6,6 +6,10 @@ Each exchange of the store is synthetic; one in fifty (2,000 at most) has a beli
 stated, so that there is something to inject. Vectors are those of the speed benchmark. A session is
 one brief and ten prompts. The command is a process of its own, with the interpreter's start. With a
 model, a server of its own is asked too, as hosts do (bench/hooks_server.py).
+
+The context of a turn has every stage to do: an agent with an identity of ten lines, a handoff, six
+attached files that are hashed again, six beliefs with verifiers, and a window; with the question of
+the turn, in the pool of 2,000 tokens.
 """
 
 from __future__ import annotations
@@ -34,6 +38,7 @@ SIZES = (500, 25_000)
 _PROJECT = "default"
 _SESSIONS, _PROMPTS, _COMMANDS = 20, 10, 10
 _BELIEF_EVERY, _BELIEFS_MAX = 50, 2_000
+_LINES, _FILES = 10, 6
 
 
 def run(embedder: Embedder | None, *, seed: int, sizes: Sequence[int]) -> Report:
@@ -57,6 +62,7 @@ def _measure(report: Report, model: Embedder | None, size: int) -> None:
                 turn = turns[number * _BELIEF_EVERY]
                 memory.remember(turn.text, name=f"b{number}", kind="decision")
             memory.embed()
+            _furnish(memory, Path(folder))
         rows, injected = _events(path, embedder, asked)
         rows += _commands(path, asked)
         if model is not None:
@@ -72,6 +78,31 @@ def _measure(report: Report, model: Embedder | None, size: int) -> None:
         ["event", "p50 ms", "p95 ms"],
         [[key.replace("_", " "), f"{r.p50_ms:.1f}", f"{r.p95_ms:.1f}"] for key, r in rows],
     )
+
+
+def _furnish(memory: doxa.Memory, folder: Path) -> None:
+    """Give the agent everything that a context may hold."""
+    for number in range(_LINES):
+        made = memory.growth_propose(
+            f"I check figure {number} before I say it.", file="SOUL", agent="bench"
+        )
+        nonce = memory.crystallise_approve(made.kref, made.content_hash).nonce
+        memory.crystallise_apply(made.kref, nonce)
+    agent = memory.session(actor="bench", role="agent")
+    agent.ingest(
+        [{"text": "The cellar is dry, please note it.", "role": "user", "speaker": "user"}],
+        thread="before",
+        session="before",
+        extract=False,
+    )
+    agent.handoff_write("before", reason="end")
+    for number in range(_FILES):
+        place = folder / f"file{number}.txt"
+        place.write_text(f"Page {number}. " * 5_000)
+        agent.attachment_add(place)
+        memory.remember(f"The service {number} listens on port 80{number}", name=f"v{number}")
+        memory.verifier_declare(f"kref://{_PROJECT}/v{number}.fact", "hash", path=str(place))
+    memory.window_declare("2020-01-01", "2020-02-01", "a broken clock")
 
 
 def _events(

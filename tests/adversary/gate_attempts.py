@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping
+from itertools import count
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -27,6 +28,7 @@ Given = dict[str, Any]
 T = "<protected>"
 CHANGE, CONFLICT, ELEMENT = "<an operator's change>", "<a conflict>", "<an element>"
 FILE, TALK, NOTES = "<an export>", "<a talk>", "<a folder of notes>"
+FOLDER, NEW = "<a folder of identity files>", "<a new folder>"
 PENDING, RUN, PROPOSAL = "<a pending name>", "<a run>", "<a proposal>"
 HOME, PLAN, HIDDEN, LOST = (f"kref://p/{name}.fact" for name in ("home", "plan", "hidden", "lost"))
 BARN = "kref://p/barn.fact"  # a run retired it, applied by an operator
@@ -44,6 +46,23 @@ _TURN = dict.fromkeys(("session", "id"), "one") | {
     "text": CLAIM,
 }
 _REPLACED = {"text": CLAIM, "facts": _OSLO}
+_LEASE: Given = {"objective": "Tidy the notes", "allowed": ["memory_append"], "owner": "olga"}
+_ACTION: Given = {"action_class": "memory_append", "action": "note"}
+_SCAFFOLD: Given = {
+    "change": "Look at the notes first",
+    "change_type": "tool_hint",
+    "target": "notes",
+    "evidence": [HOME + "?r=1", PLAN + "?r=1"],
+    "expected_effect": "fewer errors",
+    "verification": "count the errors",
+    "rollback": "take it out",
+}
+_STATE: Given = {
+    "source_type": "turn",
+    "sources": [GROUND + "?r=1"],
+    "evidence_class": "user_statement",
+    "observed_ns": 1,
+}
 _APPROVALS = ("approved", "VERIFIED", "v\u0435rified")
 
 
@@ -189,10 +208,57 @@ ATTEMPTS: dict[str, tuple[Given, ...]] = {
     "verifier_declare": ({"kref": T, "kind": "command", "command": ["true"]},),
     "window_declare": ({"since": "2026-01-01", "until": "2026-02-01", "why": CLAIM},),
     "context_withdraw": ({"kref": "kref://p/agents/context/window/x.record"},),
+    "restart_begin": ({"key": "k", "declared": 1}, {"key": "k", "agent": "bot"}),
+    "restart_step": ({"call": "ping", "outcome": "succeeded", "key": "k"},),
+    "session_open": ({"session": "one"},),
+    "handoff_write": ({"session": "talk", "thread": "talk", "reason": "end"},),
+    "handoff_take": ({"session": "one"},),
+    "knowledge_root": ({"folder": NOTES}, {"folder": NOTES, "agent": "eve"}),
+    "knowledge_index": ({"folder": NOTES},),
+    "archive_write": ({}, {"agent": "bot"}),
+    "growth_propose": (
+        {"text": "I am patient with people.", "file": "SOUL"},
+        {"text": "I am patient with people.", "file": "SOUL", "agent": "bot"},
+    ),
+    "crystallise_approve": ({"candidate": T, "content_hash": "0" * 64},),
+    "crystallise_apply": ({"candidate": T, "nonce": "0"},),
+    "crystallise_reverse": ({"candidate": T},),
+    "identity_export": ({"folder": FOLDER, "replace": True},),
+    "identity_import": ({"folder": FOLDER}, {"folder": FOLDER, "agent": "bot"}),
+    "metabolise": ({"user": CLAIM, "reply": "Noted."},),
+    "contemplate": ({}, {"agent": "bot"}),
+    "lease_grant": (_LEASE, _LEASE | {"agent": "bot"}),
+    "lease_end": ({"lease": T, "state": "active"},),
+    "govern": (
+        _ACTION,
+        _ACTION | {"instruction": T},
+        _ACTION | {"lease": T, "confirmed": True},
+        _ACTION | {"decision": T},
+    ),
+    "outcome": (
+        {"status": "observed", "intent": CLAIM},
+        {"status": "observed", "intent": CLAIM, "decision": T},
+        {"status": "observed", "intent": CLAIM, "lease": T},
+    ),
+    "packet_write": (
+        {"kind": "state_record", "text": CLAIM, "body": _STATE},
+        {"kind": "state_record", "text": CLAIM, "body": _STATE, "agent": "bot"},
+    ),
+    "packet_move": ({"packet": T, "state": "approved"},),
+    "standing_in": ({"person": "Ana"},),
+    "standing_out": ({"person": "Ana"},),
+    "standing_appeal": ({"evidence": T, "decision": "removed"},),
+    "standing_update": ({}, {"agent": "bot"}),
+    "scaffold_propose": (_SCAFFOLD, _SCAFFOLD | {"agent": "bot"}),
+    "scaffold_decide": ({"scaffold": T, "decision": "accepted"},),
+    "refine": ({"dry_run": False},),
+    "bundle_export": ({"folder": NEW},),
+    "bundle_approve": ({"bundle": T, "manifest_hash": "0" * 64},),
 }
 # Parameters whose values stand for nothing that is protected.
 NAMES_NOTHING = {
     "claim_propose": ("kind",),  # a kind of claims
+    "packet_write": ("kind",),  # a kind of packets
     "link": ("kind",),  # a type of edges
     "unlink": ("kind",),
     "hold": ("kind",),  # what the value is
@@ -235,6 +301,11 @@ GUARDS = dict.fromkeys(
     (
         "agent/records/law:_require_role",
         "agent/records/law:check_change",
+        "agent/growth/crystallising:approve",
+        "agent/growth/files:_require_operator_role",
+        "app/sessions/agent/continuity:_agent",
+        "app/sessions/agent/continuity:_require_operator",
+        "app/sessions/agent/growth:_grown",
         "app/sessions/beliefs:constrain",
         "app/bound:_refuse",
         "app/sessions/chat:chat_clear",
@@ -254,6 +325,7 @@ GUARDS = dict.fromkeys(
         "store/guard:_by_hand",
         "store/guard:_refused",
         "store/scope/binding:refusal",
+        "store/scope/bound_store:_refuse",
         "store/transaction:set_catalogue",
         "store/transaction:erase",
         "store/transaction:_require_writable",
@@ -261,22 +333,41 @@ GUARDS = dict.fromkeys(
     ),
     "",
 ) | {
+    "agent/growth/gates:_require_operator": "tests/agent/gates/growth.json",
+    "agent/spine/types:check_state": "tests/agent/gates/spine.json",
+    "servers/calling:owner_of": "tests/http/test_api_verbs.py",
+    "servers/http/api/operations:_check_unbound": "tests/http/test_api_verbs.py",
     "agent/gate/keys:_unusable": "tests/agent/test_operator_gate.py",
+    "agent/gate/keys:require_person": "tests/agent/test_operator_gate.py",
     "agent/gate/keys:require_operator": "tests/agent/test_operator_gate.py",
     "app/memory:session": "tests/app",
     "belief/background/laws:_refused": "tests/jobs",
     "belief/background/repetition:keep_inferred": "tests/adversary/test_repetition.py",
     "belief/ledger:check": "tests/belief",
     "store/retention/rewriting:require_operator": "behind app/retention:_operator",
-    "store/scope/bound_store:_refuse": "behind app/bound:_refuse",
     "imports/importing:_check": "tests/imports/test_importing.py",
     "servers/mcp/verb_tools:_check_local": "tests/servers/test_mcp_eras.py",
-    "servers/mcp/verb_tools:_owner": "tests/servers/test_mcp_profiles.py",
     "servers/mcp/verb_tools:_resolve": "tests/servers/test_mcp_eras.py",
     "servers/databases/service:_administer": "tests/adversary/test_isolation_logins.py",
 }
-# Verbs whose attempts are about what is absent here, so that an operator is refused too.
-UNFIT = {
+# Verbs, or attempts with a parameter, that are about what is absent here, so that an operator is
+# refused too: tests/agent/gates has cases in which it is there.
+UNFIT: set[str | tuple[str, str]] = {
+    "bundle_approve",
+    "crystallise_apply",
+    "crystallise_approve",
+    "crystallise_reverse",
+    "knowledge_index",
+    "lease_end",
+    "packet_move",
+    "restart_step",
+    "scaffold_decide",
+    "standing_appeal",
+    ("govern", "decision"),
+    ("govern", "instruction"),
+    ("govern", "lease"),
+    ("outcome", "decision"),
+    ("outcome", "lease"),
     "attachment_note",
     "chat_consolidated",
     "claim_decide",
@@ -288,8 +379,14 @@ GROWS_NOTHING = frozenset(
     "deprecate restore rollback untag unlink forget contract extract chat_add chat_clear"
     " chat_consolidated set_cursor quota spend_cap embed flush erase purge retain hold release undo"
     " tag link constrain run write open import_ import_notes resolve claim_produce claim_decide"
-    " attachment_note context_withdraw".split()
+    " attachment_note context_withdraw handoff_write knowledge_index archive_write"
+    " crystallise_approve crystallise_apply crystallise_reverse metabolise contemplate lease_end"
+    " packet_move standing_out standing_appeal standing_update scaffold_decide refine"
+    " bundle_approve restart_step".split()
 )
+
+
+_NUMBERS = count(1)
 
 
 class World(NamedTuple):
@@ -312,6 +409,8 @@ class World(NamedTuple):
             FILE: self.export,
             TALK: self.export.with_name("talk.jsonl"),
             NOTES: self.export.with_name("notes"),
+            FOLDER: self.export.with_name("identity"),
+            NEW: self.path.with_name(f"new-{next(_NUMBERS)}"),
             ELEMENT: self.element,
             PENDING: self.pending,
             RUN: self.run,
@@ -332,6 +431,8 @@ def build(folder: Path) -> World:
     """Make the file: verified, approved, hidden and retired beliefs of an operator, beliefs of an
     agent, a conflict, and another project."""
     export = folder / "export.jsonl"
+    export.with_name("identity").mkdir()
+    (export.with_name("identity") / "SOUL.md").write_text("# Soul\n\n- I am patient with people.\n")
     export.with_name("talk.jsonl").write_text(json.dumps(_TURN) + "\n")
     with opened(folder / "there.db", embedder=None, project="p") as there:
         there.remember("The gate is open", name="gate", trust="verified")

@@ -1,5 +1,5 @@
-"""What stands next to a database that is dropped: none of it is left, and no database of the same
-name finds it."""
+"""The files next to a database that is dropped: none of them is left, and no database of the same
+name finds them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import doxa
-from doxa.base.places import hooks_folder, imports_folder
+from doxa.base.places import hooks_folder, imports_folder, signals_folder
 from doxa.hosts.events import HookEvent
 from doxa.hosts.spool import Spool
 from doxa.servers.databases.folder import DatabaseFolder
@@ -28,6 +28,8 @@ def folder(tmp_path: Path) -> Iterator[DatabaseFolder]:
     Spool(hooks_folder(file)).append(HookEvent("prompt", "codex", "s", text="zanzibar"), "default")
     imports_folder(file).mkdir(exist_ok=True)
     (imports_folder(file) / "at.json").write_bytes(_CANARY)
+    signals_folder(file).mkdir(exist_ok=True)
+    (signals_folder(file) / "ana.jsonl").write_bytes(_CANARY)
     for end in (".spend", ".working", ".working-wal"):
         file.with_name(file.name + end).write_bytes(_CANARY)
     yield made
@@ -40,7 +42,7 @@ def holding(folder: Path) -> list[str]:
 
 
 def test_nothing_is_left_of_a_database_that_is_destroyed(folder: DatabaseFolder) -> None:
-    assert len(holding(folder.path)) == 5
+    assert len(holding(folder.path)) == 6
     folder.drop("sales", destroys=True)
     assert [path.name for path in folder.path.iterdir() if path.name.startswith("sales")] == []
 
@@ -49,9 +51,10 @@ def test_a_database_of_the_same_name_finds_nothing_of_one_that_was_kept(
     folder: DatabaseFolder,
 ) -> None:
     folder.drop("sales")
-    assert len(holding(folder.path)) == 5
+    assert len(holding(folder.path)) == 6
     folder.create("sales")
     assert not any(
         name.startswith(("sales.db.s", "sales.db.w", "sales.db-")) for name in holding(folder.path)
     )
     assert not hooks_folder(folder.path / "sales.db").exists()
+    assert not signals_folder(folder.path / "sales.db").exists()

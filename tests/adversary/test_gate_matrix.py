@@ -70,6 +70,18 @@ GATES: dict[str, tuple[str, tuple[str, ...]]] = {
             f"MATCH (v {{kref: '{V}'}}) DETACH DELETE v",
         ),
     ),
+    "records of the runtime": (
+        "judged edges",
+        (
+            "MATCH (r:Record) SET r:Read",  # of another agent: its law says so
+            "MATCH (r:Record) SET r.state = 'accepted'",
+            "MATCH (r:Record) SET r.notes = '{}'",
+            "MATCH (r:Record) SET r.text = 'The port is 1'",
+            "MATCH (r:Record) DETACH DELETE r",
+            "MATCH (:Record)-[e:CONCERNS]->() DELETE e",
+            "MATCH (r:Record), (i:Item {name: 'mine'}) CREATE (r)-[:CONCERNS]->(i)",
+        ),
+    ),
     "retiring what is verified": (
         "",
         (
@@ -103,6 +115,7 @@ def memory(tmp_path: Path) -> Iterator[doxa.Memory]:
     for name in ("Ada", "Bob"):
         made.mention(name)
     made.verify_entity("Ada")
+    made.claim_propose("The moon is cheese", sources=["kref:p/mine.fact"], agent="bot")
     made.folder_of_test = folder  # type: ignore[attr-defined]
     yield made
     folder.close()

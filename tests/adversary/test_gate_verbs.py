@@ -75,7 +75,7 @@ def copied(world: World, folder: Path, role: str = "agent") -> Iterator[doxa.Mem
     """Open a copy of the file as an agent's process or an operator's has it."""
     path = folder / "copy.db"
     for old in folder.glob("copy.db*"):
-        old.unlink()
+        shutil.rmtree(old) if old.is_dir() else old.unlink()
     shutil.copy(world.path, path)
     with opened(path, embedder=None, project="p", role=role, actor="eve") as memory:
         yield memory
@@ -253,7 +253,8 @@ def test_an_operator_may_do_what_an_agent_tries(verb: Verb, world: World, tmp_pa
                     tried(by_python, memory.session(actor="ana", role="operator"), verb, given)
                 )
         through = any(error is None or isinstance(error, ConfirmationError) for error in errors)
-        assert through != (verb.name in UNFIT), (one, errors)
+        unfit = UNFIT & {verb.name, *((verb.name, name) for name in one)}
+        assert through != bool(unfit), (one, errors)
 
 
 @pytest.mark.parametrize("name", PROCEDURES)

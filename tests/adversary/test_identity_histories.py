@@ -50,6 +50,16 @@ STATEMENTS = (
 )
 
 
+_EDITS = (
+    ('"state":"candidate"', '"state":"crystallised"'),
+    ('"state":"taken_back"', '"state":"crystallised"'),
+    ('"state":"issued"', '"state":"used"'),
+    ("I am patient.", "I obey."),
+    ('"deprecated":true', '"deprecated":false'),
+    (r"\"origin\":\"agent\"", r"\"origin\":\"operator\""),
+)
+
+
 class Crash(BaseException):
     """The process ends in the middle of a transaction."""
 
@@ -202,6 +212,37 @@ class History:
                 move_record(tx, kref, "crystallised", said=nonce)
             raise Crash
 
+    def bring(self) -> None:
+        """An export that was edited, into this file and into an empty one."""
+        path = self.folder / "edited.jsonl"
+        path.unlink(missing_ok=True)
+        self.memory.export_to(path)
+        text = path.read_text()
+        for _ in range(self.random.randint(1, 3)):
+            old, new = self.random.choice(_EDITS)
+            text = text.replace(old, new)
+        path.write_text(text)
+        empty = self.folder / f"empty-{self.random.random()}.doxa"
+        with doxa.open(empty, role="operator", actor="olga", embedder=None) as other:
+            try:
+                other.import_(path, accept_protected=True)
+            except DoxaError:
+                self.refused += 1
+            assert other.identity_show(agent="ana").lines == ()
+        self.memory.import_(path, accept_protected=True)
+
+    def restart(self) -> None:
+        self.memory.close()
+        self.memory = self._opened()
+
+    def restore(self) -> None:
+        """A backup is what the file was, and its lines are those that were approved then."""
+        path = self.folder / f"backup-{self.random.random()}.doxa"
+        self.memory.backup(path)
+        with doxa.open(path, role="operator", actor="olga", embedder=None) as other:
+            found = other.identity_show(agent="ana")
+        assert found.digest == self.memory.identity_show(agent="ana").digest
+
     def work(self) -> None:
         session = self.memory.session(actor="ana")
         session.metabolise(f"Remember this: {self.random.choice(LINES)}", "I am sorry.")
@@ -223,7 +264,7 @@ _STEPS: tuple[Callable[[History], None], ...] = (
     *(5 * (History.propose, History.approve, History.approve, History.apply)),
     *(History.take_back, History.wait, History.query, History.query, History.move, History.move),
     *(History.forge, History.state, History.touch_an_item, History.undo, History.undo),
-    *(History.crash, History.work),
+    *(History.crash, History.work, History.bring, History.restart, History.restore),
 )
 
 

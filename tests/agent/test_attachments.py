@@ -126,6 +126,8 @@ def test_images_go_by_declared_capability(ana: Session) -> None:
         (zipped(a_xml=b"1"), "an archive"),
         (zipped(word__document_xml=b"<a/>", word__vbaProject=b"x"), "macros"),
         (zipped(word__document_xml=b"0" * 5_000_000), "too large"),
+        (zipped(word__document_xml=b"<a/>", word__media__inner=b"PK"), "embedded objects"),
+        (zipped(word__document_xml=b"<a/>", up=b"").replace(b"up", b".."), "embedded objects"),
         (b"PK\x03\x04" + b"x" * 100, "damaged"),
         (gzip.compress(b"x" * 100, mtime=0), "gzip"),
         (b"7z\xbc\xaf\x27\x1c...", "7-Zip"),
@@ -244,3 +246,111 @@ def test_reading_a_document_ends_in_time(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr("doxa.agent.attachments.reading.ATTACHMENT_READ_MS", 1)
     with pytest.raises(LimitError, match="takes longer"):
         read_document(b"%PDF-1.4 broken", "application/pdf", "slow.pdf")
+
+
+def with_document(xml: str) -> bytes:
+    """A Word document whose text part is this."""
+    import docx
+
+    held, made = io.BytesIO(), io.BytesIO()
+    docx.Document().save(held)
+    with (
+        zipfile.ZipFile(held) as before,
+        zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as after,
+    ):
+        for entry in before.infolist():
+            same = entry.filename != WORD
+            after.writestr(entry.filename, before.read(entry) if same else xml.encode())
+    return made.getvalue()
+
+
+def saying(text: str, before: str = "") -> str:
+    space = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
+    said = f"<w:body><w:p><w:r><w:t>{text}</w:t></w:r></w:p></w:body>"
+    return f'{before}<w:document xmlns:w="{space}">{said}</w:document>'
+
+
+@needs_documents
+def test_entities_of_a_word_document_are_never_read(ana: Session, tmp_path: Path) -> None:
+    secret = tmp_path / "secret.txt"
+    secret.write_text("the password")
+    laughs = "".join(f'<!ENTITY a{n} "{f"&a{n - 1};" * 10}">' for n in range(1, 10))
+    for before, text in (
+        (f'<!DOCTYPE l [<!ENTITY a0 "lol">{laughs}]>', "&a9;"),
+        (f'<!DOCTYPE l [<!ENTITY x SYSTEM "{secret.as_uri()}">]>', "&x;"),
+        (f'<!DOCTYPE l [<!ENTITY x "{"A" * 100_000}">]>', "&x;" * 10_000),
+        ("<!DOCTYPE l>", "plain"),
+    ):
+        with pytest.raises(InputError, match="declares a document type"):
+            ana.attachment_add(with_document(saying(text, before)), name="plan.docx")
+    assert ana.attachment_list() == []
+    assert ana.attachment_add(with_document(saying("plain")), name="plan.docx").excerpt == "plain"
+
+
+@needs_documents
+def test_a_word_document_that_lies_about_its_size_is_not_read(ana: Session) -> None:
+    lying = bytearray(with_document(saying("x" * 2_000_000)))
+    entry = lying.rindex(b"PK\1\2", 0, lying.rindex(WORD.encode()))
+    struct.pack_into("<I", lying, entry + 24, 100)
+    with pytest.raises(InputError, match="cannot be read"):
+        ana.attachment_add(bytes(lying), name="plan.docx")
+
+
+@needs_documents
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"%PDF-1.4\n1 0 obj<</Type/Catalog/Pages 2 0 R>>endobj\n2 0 obj<</Type/Pages/Kids[2 0 R]"
+        b"/Count 9999999>>endobj\ntrailer<</Root 1 0 R>>\n%%EOF",
+        b"%PDF-1.4\n1 0 obj" + b"[" * 500_000 + b"endobj\ntrailer<</Root 1 0 R>>\n%%EOF",
+        b"%PDF-1.4\nPK\3\4" + b"\0" * 1_000,
+    ],
+    ids=["pages in a circle", "nested without end", "an archive inside"],
+)
+def test_hostile_pdfs_end_with_an_error(ana: Session, content: bytes) -> None:
+    with pytest.raises(InputError, match="cannot be read"):
+        ana.attachment_add(content, name="a.pdf")
+
+
+@needs_documents
+def test_an_encrypted_pdf_says_so_and_one_of_an_owner_opens(ana: Session) -> None:
+    import pypdf
+
+    for password, fits in (("secret", False), ("", True)):
+        pages, held = pypdf.PdfWriter(), io.BytesIO()
+        pages.add_blank_page(100, 100)
+        pages.encrypt(password, owner_password="owner", algorithm="RC4-128")
+        pages.write(held)
+        if fits:
+            assert ana.attachment_add(held.getvalue(), name="a.pdf").pages == 1
+        else:
+            with pytest.raises(InputError, match="encrypted"):
+                ana.attachment_add(held.getvalue(), name="a.pdf")
+
+
+def test_no_server_reads_a_file_for_a_client() -> None:
+    from doxa.app.verbs import ALL
+    from doxa.app.verbs.resources import not_served
+    from doxa.servers.mcp.tools import FULL
+
+    [verb] = [one for one in ALL if one.name == "attachment_add"]
+    assert not_served(verb) == "it uses a file of the server's machine"
+    assert all("attachment_add" not in tool.verbs for tool in FULL)
+
+
+def test_the_command_lists_attachments_with_their_times(tmp_path: Path) -> None:
+    from typer.testing import CliRunner
+
+    from doxa.cli import app
+
+    environ = {"DOXA_DB": str(tmp_path / "m.db"), "DOXA_EMBEDDER": "none"}
+    environ["DOXA_CONFIG"] = os.devnull
+    for name in ("plan.txt", "bill.txt"):
+        (tmp_path / name).write_text(name)
+        added = CliRunner().invoke(app, ["attachment-add", str(tmp_path / name)], env=environ)
+        assert added.exit_code == 0, added.output
+    found = CliRunner().invoke(app, ["attachment-list"], env=environ)
+    assert found.exit_code == 0, found.output
+    assert found.stdout.index("bill.txt") < found.stdout.index("plan.txt")
+    assert "last_seen: 20" in found.stdout
+    assert "T" in found.stdout.split("last_seen: ")[1][:20]

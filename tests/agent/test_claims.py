@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from doxa.agent.claims.claims import ClaimPreview
-from doxa.agent.claims.handles import Resolved
+from doxa.agent.claims.handles import ResolvedHandle
 from doxa.agent.claims.modes import set_modes
 from doxa.agent.claims.reading import Unreadable, read_below, read_object
 from doxa.agent.claims.verdicts import compare
@@ -30,7 +30,7 @@ from doxa.base.errors import (
 )
 from doxa.base.limits import CLAIM_SOURCE_BYTES_MAX
 from doxa.store import Identity, check, digest
-from tests.agent.claim_pairs import PAIRS
+from tests.agent.claim_pairs import BLIND_PAIRS, PAIRS
 from tests.fixtures_shared import opened
 
 _NOV_2026 = 1_795_436_506 * 10**9
@@ -270,6 +270,42 @@ def test_git_is_read_without_running_anything(tmp_path: Path, folder: Path) -> N
         read_object(str(tmp_path / "other"), commit, "notes.md")
 
 
+@pytest.mark.parametrize("way", ["alternates", "commondir", "link"])
+def test_git_reads_no_objects_of_another_repository(tmp_path: Path, way: str) -> None:
+    """Alternates, a common folder or a linked pack once led out of the declared folder."""
+    outer, inner = tmp_path / "outer", tmp_path / "inner"
+    who = ["-c", "user.email=a@example", "-c", "user.name=a"]
+    for folder in (outer, inner):
+        folder.mkdir()
+        subprocess.run(["git", "init", "-q"], cwd=folder, check=True)
+    (outer / "secret.md").write_text("The key is 7.\n")
+    for words in (["add", "."], ["commit", "-qm", "x"], ["repack", "-adq"]):
+        subprocess.run(["git", *who, *words], cwd=outer, check=True)
+    done = subprocess.run(
+        ["git", "rev-parse", "HEAD"], cwd=outer, check=True, capture_output=True, text=True
+    )
+    objects = inner / ".git" / "objects"
+    if way == "alternates":
+        (objects / "info" / "alternates").write_text(f"{outer}/.git/objects\n")
+    elif way == "commondir":
+        (inner / ".git" / "commondir").write_text(f"{outer}/.git\n")
+    else:
+        (objects / "pack").rmdir()
+        (objects / "pack").symlink_to(outer / ".git" / "objects" / "pack")
+    with pytest.raises(Unreadable, match="objects"):
+        read_object(str(inner), done.stdout.strip(), "secret.md")
+
+
+def test_a_declared_folder_that_becomes_a_link_is_not_followed(tmp_path: Path) -> None:
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "private").mkdir()
+    (tmp_path / "private" / "notes.md").write_text("The key is 7.")
+    (tmp_path / "docs").rmdir()
+    (tmp_path / "docs").symlink_to(tmp_path / "private")
+    with pytest.raises(Unreadable):
+        read_below(str(tmp_path / "docs"), "notes.md")
+
+
 @pytest.mark.parametrize(
     ("handle", "says"),
     [
@@ -380,7 +416,7 @@ def test_verdicts_of_sixty_pairs(tally: Callable[..., None]) -> None:
     reserved counts as missing."""
     found: Counter[tuple[str, str]] = Counter()
     for pair in PAIRS:
-        passage = Resolved("x:y", pair.passage, "h", speaker=pair.speaker, time_ns=_NOV_2026)
+        passage = ResolvedHandle("x:y", pair.passage, "h", speaker=pair.speaker, time_ns=_NOV_2026)
         made = compare(pair.claim, passage)
         borne_out = "supports" if made.supports else "against"
         found[pair.label, borne_out if made.verdict == "partial" else made.verdict] += 1
@@ -393,3 +429,37 @@ def test_verdicts_of_sixty_pairs(tally: Callable[..., None]) -> None:
         ("missing", "missing"): 10,
     }
     tally(pairs=len(PAIRS))
+
+
+def test_a_handoff_of_a_session_is_a_source_by_its_lines(memory: Memory, ana: Session) -> None:
+    """It holds no words of its own, so that a handle to one once led to nothing."""
+    ana.session_open("talk", mode="chat")
+    said = {"text": "I will call Ben on Friday.", "speaker": "user", "role": "user"}
+    ana.ingest([said | {"thread": "talk", "session": "talk"}])
+    name = ana.handoff_write("talk", reason="end").kref.rpartition("/")[2].removesuffix(".record")
+    made = ana.claim_produce(handoff=name)
+    assert [one.data["kind"] for one in made] == ["commitment"]
+    (found,) = ana.claim_preview(made[0].kref).sources
+    assert found.handle.startswith(f"handoff:{name}#L")
+    assert (found.verdict, found.supports) == ("exact", True)
+    assert "call Ben on Friday" in found.excerpt
+
+
+def test_verdicts_of_pairs_of_another_person(tally: Callable[..., None]) -> None:
+    """Nothing was changed for them either. What passes and should not: another unit of time, and a
+    denial at the end of a sentence, after a comma."""
+    found: Counter[tuple[str, str]] = Counter()
+    for pair in BLIND_PAIRS:
+        made = compare(pair.claim, ResolvedHandle("x:y", pair.passage, "h", time_ns=_NOV_2026))
+        borne_out = "supports" if made.supports else "against"
+        found[pair.label, borne_out if made.verdict == "partial" else made.verdict] += 1
+    assert found == {
+        ("exact", "exact"): 7,
+        ("exact", "against"): 1,
+        ("supports", "supports"): 8,
+        ("against", "against"): 18,
+        ("against", "supports"): 2,
+        ("missing", "missing"): 5,
+        ("missing", "against"): 1,
+    }
+    tally(pairs=len(BLIND_PAIRS))

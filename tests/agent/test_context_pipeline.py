@@ -139,7 +139,7 @@ def test_blocks_are_the_same_bytes_whatever_follows_them(memory: Memory, agent: 
 
 def test_a_stage_takes_part_in_its_modes_alone(agent: Session) -> None:
     stage = Stage(
-        "evolution",
+        "claims",
         "low",
         lambda _: [ContextLine("evolution", "- Use the linter.", "declared")],
         modes=frozenset(("code",)),

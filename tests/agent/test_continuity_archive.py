@@ -57,6 +57,8 @@ def test_a_day_is_a_private_file_of_verbatim_lines(
     texts = [row["payload"].get("text") for row in rows(first)]  # type: ignore[attr-defined]
     assert texts == [None, "Bonjour,  «le» monde 🚀", "Salut\nencore"]
     assert stat.S_IMODE(first.stat().st_mode) == 0o600
+    for folder in list(first.parents)[:3]:  # archive, the agent's, and that of all agents
+        assert stat.S_IMODE(folder.stat().st_mode) == 0o700
     assert [row["n"] for path in (first, second) for row in rows(path)] == [1, 2, 3, 4]
 
 
@@ -139,7 +141,9 @@ def test_a_rebuilt_file_has_an_equal_digest(
                 ana.handoff_write(f"{name}-{wait}", thread=name, reason="end")
                 ana.archive_write()
         for pair in ana.exchange_list(mode="booth")[:erased]:
-            memory.forget(pair.turns[0].kref, erase=True)
+            kref = pair.turns[0].kref  # also what was concluded from it alone
+            token = memory.forget(kref, erase=True, preview=True).token
+            memory.forget(kref, erase=True, confirm=token)
         ana.archive_write()
         proof = ana.archive_verify()
         assert (proof.valid, proof.complete, proof.problems) == (True, True, ())

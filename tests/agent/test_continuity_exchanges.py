@@ -184,6 +184,31 @@ def test_an_entry_is_superseded_by_a_later_text(memory: Memory, ana: Session, fo
     assert (back.kref, back.superseded_by) == (old.kref, "")
 
 
+def test_what_is_shown_is_counted(
+    memory: Memory, ana: Session, folder: Path, clock: FakeClock
+) -> None:
+    (folder / "long.md").write_text("# Long\n" + "varnish and more " * 100)
+    memory.knowledge_root(folder, agent="ana")
+    ana.knowledge_index(folder)
+    assert ana.knowledge_recall("the weather in Lisbon") == []
+    assert ana.knowledge_recall("of the") == []
+    for count in (1, 2):
+        clock.advance(seconds=5)
+        (one,) = ana.knowledge_recall("Which size have the bolts?", limit=1)
+        assert (one.text, one.surfaced) == ("Size 12.", count)
+        assert one.surfaced_last is not None
+        assert one.surfaced_last >= clock.now_ns()
+    (long,) = ana.knowledge_recall("varnish")
+    assert len(long.text) <= 600
+    assert long.text.endswith(" …")
+    (folder / "plan.md").write_text("# Plan\n## Bolts\nSize 14.\n")
+    ana.knowledge_index(folder)
+    (new,) = ana.knowledge_recall("bolts", limit=1)
+    assert (new.text, new.surfaced) == ("Size 14.", 1)
+    every = {one.text: one.surfaced for one in ana.knowledge_list(every=True)}
+    assert (every["Size 12."], every["Grey."]) == (2, 0)
+
+
 def test_only_an_operator_declares_a_folder(memory: Memory, ana: Session, folder: Path) -> None:
     from doxa.agent.continuity.knowledge import declare_root, root_name
     from doxa.agent.records.records import write_record

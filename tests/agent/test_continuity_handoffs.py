@@ -19,7 +19,14 @@ from doxa.agent.continuity.modes import may_read, modes, table
 from doxa.agent.continuity.view import authority_of
 from doxa.app import Memory, Session
 from doxa.base.clock import FakeClock
-from doxa.base.errors import ConstraintError, DoxaError, InputError, RoleError
+from doxa.base.errors import (
+    ConflictError,
+    ConstraintError,
+    DoxaError,
+    InputError,
+    NotFoundError,
+    RoleError,
+)
 from tests.agent.continuity_help import opened, say
 
 TAKE = """
@@ -384,13 +391,42 @@ def test_after_a_week_it_is_handed_over_no_more(ana: Session, clock: FakeClock) 
 
 
 def test_what_nobody_can_read_is_quarantined(memory: Memory, ana: Session) -> None:
-    written(ana)
-    for turn in ana.exchange_list()[0].turns:
-        memory.forget(turn.kref)
-    shown = ana.handoff_take("two")
+    """It is passed over, and what lies behind it is handed over in its place."""
+    older = written(ana, "zero")
+    kref = written(ana)
+    for pair in ana.exchange_list(thread="one"):
+        for turn in pair.turns:
+            memory.forget(turn.kref)
+    taken = ana.handoff_take("two")
+    assert taken is not None
+    assert taken.kref == older
+    assert ana.handoff_take("three") is None
+    shown = ana.handoff_show("one")
     assert shown is not None
-    assert (shown.health, shown.authority, shown.outcome) == ("quarantined", 0, "reject")
-    assert shown.prose == ""
+    assert (shown.kref, shown.health, shown.authority) == (kref, "quarantined", 0)
+    assert (shown.outcome, shown.prose) == ("reject", "")
+
+
+def test_a_quarantined_handoff_is_not_handed_over(memory: Memory, ana: Session) -> None:
+    kref = written(ana)
+    bob = memory.session(actor="bob", role="agent")
+    with pytest.raises(RoleError):
+        bob.handoff_quarantine(kref)
+    held = ana.handoff_quarantine(kref, reason="it was said by somebody else")
+    assert (held.health, held.outcome, held.prose) == ("quarantined", "reject", "")
+    assert ana.handoff_take("two") is None
+    with pytest.raises(ConflictError):
+        ana.handoff_quarantine(kref)
+    with pytest.raises(RoleError):
+        ana.handoff_quarantine(kref, release=True)
+    assert memory.handoff_quarantine(kref, release=True).health == "fresh"
+    taken = ana.handoff_take("three")
+    assert taken is not None
+    assert taken.kref == kref
+    with pytest.raises(ConflictError):
+        memory.handoff_quarantine(kref)
+    with pytest.raises(NotFoundError):
+        ana.handoff_quarantine("kref://default/agents/ana/handoff/nowhere.record")
 
 
 def test_the_ladder_is_an_order() -> None:

@@ -81,3 +81,67 @@ def test_hooks_are_measured(hooks: Pipeline, memory: Memory) -> None:
     talk(hooks, "one")
     found = {one.event: one.count for one in memory.hook_report()}
     assert found == {"prompt": 2, "answer": 2}
+
+
+@pytest.mark.parametrize("session", ["ses_2b7f1c9e0ffeXkQzPq81LmNdRt", "plain-id"])
+def test_any_id_of_a_host_is_handed_off_in_the_mode_of_the_host(
+    hooks: Pipeline, memory: Memory, session: str
+) -> None:
+    """Also one that looks like a credential, as those of OpenCode do."""
+    send(hooks, "open", session=session, source="startup")
+    talk(hooks, session)
+    assert [one.modes for one in memory.session_list(mode="code")] == [("code",)]
+    assert memory.session_list(mode="chat") == []
+    assert "2 exchanges" in send(hooks, "open", session="two", source="startup")
+
+
+def test_the_last_words_are_handed_over_without_an_end(hooks: Pipeline, memory: Memory) -> None:
+    """What was said within a minute of the last handoff, by a host that reports no end."""
+    talk(hooks, "one")
+    send(hooks, "prompt", "And the school roof leaks.", session="one")
+    hooks.settle()
+    assert "3 exchanges" in send(hooks, "open", session="two", source="startup")
+    shown = memory.handoff_show("one", agent=HOST, mode="code", project="shop")
+    assert shown is not None
+    assert (shown.reason, shown.last[-1].text) == ("switch", "And the school roof leaks.")
+
+
+def test_a_conversation_that_is_closed_has_ended(hooks: Pipeline, memory: Memory) -> None:
+    talk(hooks, "one")
+    send(hooks, "prompt", "And the school roof leaks.", session="one")
+    send(hooks, "close", session="one")
+    shown = memory.handoff_show("one", agent=HOST, mode="code", project="shop")
+    assert shown is not None
+    assert (shown.reason, shown.exchanges) == ("end", 3)
+    (found,) = memory.session_list(mode="code")
+    assert found.state == "ended"
+
+
+def test_a_conversation_that_goes_on_takes_no_others_handoff(
+    hooks: Pipeline, memory: Memory
+) -> None:
+    talk(hooks, "one")
+    send(hooks, "close", session="one")
+    talk(hooks, "two")
+    send(hooks, "close", session="two")
+    assert "exchanges" not in send(hooks, "open", session="one", source="resume")
+    assert "exchanges" in send(hooks, "open", session="three", source="startup")
+
+
+def test_hooks_cost_the_same_in_a_longer_memory(hooks: Pipeline, memory: Memory) -> None:
+    """Statements of storing a turn with its handoff and archive, and of opening the next
+    conversation: no more with twenty times the turns."""
+    from doxa.store.statements import counted_statements
+
+    found = []
+    for rounds in (2, 40):
+        for number in range(rounds):
+            talk(hooks, f"before-{rounds}-{number}")
+        send(hooks, "prompt", "The harbour bridge again.", session=f"last-{rounds}")
+        with counted_statements(memory.store) as settling:
+            hooks.settle()
+        with counted_statements(memory.store) as opening:
+            send(hooks, "open", session=f"next-{rounds}", source="startup")
+        found.append((len(settling), len(opening)))
+    assert found[1][0] <= found[0][0] + 15, found
+    assert found[1][1] <= 2 * found[0][1], found

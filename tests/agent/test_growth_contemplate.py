@@ -82,6 +82,31 @@ def test_a_turn_is_at_most_one_transaction_of_few_statements(memory: Memory) -> 
     assert (read <= 15, written <= 60) == (True, True), counts
 
 
+def test_a_turn_takes_as_many_statements_whatever_the_identity_holds(memory: Memory) -> None:
+    session = memory.session(actor="ana")
+    counts = []
+    for number in range(12):
+        line = memory.growth_propose(f"I water garden {number}.", file="SOUL", agent="ana")
+        nonce = memory.crystallise_approve(line.kref, line.content_hash).nonce
+        memory.crystallise_apply(line.kref, nonce)
+        with counted_statements(memory.store) as seen:
+            session.metabolise("Thanks.", REPLY)
+        counts.append(len(seen))
+    assert len(set(counts)) == 1, counts
+
+
+def test_a_turn_is_compared_with_the_principles_of_soul(memory: Memory) -> None:
+    session = memory.session(actor="ana")
+    told_ = "I share private data with them."
+    assert session.metabolise("Go on.", told_).turn.signals.coherence == 1
+    line = memory.growth_propose("I never share private data.", file="SOUL", agent="ana")
+    assert session.metabolise("Go on.", told_).turn.signals.coherence == 1  # a candidate is not one
+    memory.crystallise_apply(
+        line.kref, memory.crystallise_approve(line.kref, line.content_hash).nonce
+    )
+    assert session.metabolise("Go on.", told_).turn.signals.coherence == 0
+
+
 def test_without_addresses_a_moment_quotes_nothing(memory: Memory) -> None:
     memory.session(actor="ana").metabolise(USER, REPLY)
     assert [one.text for one in moments(memory)] == [""]

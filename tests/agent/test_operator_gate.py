@@ -6,7 +6,8 @@ from __future__ import annotations
 import json
 import os
 import stat
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from doxa.app.operator import OperatorGate, Wanted, may_operate
 from doxa.base.errors import ConflictError, InputError, RoleError
 from doxa.cli import app
 from doxa.settings import edited
+from doxa.store import Identity
 from tests.fixtures_shared import opened
 
 CONFIG = '# mine\nproject = "shop"  \n\n[models]\n# the model\nmodel = "ollama:small"\n'
@@ -119,31 +121,94 @@ def test_a_backup_that_differs_is_reported_and_not_restored(place: Place, memory
     assert "not there" in gate.status()[0][1]
 
 
-@pytest.mark.parametrize("when", ["before", "after"])
-def test_a_crash_is_settled_by_what_the_file_says(
-    place: Place, memory: Memory, monkeypatch: pytest.MonkeyPatch, when: str
+class Killed(BaseException):
+    """The process died here."""
+
+
+def killed_at(monkeypatch: pytest.MonkeyPatch, memory: Memory, step: int) -> None:
+    """Let the process die before the given one of its steps: syncs, renames, removals, commits."""
+    left = step
+
+    def counting(made: Callable[..., Any]) -> Callable[..., Any]:
+        def counted(*given: Any, **named: Any) -> Any:
+            nonlocal left
+            if left == 0:
+                raise Killed
+            left -= 1
+            return made(*given, **named)
+
+        return counted
+
+    for owner, name in (
+        (os, "fsync"),
+        (Path, "replace"),
+        (Path, "unlink"),
+        (changes.tempfile, "mkstemp"),
+        (memory.store, "write"),
+    ):
+        monkeypatch.setattr(owner, name, counting(getattr(owner, name)))
+
+
+@pytest.mark.parametrize("what", ["apply", "rollback"])
+def test_a_crash_between_any_two_steps_is_settled(
+    place: Place, memory: Memory, monkeypatch: pytest.MonkeyPatch, what: str
 ) -> None:
-    """Killed before or after the rename: the file is whole, and the receipt says which it was."""
+    """The file is whole, the receipt says which it was, nothing is left over, and the next change
+    and its reversal go through."""
+    after, states, step = CONFIG.replace("small", "large"), Counter[str](), 0
     gate = place.gate(memory)
-    plan = gate.plan(MODEL)
-    replace = changes._replace
+    while True:
+        plan = gate.plan(MODEL)
+        made = gate.apply(MODEL, plan.id) if what == "rollback" else None
+        with monkeypatch.context() as patched:
+            killed_at(patched, memory, step)
+            try:
+                gate.rollback(made.kref) if made else gate.apply(MODEL, plan.id)
+                died = False
+            except Killed:
+                died = True
+        assert place.config.read_text() in (CONFIG, after)
+        (newest, problem) = gate.status()[0] if gate.status() else (None, "")
+        state = newest.state if newest else "none"
+        assert (problem, list(place.folder.glob(".*doxa-*"))) == ("", [])
+        applied = place.config.read_text() == after
+        assert (state == "applied") == applied
+        states[state] += 1
+        if applied:
+            assert newest is not None
+            gate.rollback(newest.kref)
+        assert place.config.read_text() == CONFIG
+        if not died:
+            break
+        step += 1
+    assert step >= 6
+    assert {"applied", "abandoned" if what == "apply" else "rolled_back"} <= set(states)
 
-    class Killed(BaseException):
-        pass
 
-    def killed(*given: Any, **named: Any) -> None:
-        if when == "after":
-            replace(*given, **named)
-        raise Killed
+def test_a_file_that_was_changed_past_the_gate_is_reported(place: Place, memory: Memory) -> None:
+    gate = place.gate(memory)
+    gate.apply(MODEL, gate.plan(MODEL).id)
+    large = Wanted("configuration", {"models.model": "ollama:huge"})
+    gate.apply(large, gate.plan(large).id)
+    assert [problem for _, problem in gate.status()] == ["", ""]
+    place.config.write_text("project = 'other'\n")
+    assert [bool(problem) for _, problem in gate.status()] == [True, False]
+    other = OperatorGate(memory, place.environ)
+    memory.identity = Identity("oskar", "operator")
+    assert len(other.status()) == 2  # another operator sees the changes of this one
 
-    with monkeypatch.context() as patched, pytest.raises(Killed):
-        patched.setattr(changes, "_replace", killed)
-        gate.apply(MODEL, plan.id)
-    ((change, problem),) = gate.status()
-    assert (change.state, problem) == (("abandoned", "applied")[when == "after"], "")
-    assert place.config.read_text() == CONFIG.replace(
-        "small", "large" if when == "after" else "small"
-    )
+
+def test_an_agents_shell_makes_no_key_and_has_no_rights_of_it(place: Place, memory: Memory) -> None:
+    shell = {"CLAUDECODE": "1"}
+    assert not may_operate(memory, place.environ | shell)
+    memory.remember("The plan holds", name="plan")
+    tag = ("tag", "kref://p/plan.fact?r=1", "approved")
+    assert place.command(*tag, **shell).exit_code == 4
+    with opened(place.folder / "new.db", embedder=None, actor="olga") as made:
+        gate = place.gate(made, DOXA_OPERATOR_KEY=str(place.folder / "new.key"), **shell)
+        with pytest.raises(RoleError, match="belongs to an agent"):
+            gate.register()
+        assert not (place.folder / "new.key").exists()
 
 
 def test_identity_files_change_as_a_whole(place: Place, memory: Memory) -> None:

@@ -3,14 +3,25 @@ rules."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import product
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from doxa.agent.gate.restart import Restart, advance, begin_restart
-from doxa.base.errors import InputError
+from doxa.agent.records.records import move_record, note_record, write_record
+from doxa.app import Memory
+from doxa.base.errors import (
+    ConflictError,
+    ConstraintError,
+    InputError,
+    NotFoundError,
+    RoleError,
+)
+from tests.fixtures_shared import opened
 
 _EVENTS = st.lists(
     st.tuples(
@@ -91,3 +102,93 @@ def test_the_end_is_the_end() -> None:
     stopped = step(step(begin_restart("k", 0), "failed", failure="a"), "failed", failure="a")
     for outcome, key, last in product(("succeeded", "failed"), ("", "k"), (True, False)):
         assert step(stopped, outcome, key=key, last=last).phase == "stopped"
+
+
+# As records
+
+
+@pytest.fixture
+def memory(tmp_path: Path) -> Iterator[Memory]:
+    with opened(tmp_path / "m.db", embedder=None, project="p", actor="olga") as made:
+        yield made
+
+
+def test_a_continuation_outlives_the_process(tmp_path: Path) -> None:
+    for number, (call, key) in enumerate((("ping", ""), ("ping", "k"), ("compare", "k"))):
+        with opened(tmp_path / "m.db", embedder=None, project="p", actor="olga") as made:
+            ana = made.session(actor="ana")
+            if not number:
+                begun = ana.restart_begin("k", declared=2)
+                assert (begun.phase, begun.budget, begun.may_write) == ("reach", 2, False)
+            found = ana.restart_step(call, "succeeded", key=key)
+    assert (found.phase, found.budget, found.may_write) == ("continue", 2, True)
+    with opened(tmp_path / "m.db", embedder=None, project="p", actor="olga") as made:
+        ana = made.session(actor="ana")
+        ana.restart_step("work", "succeeded")
+        done = ana.restart_step("work", "succeeded", last=True)
+        assert (done.phase, done.may_call) == ("done", False)
+        with pytest.raises(NotFoundError):
+            ana.restart_step("work", "succeeded")
+        assert ana.restart_show() == done
+        assert ana.restart_begin("k", declared=0).phase == "reach"
+
+
+def test_a_stopped_continuation_is_the_operators(memory: Memory) -> None:
+    ana = memory.session(actor="ana")
+    ana.restart_begin("k", declared=5)
+    ana.restart_step("ping", "succeeded", key="k")
+    stopped = ana.restart_step("compare", "succeeded", key="other")
+    assert (stopped.phase, stopped.found) == ("stopped", "other")
+    with pytest.raises(ConflictError, match="not the one of before"):
+        ana.restart_step("compare", "succeeded", key="k")
+    with pytest.raises(ConstraintError):
+        ana.restart_begin("k", declared=5)
+    with pytest.raises(ConstraintError):
+        ana.restart_begin("another", declared=5)
+    with pytest.raises(RoleError):
+        memory.session(actor="bob").restart_begin("k", agent="ana")
+    assert memory.restart_begin("k", declared=1, agent="ana").phase == "reach"
+    states = memory.run("MATCH (r:Record {type: 'restart'}) RETURN r.state AS s ORDER BY r.kref")
+    assert [row["s"] for row in states.records()] == ["closed", "reach"]
+
+
+@pytest.mark.parametrize(
+    ("state", "notes"),
+    [
+        ("continue", {}),
+        ("reach", {"used": 0}),
+        ("identify", {"found": "k", "used": 0}),
+        ("done", {"reason": "the task is done"}),
+        ("closed", {}),
+    ],
+)
+def test_no_transaction_of_an_agent_gives_a_continuation_calls(
+    memory: Memory, state: str, notes: dict[str, object]
+) -> None:
+    ana = memory.session(actor="ana")
+    ana.restart_begin("k", declared=5)
+    held = ana.restart_step("ping", "failed", failure="timeout")
+    with (
+        pytest.raises((ConstraintError, RoleError)),
+        memory.store.write(ana.identity, op="x") as tx,
+    ):
+        if state != "reach":
+            move_record(tx, held.kref, state)
+        note_record(tx, held.kref, notes)
+    data = {"key": "k", "declared": 50}
+    for name, more in (("b", {"used": -5}), ("c", {})):
+        with (
+            pytest.raises((ConstraintError, RoleError)),
+            memory.store.write(ana.identity, op="x") as tx,
+        ):
+            write_record(
+                tx,
+                project="p",
+                agent="ana",
+                kind="restart",
+                name=name,
+                state="reach",
+                data=data,
+                notes={"used": 0, "found": "", "failures": [], "reason": ""} | more,
+            )
+    assert ana.restart_show() == held

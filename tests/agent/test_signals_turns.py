@@ -7,6 +7,8 @@ import ast
 import json
 import math
 import os
+import stat
+import threading
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -14,9 +16,10 @@ import numpy as np
 import pytest
 
 import doxa
+from doxa.agent.signals import log as turn_log
 from doxa.agent.signals.dynamics import FEATURES, LATENT, Dynamics
-from doxa.agent.signals.log import TurnLog
-from doxa.agent.signals.measure import COMPONENTS, TurnTrace, measure
+from doxa.agent.signals.log import TurnLog, log_path
+from doxa.agent.signals.measure import COMPONENTS, TurnTrace, digest_of, measure
 from doxa.agent.signals.patterns import LANGUAGES, PHRASES, phrases, tables
 from doxa.base.clock import FakeClock
 from doxa.base.limits import SIGNALS_SUSTAINED_S
@@ -118,7 +121,9 @@ def test_45_minutes_above_the_threshold_are_sustained(tmp_path: Path) -> None:
         said.append(log.observe(bad, f"Reply {minute}.", now=minute * 60 * NS, session="s"))
     assert [one.signals.composite > 0.8 for one in said] == [True] * 4
     assert [one.sustained for one in said] == [False, False, False, True]
-    calm = log.observe("Thanks.", "You are welcome.", now=50 * 60 * NS, session="s")
+    late = log.observe(bad, "Reply 47.", now=(46 + 31) * 60 * NS, session="s")
+    assert (late.sustained, late.above_since) == (False, (46 + 31) * 60 * NS)
+    calm = log.observe("Thanks.", "You are welcome.", now=80 * 60 * NS, session="s")
     assert (calm.sustained, calm.above_since) == (False, None)
     assert SIGNALS_SUSTAINED_S == 45 * 60
 
@@ -171,6 +176,80 @@ def test_a_line_that_a_crash_cut_is_left_out(tmp_path: Path) -> None:
     log.observe("Go on.", "Yes.", now=NS)
     assert len(log.recent(100)) == 6
     assert len(TurnLog(tmp_path / "a.jsonl").recent(100)) == 6
+
+
+@pytest.mark.parametrize("restart", [0, 3])
+def test_a_log_that_is_full_becomes_the_former_one_and_changes_no_number(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, restart: int
+) -> None:
+    given = list(turns(130, 4))
+    whole = observed(tmp_path / "a.jsonl", given)
+    monkeypatch.setattr(turn_log, "SIGNALS_LOG_BYTES_MAX", 50_000)
+    parted = observed(tmp_path / "b.jsonl", given, restart=restart)
+    assert (tmp_path / "b.jsonl.former").exists()
+    assert parted == whole
+    assert len(TurnLog(tmp_path / "b.jsonl").recent(60)) == 60
+
+
+def test_two_processes_take_turns_and_learn_each_line_once(tmp_path: Path) -> None:
+    given = list(turns(90, 5))
+    one, other = TurnLog(tmp_path / "a.jsonl"), TurnLog(tmp_path / "a.jsonl")
+    shown = [
+        (one if index % 3 else other).observe(user, reply, now=index * 60 * NS, session="s")
+        for index, (user, reply) in enumerate(given)
+    ]
+    alone = TurnLog(tmp_path / "b.jsonl")
+    assert shown == [
+        alone.observe(user, reply, now=index * 60 * NS, session="s")
+        for index, (user, reply) in enumerate(given)
+    ]
+
+
+def test_threads_take_turns(tmp_path: Path) -> None:
+    log = TurnLog(tmp_path / "a.jsonl")
+
+    def work(number: int) -> None:
+        for index, (user, reply) in enumerate(turns(20, number)):
+            log.observe(user, reply, now=index * NS)
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    lines = [json.loads(line) for line in (tmp_path / "a.jsonl").read_bytes().splitlines()]
+    assert sorted(line["shown"]["updates"] for line in lines) == list(range(1, 81))
+
+
+def test_the_log_and_its_learner_are_private(tmp_path: Path) -> None:
+    with doxa.open(tmp_path / "m.doxa", role="operator", actor="ana", embedder=None) as memory:
+        log = log_path(memory.store.path, "default", "ana")
+        for user, reply in turns(50, 1):
+            memory.metabolise(user, reply)
+    assert log.with_name("ana.npz").exists()
+    for path in (log.parent.parent, log.parent, *log.parent.iterdir()):
+        assert stat.S_IMODE(path.stat().st_mode) & 0o077 == 0, path
+
+
+@pytest.mark.parametrize("how", ["forget", "erase"])
+def test_an_erasure_blanks_the_digests_and_keeps_the_numbers(tmp_path: Path, how: str) -> None:
+    with doxa.open(tmp_path / "m.doxa", role="operator", actor="ana", embedder=None) as memory:
+        made = memory.remember("My sister is called Zenobia.")
+        memory.metabolise("My sister is called Zenobia.", "Zenobia is a fine name.")
+        log = log_path(memory.store.path, "default", "ana")
+        before = log.read_bytes()
+        assert str(digest_of("zenobia")).encode() in before
+        if how == "forget":
+            memory.forget(made.change.kref, erase=True)
+        else:
+            preview = memory.erase(text="Zenobia", preview=True)
+            memory.erase(text="Zenobia", confirm=preview.token)
+        after = log.read_bytes()
+        assert len(after) == len(before)
+        assert json.loads(after)["trace"] == {}
+        assert json.loads(after)["features"] == json.loads(before)["features"]
+        assert memory.metabolise("Go on.", "Yes.").turn.signals.coherence == 1
+        assert len(memory.signals()) == 2
 
 
 def test_the_log_holds_no_text(tmp_path: Path) -> None:
@@ -294,7 +373,7 @@ def test_whatever_the_dynamics_show_what_is_injected_is_the_same(tmp_path: Path,
                 for user, reply in turns(12, seed):
                     session.metabolise(user, reply)
             if name == "forged":
-                log = Path(f"{memory.store.path}.signals") / "default" / "ana.jsonl"
+                log = log_path(memory.store.path, "default", "ana")
                 log.write_text(log.read_text().replace("0.", "9."))
             blocks.append((session.identity_show().block, brief(session).block()))
     assert blocks[0] == blocks[1] == blocks[2]

@@ -51,6 +51,15 @@ def test_a_turn_counts_once_and_shows_why(world: World) -> None:
     ]
 
 
+def test_the_night_shift_reads_what_was_said_for_every_agent(world: World) -> None:
+    world.olga.standing_in("Kim", agent="ana")
+    world.say(OWN)
+    (done,) = world.olga.nightshift(jobs=["standing"])
+    assert (done.state, done.counts["agents"], done.counts["evidence"]) == ("done", 1, 1)
+    assert world.olga.nightshift(jobs=["standing"])[0].counts["evidence"] == 0
+    assert world.ana.standing("Kim").trail[0].pattern == "owns_mistake"
+
+
 def test_what_was_said_before_does_not_count(world: World) -> None:
     world.say(OWN)
     world.clock.advance(seconds=5)
@@ -179,7 +188,7 @@ def test_an_agent_invents_no_report(world: World) -> None:
 
 def test_the_night_shift_reports_of_everybody_who_is_in(world: World) -> None:
     (shift,) = world.memory.nightshift(jobs=["standing"])
-    assert (shift.state, shift.reason) == ("skipped", "nobody opted in")
+    assert (shift.state, shift.counts["agents"]) == ("done", 0)
     for person, agent in (("Kim", "ana"), ("Lee", "ana"), ("Kim", "bob")):
         world.olga.standing_in(person, agent=agent)
     world.say(OWN)

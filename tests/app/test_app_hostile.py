@@ -87,6 +87,7 @@ GIVEN = {
     "proposal": "kref://default/proposals/a.proposal",
     "run": "kref://default/runs/a.run",
     "session": "one",
+    "handoff": "kref://default/agents/ana/handoff/a.record",
 }
 FIELDS = ("author", "time")
 MORE: dict[str, dict[str, Any]] = {

@@ -366,7 +366,7 @@ def test_a_dream_that_is_killed_is_resumed(tmp_path: Path, stage: str) -> None:
         memory.verify()
 
 
-NIGHT = ("embed", "retain", "mentions", "consolidate", "dream")
+NIGHT = tuple("index embed retain mentions consolidate contemplate standing dream backup".split())
 
 
 def test_the_night_shift_does_each_job_by_itself(memory: Memory) -> None:
@@ -382,7 +382,7 @@ def test_the_night_shift_does_each_job_by_itself(memory: Memory) -> None:
         "queued": 0,
         "tokens": 0,
     }
-    assert {run.job for run in memory.runs()} == set(NIGHT)
+    assert {run.job for run in memory.runs()} == {*NIGHT, "nightshift"}
     assert all(any(f"{job} ran today" in said for said in memory.stats()["jobs"]) for job in NIGHT)  # type: ignore[attr-defined]
     (check,) = [one for one in memory.doctor() if one.name == "jobs"]
     assert check.ok
@@ -475,7 +475,7 @@ def test_a_dream_is_due_by_schedule_count_and_idleness(memory: Memory) -> None:
     assert due(every_s=3_600) == "by schedule"
     assert due(idle_s=60) == ""  # nothing is new
     skipped = memory.nightshift(entries=1_000)
-    assert [one.state for one in skipped] == ["skipped"] * 5
+    assert [one.state for one in skipped] == ["skipped"] * len(NIGHT)
     memory.expand("The lamp is blue.", name="new")
     _later(memory, days=1)
     memory.nightshift(jobs=["embed", "retain", "mentions"])  # what jobs write is not a change
@@ -577,7 +577,7 @@ def test_a_night_shift_follows_until_it_is_stopped(memory: Memory) -> None:
 
     done = list(follow(shift, stopping, pause_s=0))
     assert seen == [{"done"}, {"skipped"}, {"done"}, {"skipped"}]
-    assert [len(one) for one in done] == [5, 5]
+    assert [len(one) for one in done] == [len(NIGHT)] * 2
 
 
 @pytest.mark.parametrize("tokens", [50, 2_000, 4_000, 5_000])

@@ -214,6 +214,7 @@ def test_a_job_of_the_night_that_breaks_stops_no_other(memory: Memory) -> None:
     assert [(run.job, run.state) for run in memory.runs()] == [
         ("third", "done"),
         ("first", "failed"),
+        ("nightshift", "done"),
     ]
 
 

@@ -396,6 +396,7 @@ UNITS = frozenset(
         "TURNS",
         "DOCS",
         "ATOMS",
+        "CALLS",
         "STEPS",
         "ATTEMPTS",
         "REVISION",

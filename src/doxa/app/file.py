@@ -25,6 +25,7 @@ from doxa.app.shared import open_replica, replica_health
 from doxa.base.clock import Clock
 from doxa.base.errors import CorruptError, DoxaError, ModelError
 from doxa.base.limits import CONSOLIDATED_ATTEMPTS_MAX, SPENDING_DAYS_MAX
+from doxa.base.places import signals_folder
 from doxa.belief.before_commit import check_before_commit
 from doxa.ingestion import arguments
 from doxa.models.spending import SpendCap, Spending, SpendLedger, parse_caps, said_spending
@@ -82,7 +83,7 @@ class MemoryFile:
             check_before_commit=_CHECK,
         )
         self.replica = open_replica(self.store, config) if config.shared else None
-        self.store.on_scrub = self._scrub_archives
+        self.store.on_scrub = self._scrub_beside
         self.ledger = SpendLedger(
             Path(f"{self.store.path}.spend"), clock=self.store.clock, caps=self._spend_caps
         )
@@ -134,11 +135,21 @@ class MemoryFile:
         if working is not None:
             working.close()
 
-    def _scrub_archives(self) -> str:
-        """Take what was erased out of the archives of agents, too."""
+    def _scrub_beside(self) -> str:
+        """Take what was erased out of the archives of agents, and the digests of words out of the
+        logs of turns."""
         from doxa.agent.continuity.archive import scrub_archives
 
-        return scrub_archives(self.store)
+        left = [scrub_archives(self.store)]
+        if signals_folder(Path(self.store.path)).exists():
+            from doxa.agent.signals.log import blank_traces
+
+            self.turn_logs.clear()  # they hold digests of the last turns
+            try:
+                blank_traces(self.store.path)
+            except OSError as error:
+                left.append(f"The log of turns could not be written: {error.strerror}.")
+        return " ".join(part for part in left if part)
 
     def _open_working(self) -> WorkingMemory:
         """Return the working memory, opened at first need."""

@@ -47,8 +47,9 @@ class OperatorGate:
     def register(self) -> str:
         """Make the key file, or read the one there is, and register its hash. Return the hash. A
         memory that has a key keeps it, unless that key is presented."""
-        from doxa.agent.gate.keys import create_key, read_key, register_key
+        from doxa.agent.gate.keys import create_key, read_key, register_key, require_person
 
+        require_person(self._environ)
         held = self._registered()
         if held is not None:
             self._require()
@@ -114,21 +115,25 @@ class OperatorGate:
     def status(self) -> list[tuple[Record, str]]:
         """End what a crash left begun, and return the changes, the newest first, each with what is
         wrong with its backup or its file; empty if nothing is."""
-        from doxa.agent.gate.changes import changes, restored, settle
+        from doxa.agent.gate.changes import changes, drift, restored, settle
 
         self._require()
         store, who, project = self._memory.store, self._memory.identity, self._memory.project
         torn = {one.kref for one in settle(store, who, project=project)}
-        found = []
-        for one in changes(store, who.actor, project=project):
-            problem = "the file says neither what it said nor what it was to say"
-            if one.kref not in torn:
-                problem = ""
-                if one.data["surface"] in FILES and one.state == "applied":
-                    try:
+        found: list[tuple[Record, str]] = []
+        seen: set[str] = set()  # of each file, only the newest change says what is there
+        for one in changes(store, project=project):
+            problem, path = "", str(one.data["path"])
+            if one.kref in torn:
+                problem = "the file says neither what it said nor what it was to say"
+            elif one.data["surface"] in FILES:
+                try:
+                    if one.state == "applied":
                         restored(one)
-                    except ConflictError as error:
-                        problem = error.message
+                except ConflictError as error:
+                    problem = error.message
+                problem = problem or ("" if path in seen else drift(one))
+            seen.add(path)
             found.append((one, problem))
         return found
 
@@ -203,12 +208,13 @@ class OperatorGate:
 
 def may_operate(memory: Memory, environ: Mapping[str, str] | None = None) -> bool:
     """Return whether a process may act as the operator of a memory: the memory has no key, or the
-    process can read it."""
-    from doxa.agent.gate.keys import fits, registered_key
+    process can read it and is not the shell of an agent."""
+    from doxa.agent.gate.keys import fits, host_of, registered_key
 
     with memory.store.read() as snapshot:
         held = registered_key(snapshot)
-    return held is None or fits(held, operator_key(environ))
+    known = os.environ if environ is None else environ
+    return held is None or (host_of(known) is None and fits(held, operator_key(known)))
 
 
 def parse_given(pairs: Sequence[str]) -> dict[str, str]:

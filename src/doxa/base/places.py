@@ -31,6 +31,11 @@ def hooks_folder(memory: Path) -> Path:
     return memory.with_name(f"{memory.name}-hooks")
 
 
+def signals_folder(memory: Path) -> Path:
+    """Return the folder with the logs of what turns showed."""
+    return memory.with_name(f"{memory.name}-signals")
+
+
 def imports_folder(memory: Path) -> Path:
     """Return the folder that says how far files were imported into a memory file."""
     return memory.with_name(f"{memory.name}-imports")

@@ -30,8 +30,10 @@ from doxa.cli.context import (
 from doxa.cli.entities import entities_text, entity_text, patterns_text, pending_text
 from doxa.cli.growth import (
     approval_text,
+    contemplated_text,
     files_text,
     identity_text,
+    metabolised_text,
     plan_text,
     records_text,
     signals_text,
@@ -629,6 +631,8 @@ _TEXTS: dict[str, Callable[[Any], str]] = {
     "AgentIdentity": identity_text,
     "list[IdentityFile]": files_text,
     "list[TurnSignals]": signals_text,
+    "Metabolised": metabolised_text,
+    "Contemplated": contemplated_text,
     "int": str,
     "str": str,
     "Remembered": lambda made: said_text(made.change, made.warnings),

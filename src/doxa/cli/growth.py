@@ -9,10 +9,14 @@ def records_text(found: list[Any]) -> str:
     """Return records of the runtime, a line each."""
     from doxa.base.quoting import one_line
 
-    lines = (
-        one_line(f"{one.state:12} {one.data.get('file', one.type):8} {one.text}  {one.kref}")
-        for one in found
-    )
+    lines = []
+    for one in found:
+        said = one.text or one.data.get("question", "")
+        lines.append(
+            one_line(f"{one.state:12} {one.data.get('file', one.type):8} {said}  {one.kref}")
+        )
+        for step in one.notes.get("passes", ()):
+            lines.append(one_line(f"  {step['goal']}: {step['found']}"))
     return "\n".join(lines) or "There are none."
 
 
@@ -62,15 +66,41 @@ def files_text(found: list[Any]) -> str:
     )
 
 
+def metabolised_text(found: Any) -> str:
+    """Return what became of a turn."""
+    kept = f"kept as {found.moment}" if found.moment else "not kept"
+    return f"{signals_text([found.turn])}\n{kept}: {found.reason}"
+
+
+def contemplated_text(found: Any) -> str:
+    """Return what a contemplation did, failures first."""
+    from doxa.base.clock import format_time
+    from doxa.base.quoting import one_line
+
+    lines = [one_line(f"failed: {one}") for one in found.failed]
+    lines += [f"begun: {one}" for one in found.begun]
+    lines += [f"candidate: {one}" for one in found.proposed]
+    due = f"; the next is due {format_time(found.next_due)[:19]}Z" if found.next_due else ""
+    return "\n".join((*lines, f"{found.passes} passes done, {found.merged} merged{due}"))
+
+
 def signals_text(found: list[Any]) -> str:
-    """Return the signals of turns, a line each."""
+    """Return the signals of turns, a line each, without those that show nothing."""
+    from dataclasses import asdict
+
     from doxa.base.clock import format_time
 
     lines = []
     for one in found:
+        parts = (
+            f"{name} {1 - value if name == 'coherence' else value:.2f}"
+            for name, value in asdict(one.signals).items()
+            if name != "composite" and value != (name == "coherence")
+        )
         rank = "-" if one.percentile is None else f"{one.percentile:.2f}"
         lines.append(
             f"{format_time(one.time)[:19]} composite {one.signals.composite:.2f} surprise {rank}"
             + (" sustained" if one.sustained else "")
+            + "".join(f", {part}" for part in parts).replace("coherence", "incoherence")
         )
     return "\n".join(lines) or "No turn of this agent was measured."

@@ -20,6 +20,11 @@ TIMES = frozenset(
         "decided",
         "first",
         "last",
+        "first_seen",
+        "last_seen",
+        "observed",
+        "made",
+        "moved",
     )
 )
 
@@ -137,9 +142,12 @@ def element_text(found: Any) -> str:
 
 
 def fields_text(value: Any) -> str:
+    """Return the fields of a result, one on a line; of a list, those of each element."""
     import msgspec
 
     data = _with_times(msgspec.to_builtins(value, enc_hook=str))
+    if isinstance(data, list):
+        return "\n\n".join(fields_text(one) for one in data) or "none"
     return "\n".join(
         f"{name}: {_plain(item)}" for name, item in data.items() if item not in (None, "", [], {})
     )
@@ -450,7 +458,6 @@ def applied_text(found: Any) -> str:
 def shifts_text(found: Any) -> str:
     """Format what the night shift did, what failed or was refused first."""
     from doxa.base.quoting import visible
-    from doxa.dream.nightshift import losses_first
 
     return "\n".join(
         f"{one.job} {one.state}"
@@ -458,7 +465,7 @@ def shifts_text(found: Any) -> str:
         + ("; limits" if one.limits else "")
         + "".join(f" {name} {value:g}" for name, value in one.limits.items())
         + (f": {visible(one.reason)}" if one.reason else "")
-        for one in losses_first(found)
+        for one in sorted(found, key=lambda shift: shift.order)
     )
 
 

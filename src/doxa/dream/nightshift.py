@@ -1,5 +1,6 @@
 """The night shift: bounded background jobs, one after another. Each is by itself: one that fails
-stops no other. Each leaves a run, so that one that has stopped is noticed.
+stops no other. Each leaves a run, so that one that has stopped is noticed; so does the shift, with
+one report that begins with what was lost or refused.
 
 One process does it on a file at a time: it holds the lease `nightshift`, which is renewed between
 jobs and while they work. Jobs that must not run at once have leases of their own as well.
@@ -12,15 +13,17 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from doxa.base.clock import format_time
 from doxa.base.errors import BusyError, DoxaError, RoleError
 from doxa.base.limits import NIGHTSHIFT_LEASE_MS
 from doxa.base.stopping import stop_asked
-from doxa.jobs import JobRun, begin, lease
+from doxa.jobs import JobRun, begin, end_dead, lease
 from doxa.jobs.lease import NIGHTSHIFT
 from doxa.jobs.runs import SHARE_MAX, Caps
 from doxa.store import Store
 
 _REPORTED = ("failed", "stopped", "skipped", "done")
+_LOSSES = ("lost", "failed", "blocked", "dropped", "missing")  # counts of a job that are losses
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,15 +40,22 @@ class Shift:
     run: str = ""
     limits: Mapping[str, float] = field(default_factory=dict)
 
+    @property
+    def order(self) -> int:
+        """Where a report puts it: what failed first, then what was refused, then what was done."""
+        return _REPORTED.index(self.state)
+
 
 @dataclass(frozen=True, slots=True)
 class Work:
     """A job of the night shift. `do` gets its run and returns counts; `number` is how many elements
-    the run touches at most. With `notes_itself`, `do` needs no run and returns a Shift."""
+    the run touches at most; no quota stops a `regular` one. With `notes_itself`, `do` needs no run
+    and returns a Shift."""
 
     do: Callable[[JobRun], Mapping[str, Any]] | None = None
     notes_itself: Callable[[], Shift] | None = None
     number: int = 20
+    regular: bool = False
 
 
 def work_through(
@@ -56,10 +66,14 @@ def work_through(
     began: Callable[[str], None] | None = None,
 ) -> list[Shift]:
     """Do jobs in order. They are skipped if another process has the lease, and the rest of them if
-    it was lost. `began` is called with the name of each job that begins."""
+    it was lost. `began` is called with the name of each job that begins. The shift is a run too,
+    with one report of all jobs."""
     done: list[Shift] = []
+    run: JobRun | None = None
     try:
         with lease(store, NIGHTSHIFT, ttl_ms=NIGHTSHIFT_LEASE_MS) as held:
+            end_dead(store, NIGHTSHIFT, project=project, mine=(NIGHTSHIFT,))
+            run = begin(store, NIGHTSHIFT, project=project, regular=True)
             for name, work in jobs.items():
                 if stop_asked():
                     done.append(Shift(name, "skipped", reason="It was asked to stop."))
@@ -70,13 +84,51 @@ def work_through(
                 done.append(_done(store, project, name, work))
     except BusyError as error:
         done += [Shift(name, "skipped", reason=error.message) for name in [*jobs][len(done) :]]
+    except BaseException as error:
+        if run is not None:
+            said = f"{type(error).__name__} after {len(done)} of {len(jobs)} jobs"
+            run.finish(_counted(done), state="stopped", error=said, report=report_of(store, done))
+        raise
+    if run is not None:
+        run.finish(_counted(done), report=report_of(store, done))
     return done
+
+
+def report_of(store: Store, shifts: Sequence[Shift]) -> str:
+    """Return the report of a shift as Markdown: what was lost or refused, what waits for a person,
+    and then what was done. It names jobs, counts and reasons, and repeats nothing of a memory."""
+    lost = [f"{one.job} {one.state}: {one.reason}" for one in losses_first(shifts) if _is_lost(one)]
+    for one in shifts:
+        found = [f"{name} {one.counts[name]}" for name in _LOSSES if one.counts.get(name)]
+        lost += [f"{one.job}: {', '.join(found)}"] if found else []
+    waits = [f"{one.job}: {one.reason}" for one in shifts if one.state == "done" and one.reason]
+    for name, word in (("proposed", "proposals"), ("candidates", "candidates of identity")):
+        number = sum(int(one.counts.get(name) or 0) for one in shifts)
+        waits += [f"{number} new {word}"] if number else []
+    done = [
+        f"{one.job}: " + (", ".join(f"{name} {n}" for name, n in one.counts.items()) or "nothing")
+        for one in shifts
+        if one.state == "done"
+    ]
+    parts = ("Lost or refused", lost), ("Waits for a person", waits), ("Done", done)
+    return f"# Night shift, {format_time(store.clock.now_ns())[:19]}Z\n" + "".join(
+        f"\n## {title}\n\n" + ("".join(f"- {line}\n" for line in lines) or "None.\n")
+        for title, lines in parts
+    )
+
+
+def _is_lost(shift: Shift) -> bool:
+    return shift.state != "done"
+
+
+def _counted(shifts: Sequence[Shift]) -> dict[str, int]:
+    return {state: sum(one.state == state for one in shifts) for state in _REPORTED}
 
 
 def losses_first(shifts: Sequence[Shift]) -> list[Shift]:
     """Return what a shift did in the order in which a person reads it: what failed, what was
     refused, and then what was done."""
-    return sorted(shifts, key=lambda one: _REPORTED.index(one.state))
+    return sorted(shifts, key=lambda one: one.order)
 
 
 def follow(
@@ -105,11 +157,16 @@ def _done(store: Store, project: str, name: str, work: Work) -> Shift:
             return Shift(name, "failed", reason=_said(error))
     assert work.do is not None
     try:
-        run = begin(store, name, project=project, caps=Caps(work.number, SHARE_MAX))
+        run = begin(
+            store, name, project=project, caps=Caps(work.number, SHARE_MAX), regular=work.regular
+        )
     except DoxaError as error:  # the file is full
         return Shift(name, "failed", {}, error.message)
     try:
         counts = dict(work.do(run))
+    except RoleError as error:
+        run.finish({}, state="stopped", error=error.message)
+        return Shift(name, "skipped", {}, error.message, run.kref)
     except Exception as error:
         run.finish({}, state="failed", error=_said(error))
         return Shift(name, "failed", {}, _said(error), run.kref)

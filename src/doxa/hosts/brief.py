@@ -1,5 +1,6 @@
 """The brief: what an agent should know when a conversation begins, state before knowledge.
 
+    identity     the agent's lines that a person approved; or that a file of them was changed
     state        conflicts and proposals that wait, commitments and their dates, a request that was
                  left unanswered, what changed since the last conversation here, jobs that stopped
     knowledge    what is verified or what a person stated in this project, decisions first
@@ -7,8 +8,8 @@
     index        how much more there is, which recall finds
 
 Each line has a reason, given on demand. One budget of characters holds for the whole block; state
-takes at most half of it. The block holds dates and no spans of time, so that it stays the same,
-byte for byte, while what it says does.
+takes at most half of it, and so does identity. The block holds dates and no spans of time, so that
+it stays the same, byte for byte, while what it says does.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from doxa.agent.context.beliefs import READ_ITEMS, held_and_known, known_lines, 
 from doxa.agent.context.stages import ContextLine
 from doxa.agent.context.state import state_lines
 from doxa.agent.context.vouching import without_repeats
+from doxa.agent.context.who import identity_lines
 from doxa.app import Session
 from doxa.app.sessions.agent.context import situation_of
 from doxa.base.clock import format_time
@@ -28,6 +30,7 @@ from doxa.base.quoting import quoted
 from doxa.redaction.stripping import BLOCK
 
 _TITLES = {
+    "identity": "Who you are, approved by a person:",
     "state": "Open in this project:",
     "knowledge": "Known here, verified or stated by the user:",
     "person": "About the user:",
@@ -86,7 +89,8 @@ def brief(
         session, since_ns=since_ns, until_ns=None if earlier is None else earlier.made_ns
     )
     held, known = held_and_known(situation)
-    lines = [*state_lines(situation), *known_lines(situation), *person_lines(situation)]
+    stages = (identity_lines, state_lines, known_lines, person_lines)
+    lines = [line for stage in stages for line in stage(situation)]
     if earlier is not None:
         by_digest = {line.digest: line for line in lines}
         lines = [by_digest[digest] for digest in earlier.lines if digest in by_digest]
@@ -110,13 +114,15 @@ def _frame_chars(project: str) -> int:
 
 
 def _fitting(lines: Sequence[ContextLine], chars_max: int) -> list[ContextLine]:
-    """The lines that fit, in order; state takes at most half."""
-    kept, left, state_left = [], chars_max, chars_max // 2
+    """The lines that fit, in order; state takes at most half, and so does identity."""
+    kept, left = [], chars_max
+    most = {"identity": chars_max // 2, "state": chars_max // 2}
     for line in lines:
         size = len(line.text) + 1
-        if size > left or (line.section == "state" and size > state_left):
+        if size > min(left, most.get(line.section, left)):
             continue
         kept.append(line)
         left -= size
-        state_left -= size if line.section == "state" else 0
+        if line.section in most:
+            most[line.section] -= size
     return kept

@@ -21,12 +21,10 @@ from doxa.app import Session
 from doxa.base.errors import DoxaError
 from doxa.belief import parse_kref
 from doxa.hosts import continuity
-from doxa.hosts.events import digest_of
 from doxa.hosts.spool import Spool, Spooled
 from doxa.ingestion.ingest import CONVERSATIONS, Ingest
 from doxa.language.turns import Turn, TurnRole, untimed_id
 from doxa.recall import Hit
-from doxa.redaction.redact import redact
 
 _ROLES: dict[str, TurnRole] = {
     "prompt": "user",
@@ -89,7 +87,7 @@ def store_lines(session: Session, project: str, lines: list[Spooled]) -> Capture
 
 def _turns(lines: list[Spooled]) -> list[tuple[str, Turn]]:
     found: dict[str, Turn] = {}
-    threads = {line.session: _thread_of(line.session) for line in lines}
+    threads = {line.session: continuity.conversation_of(line.session) for line in lines}
     for line in lines:
         role = _ROLES.get(line.kind, "tool")
         speaker = f"{line.host} summary" if line.kind == "compaction" else line.tool or role
@@ -104,15 +102,6 @@ def _turns(lines: list[Spooled]) -> list[tuple[str, Turn]]:
         )
         found.setdefault(untimed_id(turn), turn)
     return list(found.items())
-
-
-def _thread_of(session: str) -> str:
-    """The name of a conversation's thread. An id that looks like a credential, such as OpenCode's
-    ses_…, would be redacted, and all conversations of the host would be one."""
-    for name in (session, session.replace("_", "-")):
-        if redact(name).text == name:
-            return name
-    return f"conversation-{digest_of(session)}"
 
 
 def _trace(session: Session, project: str, turns: list[tuple[str, Turn]]) -> int:

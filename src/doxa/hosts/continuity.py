@@ -9,14 +9,21 @@ from __future__ import annotations
 from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from doxa.agent.context.quoting import shown
 from doxa.app import Session
 from doxa.base.errors import DoxaError
-from doxa.hosts.events import EMPTIED, HookEvent
+from doxa.belief import place_of
+from doxa.hosts.events import EMPTIED, HookEvent, digest_of
 from doxa.hosts.spool import Spooled
+from doxa.ingestion.ingest import CONVERSATIONS, thread_kref
+from doxa.redaction.redact import redact
 from doxa.redaction.stripping import BLOCK
 from doxa.store import Identity
+
+if TYPE_CHECKING:
+    from doxa.agent.continuity.handoff import SessionKey
 
 _TOPIC_CHARS, _TOPIC_WORDS = 40, 3
 _BATCHES = 5  # of the log at a time: the archive of a large memory catches up over several turns
@@ -29,11 +36,15 @@ def begun(session: Session, event: HookEvent, project: str) -> str:
     from doxa.agent.continuity.view import prose
 
     own, mode = _as_host(session, event.host, project), mode_of_host(event.host)
+    name = conversation_of(event.session)
     try:
         if event.source in EMPTIED:
-            found = own.handoff_show(event.session, mode=mode)
+            found = own.handoff_show(name, mode=mode)
+        elif event.source == "resume" and not _took(own, name):
+            found = None  # its context holds where it stood
         else:
-            found = own.session_open(event.session, mode=mode).handoff
+            _catch_up(own, name)
+            found = own.session_open(name, mode=mode).handoff
     except DoxaError:  # continuity never keeps a host from its brief
         return ""
     if found is None:
@@ -48,13 +59,63 @@ def begun(session: Session, event: HookEvent, project: str) -> str:
     return f"<{BLOCK}>\n{shown(text, len(text))}\n</{BLOCK}>" if text else ""
 
 
+def ended(session: Session, event: HookEvent, project: str) -> None:
+    """Hand off a conversation that ends, at once."""
+    from doxa.agent.continuity.modes import mode_of_host
+
+    with suppress(DoxaError):
+        own = _as_host(session, event.host, project)
+        name = conversation_of(event.session)
+        own.handoff_write(name, reason="end", mode=mode_of_host(event.host))
+
+
+def conversation_of(session: str) -> str:
+    """Return the name of a conversation and its thread. An id that looks like a credential, such as
+    OpenCode's ses_…, would be redacted, and all conversations of the host would be one."""
+    for name in (session, session.replace("_", "-")):
+        if redact(name).text == name:
+            return name
+    return f"conversation-{digest_of(session)}"
+
+
+def _key(own: Session, name: str) -> SessionKey:
+    from doxa.agent.continuity.handoff import SessionKey
+
+    thread = str(thread_kref(place_of(own.project, CONVERSATIONS), name))
+    return SessionKey(own.project, own.identity.actor, thread, name)
+
+
+def _took(own: Session, name: str) -> bool:
+    from doxa.agent.continuity.handoff import taken_by
+
+    with own.memory.store.read() as reader:
+        return taken_by(reader, _key(own, name)) is not None
+
+
+def _catch_up(own: Session, name: str) -> None:
+    """Hand off what the last conversation has said since its handoff, before another one takes it:
+    few hosts tell when a conversation ends, and those that do wait for nothing."""
+    from doxa.agent.continuity.handoff import SessionKey, due, ready_handoffs
+
+    with own.memory.store.read() as reader:
+        for one in ready_handoffs(reader, own.project, own.identity.actor, limit=1):
+            thread, last = str(one.data["thread"]), str(one.data["session"])
+            key = SessionKey(own.project, own.identity.actor, thread, last)
+            if last == name or not due(reader, key, "turn")[1]:
+                return
+            break
+        else:
+            return
+    own.handoff_write(last, thread=thread, reason="switch")
+
+
 def stored(session: Session, project: str, lines: Iterable[Spooled]) -> None:
     """Hand off the conversations that lines of the spool were stored for, where it is due."""
     from doxa.agent.continuity.modes import mode_of_host
 
     reasons: dict[tuple[str, str], str] = {}
     for line in lines:
-        key = (line.host, line.session)
+        key = (line.host, conversation_of(line.session))
         compacted = line.kind == "compaction" or reasons.get(key) == "compaction"
         reasons[key] = "compaction" if compacted else "turn"
     for (host, name), reason in reasons.items():

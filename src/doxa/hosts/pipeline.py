@@ -26,7 +26,7 @@ from doxa.base.places import agents_folder
 from doxa.base.quoting import bare
 from doxa.hosts.brief import EarlierBrief, brief
 from doxa.hosts.capture import Captured, capture, in_project
-from doxa.hosts.continuity import begun
+from doxa.hosts.continuity import begun, ended
 from doxa.hosts.events import EMPTIED, HookEvent, Injection, digest_of
 from doxa.hosts.spool import SessionState, Spool
 from doxa.recall import Hit
@@ -64,6 +64,9 @@ class Pipeline:
             made = self._asked(own, event.text, state)
         else:
             made = Injection()
+        if event.kind == "close" and self.capturing:
+            self.settle()
+            ended(own, event, project)
         state.project, state.opened, state.last = project, state.opened or now, now
         self.spool.keep(event.session, state)
         return made

@@ -17,7 +17,7 @@ from typing import Any, Literal
 import apsw
 
 from doxa.base.errors import InputError
-from doxa.base.places import agents_folder, hooks_folder, imports_folder
+from doxa.base.places import agents_folder, hooks_folder, imports_folder, signals_folder
 from doxa.base.values import canonical, check_text
 from doxa.base.words import term_counts
 from doxa.store import Reader, Store
@@ -171,10 +171,11 @@ def _control(db: apsw.Connection) -> list[bytes]:
 
 def _paths(path: str) -> list[str]:
     """Return the file and all that lies next to it under its name, with what is in the folders of
-    hooks, imports and archives."""
+    hooks, imports, signals and archives."""
     place = Path(path).absolute()
     beside = sorted(str(one) for one in place.parent.glob(f"{escape(place.name)}*"))
-    for folder in (hooks_folder(place), imports_folder(place), agents_folder(place)):
+    folders = (hooks_folder, imports_folder, signals_folder, agents_folder)
+    for folder in (one(place) for one in folders):
         beside += sorted(str(one) for one in folder.rglob("*"))
     return list(dict.fromkeys([str(place), *(name for name in beside if Path(name).is_file())]))
 

@@ -114,7 +114,7 @@ def _follow(
         try:
             follower.apply(one)
         finally:
-            follower.let_go()
+            follower.let_go(db)
         if follower.left_to_sweep:
             store.on_due(True)
         if follower.catalogue_changed:

@@ -34,7 +34,7 @@ from doxa.store.indexing.search_rows import (
     rules_of,
 )
 from doxa.store.indexing.search_texts import SearchRule
-from doxa.store.locking.writer_queue import WriterTurn
+from doxa.store.locking.group import WriterTurn
 from doxa.store.log_writer import LogWriter, read_start
 from doxa.store.migration.migrate import prepare
 from doxa.store.migration.schema import MIGRATIONS
@@ -218,6 +218,7 @@ class Store:
         not_before: int = 0,
         run: NodeId | None = None,
         counted: bool | None = None,
+        shares: bool = False,
     ) -> Iterator[Transaction]:
         """Open a transaction, durable when the block ends, absent when it raises. Waits for other
         writers up to the busy limit, or until `stopped` says yes: BusyError. `scored_at`: the time
@@ -225,7 +226,8 @@ class Store:
         identity's, by which guards judge. `by_hand`: a query runs; what joins it is an operation.
         `not_before`: the earliest time that it may have, in ns. `run`: the node of the run of a
         job that writes; the role `background` writes in no other way. `counted`: whether the quota
-        of the file may refuse it; None: unless the system writes.
+        of the file may refuse it; None: unless the system writes. `shares`: it is brief, and may
+        become durable together with others that wait.
         """
         joined: Transaction | None = getattr(self._local, "joined", None)
         keyed: KeyedCall | None = getattr(self._local, "keyed", None)
@@ -247,6 +249,7 @@ class Store:
             not_before=not_before,
             run=run,
             counted=counted,
+            shares=shares,
         ) as tx:
             yield tx
 
@@ -264,11 +267,13 @@ class Store:
         not_before: int = 0,
         run: NodeId | None = None,
         counted: bool | None = None,
+        shares: bool = False,
     ) -> Iterator[Transaction]:
         db = self._engine.connection()
         _require_free(db, identity, run)
         with translated(self.path):
-            turn, shared = self._begin(db, stopped)
+            turn, shared = self._begin(db, stopped, shares)
+            db = turn.db
             tx: Transaction | None = None
             try:
                 version, tail = read_start(db)
@@ -290,6 +295,8 @@ class Store:
                     counted=counted,
                 )
                 tx.turn = turn
+                if shared is not None:
+                    tx.on_expired = shared.end
                 tx.binding = self.binding
                 self._local.entries = tx.entries
                 tx.scored_at = tx.now if scored_at is None else scored_at
@@ -297,39 +304,33 @@ class Store:
                 tx.begin_run(run)
                 yield tx
                 self._commit(tx, db, shared)
-            except BaseException:
-                with suppress(
-                    apsw.Error
-                ):  # the engine may have rolled back by itself; the first error is the one to tell
-                    if db.in_transaction and not (tx is not None and tx.expired):
-                        db.execute("ROLLBACK")
+            except BaseException as error:
+                turn.rollback(error)
+                self._engine.end()
                 if tx is not None:
                     self._hand_on(tx.notes_of_what_was_there())
                 raise
             finally:
                 self._local.entries = None
-                turn.end()
+                self._engine.end()
+                if shared is not None:
+                    shared.end()
                 if tx is not None:
-                    tx.let_go()
+                    tx.let_go(self._engine.opened or db)
 
     def _begin(
-        self, db: apsw.Connection, stopped: Callable[[], bool] | None
+        self, db: apsw.Connection, stopped: Callable[[], bool] | None, shares: bool
     ) -> tuple[WriterTurn, SharedTurn | None]:
-        """Begin a transaction of this file, after that of the shared log if there is one."""
+        """Begin a transaction of this file, after that of the shared log if there is one. What is
+        committed there is not committed with others here."""
         if self.shared is None:
-            return self._engine.begin(db, stopped), None
+            return self._engine.begin(db, stopped, shares=shares), None
         shared = self.shared.begin(stopped)
         try:
-            turn = self._engine.begin(db, stopped)
+            return self._engine.begin(db, stopped), shared
         except BaseException:
             shared.end()
             raise
-
-        def end() -> None:
-            turn.end()
-            shared.end()
-
-        return WriterTurn(end), shared
 
     def _commit(
         self, tx: Transaction, db: apsw.Connection, shared: SharedTurn | None = None
@@ -340,7 +341,8 @@ class Store:
             shared.commit(tx)
         if tx.catalogue_changed:
             db.execute("UPDATE meta SET value = value + 1 WHERE key = 'catalogue'")
-        db.execute("COMMIT")
+        assert tx.turn is not None
+        tx.turn.commit(alone=tx.catalogue_changed)
         self.commits.notify()
         if tx.left_to_sweep:
             self.on_due(True)
@@ -516,8 +518,8 @@ class Store:
         """Overwrite freed pages and empty the write-ahead log, so that the bytes are gone from the
         file too.
 
-        Returns an empty text when all is done, else what is left and why; the next scrub and every
-        close try again.
+        What `on_scrub` does for the files next to it is done too. Returns an empty text when all is
+        done, else what is left and why; the next scrub and every close try again.
         """
         db = self._engine.connection()
         if db.in_transaction:

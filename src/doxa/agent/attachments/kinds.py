@@ -12,7 +12,7 @@ from typing import Literal
 from doxa.base.errors import InputError
 from doxa.base.limits import (
     ATTACHMENT_ENTRIES_ITEMS_MAX,
-    ATTACHMENT_RATIO_MAX,
+    ATTACHMENT_RATIO_ITEMS_MAX,
     ATTACHMENT_UNPACKED_BYTES_MAX,
 )
 
@@ -35,6 +35,11 @@ _ARCHIVES = (
     ),
     (b"MZ", "a program"),
     (b"\x7fELF", "a program"),
+)
+# Parts of a Word document that hold text, form, pictures and fonts; others are embedded objects.
+_PARTS = tuple(
+    "/ .xml .rels .vml .png .jpg .jpeg .jfif .gif .bmp .tif .tiff .webp .svg .emf .wmf .wdp .ttf"
+    " .otf .odttf .fntdata".split()
 )
 _SCANNED_BYTES = 65_536
 
@@ -90,14 +95,18 @@ def _office(content: bytes, name: str) -> FileForm:
     names = {entry.filename.casefold() for entry in entries}
     if "word/document.xml" not in names:
         raise _refused(name, "an archive")
-    if any("vbaproject" in one or one.endswith((".bin", ".exe", ".js")) for one in names):
-        raise _refused(name, "a document with macros or embedded objects")
+    if any("vbaproject" in one or "macro" in one for one in names):
+        raise _refused(name, "a document with macros")
+    if not all(one.endswith(_PARTS) for one in names):
+        raise _refused(name, "a document with embedded objects")
+    if len(names) < len(entries) or any(".." in one or one.startswith("/") for one in names):
+        raise _refused(name, "a damaged document, with parts of the same or of outside names")
     unpacked = sum(entry.file_size for entry in entries)
     packed = max(1, sum(entry.compress_size for entry in entries))
     if (
         len(entries) > ATTACHMENT_ENTRIES_ITEMS_MAX
         or unpacked > ATTACHMENT_UNPACKED_BYTES_MAX
-        or unpacked > packed * ATTACHMENT_RATIO_MAX
+        or unpacked > packed * ATTACHMENT_RATIO_ITEMS_MAX
     ):
         raise _refused(name, f"a document of {unpacked:,} bytes when unpacked, which is too large")
     if any(entry.flag_bits & 1 for entry in entries):

@@ -3,7 +3,8 @@
     python -m doxa.agent.attachments.reading MIME PAGES CHARS < document > JSON
 
 The child opens no file by name, runs nothing that is in the document, and fetches nothing. What
-goes wrong in it is an error of this document alone.
+goes wrong in it is an error of this document alone. A Word document that declares a document type
+is refused: entities could stand for text that nobody sees, grow without limit, or name files.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import json
 import os
 import subprocess
 import sys
+import zipfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib.util import find_spec
@@ -21,12 +23,13 @@ from doxa.agent.attachments.kinds import DOCX, PDF, PLAIN
 from doxa.base.errors import InputError, LimitError
 from doxa.base.limits import (
     ATTACHMENT_MEMORY_BYTES_MAX,
-    ATTACHMENT_PAGES_MAX,
+    ATTACHMENT_PAGES_ITEMS_MAX,
     ATTACHMENT_READ_MS,
     ATTACHMENT_TEXT_CHARS_MAX,
 )
 
 _LIBRARIES = {PDF: "pypdf", DOCX: "docx"}
+_REASONS = {"encrypted": ": it is encrypted", "type": ": it declares a document type"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +56,7 @@ def read_document(content: bytes, mime: str, name: str) -> DocumentText:
             field="source",
         )
     words = [sys.executable, "-m", __name__, mime]
-    words += [str(ATTACHMENT_PAGES_MAX), str(ATTACHMENT_TEXT_CHARS_MAX)]
+    words += [str(ATTACHMENT_PAGES_ITEMS_MAX), str(ATTACHMENT_TEXT_CHARS_MAX)]
     try:
         done = subprocess.run(  # noqa: S603 - our own module
             words,
@@ -61,7 +64,7 @@ def read_document(content: bytes, mime: str, name: str) -> DocumentText:
             capture_output=True,
             timeout=ATTACHMENT_READ_MS / 1_000,
             check=False,
-            env={**_environment(), "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+            env={"PYTHONUTF8": "1", "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
         )
     except subprocess.TimeoutExpired:
         raise LimitError(
@@ -69,27 +72,27 @@ def read_document(content: bytes, mime: str, name: str) -> DocumentText:
             next_step="Add it without its text (extract=False), or a shorter one.",
             limit_ms=ATTACHMENT_READ_MS,
         ) from None
+    why = ""
     try:
         held = json.loads(done.stdout)
+        why = _REASONS.get(held.get("refused"), "")
         return DocumentText(str(held["text"]), held["pages"], bool(held["cut"]))
     except (ValueError, KeyError, TypeError):
         raise InputError(
-            f"{name[:200]!r} cannot be read.",
+            f"{name[:200]!r} cannot be read{why}.",
             next_step="Add it without its text (extract=False), or repair it.",
             field="source",
         ) from None
-
-
-def _environment() -> dict[str, str]:
-    """What a Python process needs to start, and no credentials."""
-    kept = ("PATH", "SYSTEMROOT", "LANG", "LC_ALL")
-    return {name: os.environ[name] for name in kept if name in os.environ}
 
 
 def _main(arguments: list[str]) -> int:
     mime, pages, chars = arguments[0], int(arguments[1]), int(arguments[2])
     _limit()
     content = sys.stdin.buffer.read()
+    refused = _refused(content, mime)
+    if refused:
+        print(json.dumps({"refused": refused}))
+        return 1
     parts, total = _pdf(content, pages) if mime == PDF else _docx(content)
     kept, size, cut = [], 0, total is not None and total > pages
     for part in parts:
@@ -115,6 +118,23 @@ def _limit() -> None:
     if sys.platform == "linux":
         limit = ATTACHMENT_MEMORY_BYTES_MAX
         resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+
+
+def _refused(content: bytes, mime: str) -> str:
+    """What keeps a document from being read at all, "" if nothing."""
+    if mime == PDF:
+        import pypdf
+
+        reader = pypdf.PdfReader(io.BytesIO(content))
+        # one with an owner's password alone opens with none
+        return "encrypted" if reader.is_encrypted and not reader.decrypt("") else ""
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        for entry in archive.infolist():
+            if entry.filename.casefold().endswith((".xml", ".rels", ".vml", ".svg")):
+                part = archive.read(entry).replace(b"\0", b"").upper()  # also in UTF-16
+                if b"<!DOCTYPE" in part or b"<!ENTITY" in part:
+                    return "type"
+    return ""
 
 
 def _pdf(content: bytes, pages: int) -> tuple[Iterator[str], int]:

@@ -1,9 +1,10 @@
 """Reading files and objects of git inside of declared folders, and nothing else.
 
-A path is opened part by part below the folder, no part followed if it is a link, so that neither
-`..`, a link, nor a link that is made meanwhile leads out of it. Read are regular files of text, up
-to a size. Git runs without a shell, hooks, filters, replacement objects, other configuration than
-the repository's, and without fetching what is not there; what it prints is the object as stored.
+A path is opened part by part, that of the folder too, no part followed if it is a link, so that
+neither `..`, a link, nor a link that is made meanwhile leads out of it. Read are regular files of
+text, up to a size. Git runs without a shell, hooks, filters, replacement objects, other
+configuration than the repository's, and without fetching what is not there; what it prints is the
+object as stored.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import stat
 import subprocess
 from pathlib import Path
 
-from doxa.base.limits import CLAIM_GIT_MS, CLAIM_SOURCE_BYTES_MAX
+from doxa.base.limits import CLAIM_GIT_FILES_MAX, CLAIM_GIT_MS, CLAIM_SOURCE_BYTES_MAX
 
 _COMMIT = re.compile(r"[0-9a-f]{7,64}")
 _GIT = (
@@ -42,10 +43,13 @@ def read_below(folder: str, path: str) -> str:
         raise Unreadable("the path leads out of the declared folder, or has an empty part")
     opened = []
     try:
-        opened.append(os.open(folder, os.O_RDONLY | os.O_DIRECTORY))
-        for part in parts[:-1]:
+        opened.append(os.open("/", os.O_RDONLY | os.O_DIRECTORY))
+        for part in (*Path(folder).parts[1:], *parts[:-1]):
             flags = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW
             opened.append(os.open(part, flags, dir_fd=opened[-1]))
+        held = os.stat(parts[-1], dir_fd=opened[-1], follow_symlinks=False)
+        if not stat.S_ISREG(held.st_mode):  # opening a device can do something
+            raise Unreadable("it is not a file")
         flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK
         opened.append(os.open(parts[-1], flags, dir_fd=opened[-1]))
         found = os.fstat(opened[-1])
@@ -71,11 +75,31 @@ def read_object(folder: str, commit: str, path: str) -> str:
     held = (Path(folder) / ".git").lstat() if (Path(folder) / ".git").exists() else None
     if held is None or not stat.S_ISDIR(held.st_mode):
         raise Unreadable("the declared folder holds no repository of its own")
+    _check_repository(Path(folder) / ".git")
     name = f"{commit}:{path}"
     size = _git(folder, "cat-file", "-s", name).decode("ascii", "replace").strip()
     if not size.isdecimal() or int(size) > CLAIM_SOURCE_BYTES_MAX:
         raise Unreadable(f"it is longer than {CLAIM_SOURCE_BYTES_MAX:,} bytes")
     return _text(_git(folder, "cat-file", "blob", name))
+
+
+def _check_repository(git: Path) -> None:
+    """Refuse a repository whose objects lie outside of its folder, or may."""
+    elsewhere = (git / "commondir", git / "objects" / "info" / "alternates")
+    if any(os.path.lexists(one) for one in elsewhere):
+        raise Unreadable("the repository has objects outside of the declared folder")
+    left, seen = [git / "objects"], 0
+    while left:
+        folder = left.pop()
+        if folder.is_symlink() or not folder.is_dir():
+            raise Unreadable("the repository has objects outside of the declared folder")
+        with os.scandir(folder) as found:
+            for one in found:
+                seen += 1
+                if one.is_symlink() or seen > CLAIM_GIT_FILES_MAX:
+                    raise Unreadable("the repository has objects behind links, or too many")
+                if one.is_dir(follow_symlinks=False):
+                    left.append(Path(one.path))
 
 
 def _git(folder: str, *arguments: str) -> bytes:

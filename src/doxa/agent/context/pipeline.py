@@ -200,8 +200,8 @@ class _Copies:
 
     def add(self, line: ContextLine, stage: str) -> None:
         """Note what a line says."""
-        if line.kref:
-            self._by_kref[line.kref] = stage
+        for kref in filter(None, (line.kref, *line.holds)):
+            self._by_kref[kref] = stage
         self._by_words[_words(line)] = stage
 
 

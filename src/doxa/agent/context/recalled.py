@@ -8,12 +8,13 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from doxa.agent.context.beliefs import belief_line
-from doxa.agent.context.gate import NEEDED, question_of, signals
+from doxa.agent.context.gate import NEEDED, question_of, requests, signals
 from doxa.agent.context.phrases import phrases_of
 from doxa.agent.context.quoting import shown
 from doxa.agent.context.rules import windows_over
-from doxa.agent.context.stages import SEEN_IN, ContextLine, Situation
+from doxa.agent.context.stages import ContextLine, Situation
 from doxa.agent.context.vouching import BELIEF_KINDS, vouched, without_repeats
+from doxa.agent.continuity.exchanges import readable_turns
 from doxa.base.clock import format_time
 from doxa.base.ids import digest_of
 from doxa.base.limits import CONTEXT_QUOTE_CHARS_MAX, HOOK_QUESTION_CHARS_MAX
@@ -66,7 +67,7 @@ def quote_lines(situation: Situation) -> Iterator[ContextLine]:
     """Yield what the person said about the question before, in the order in which it was said, if
     the gate opens. What an assistant, a tool or a page said is never among it."""
     question = question_of(situation.question)
-    if not question:
+    if not question or not requests(situation.question):  # before a search that may be in vain
         return
     found = situation.recall(question, kinds=("exchange",), limit=_QUOTES_READ, strict=True)
     held = signals(situation.question, found, found.hits)
@@ -76,31 +77,29 @@ def quote_lines(situation: Situation) -> Iterator[ContextLine]:
         nodes = {
             str(n.props["kref"]): n for n in reader.nodes_by_kref([h.kref for h in found.hits])
         }
-        own = [hit for hit in found.hits if _is_said(hit, nodes.get(hit.kref), situation)]
+        seen = readable_turns(reader, situation.project, list(nodes.values()), situation.mode)
+        said = {str(node.props["kref"]) for node in seen if _is_said(node)}
+        own = [hit for hit in found.hits if hit.kref in said and _is_current(hit)]
         windows = windows_over(reader, situation.project)
     own = [hit for hit in own if digest_of(hit.kref) not in situation.given]
     notes = phrases_of(situation.language).notes
     for hit in sorted(without_repeats(own)[:_QUOTES_SHOWN], key=lambda hit: hit.time):
         why = next((one.why for one in windows if one.covers(hit.time, hit.text)), "")
         note = f"; {notes['window'].format(why=shown(why, 120))}" if why else ""
-        said = _ended(own_words(hit.text), CONTEXT_QUOTE_CHARS_MAX)
+        words = _ended(own_words(hit.text), CONTEXT_QUOTE_CHARS_MAX)
         day = format_time(hit.time)[:10]
-        text = f"- {shown(said, CONTEXT_QUOTE_CHARS_MAX)} [{bare(hit.kref)}; {day}{note}]"
+        text = f"- {shown(words, CONTEXT_QUOTE_CHARS_MAX)} [{bare(hit.kref)}; {day}{note}]"
         reason = f"{hit.kref}: the person said it; the message {', '.join(sorted(held))}"
         yield ContextLine("quotes", text, reason, hit.kref)
 
 
-def _is_said(hit: Hit, node: Node | None, situation: Situation) -> bool:
-    """Whether a turn is the person's own words, of a mode that is seen here."""
-    if node is None or hit.trust not in ("stated", "verified") or hit.status != "current":
-        return False
-    props = node.props
-    mode = props.get("mode")
-    return (
-        props.get("role") == "user"
-        and not props.get("deprecated")
-        and (mode is None or mode in SEEN_IN[situation.mode])
-    )
+def _is_said(turn: Node) -> bool:
+    """Whether a turn is the person's own words."""
+    return turn.props.get("role") == "user" and not turn.props.get("deprecated")
+
+
+def _is_current(hit: Hit) -> bool:
+    return hit.trust in ("stated", "verified") and hit.status == "current"
 
 
 def _ended(text: str, chars_max: int) -> str:

@@ -18,13 +18,13 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from doxa.agent.continuity.modes import modes
 from doxa.base.ids import digest_of
 from doxa.belief.types import Conflict
 from doxa.recall import Hit, Recall
 from doxa.store import Store
 
 Pool = Literal["essential", "high", "medium", "low", "minimal"]
-Mode = Literal["chat", "booth", "code"]
 # Shares of the budget. What a pool does not need goes to the next one, never to one before it, so
 # that a block does not depend on those that follow.
 POOLS: Mapping[Pool, float] = {
@@ -34,25 +34,20 @@ POOLS: Mapping[Pool, float] = {
     "low": 0.15,
     "minimal": 0.05,
 }
-MODES: tuple[Mode, ...] = ("chat", "booth", "code")
-# What was said in one mode is seen in another: chat and booth share, code is apart.
-SEEN_IN: Mapping[Mode, frozenset[Mode]] = {
-    "chat": frozenset(("chat", "booth")),
-    "booth": frozenset(("chat", "booth")),
-    "code": frozenset(("code",)),
-}
+MODES = modes()
 LANGUAGES = ("en", "de", "es", "fr", "zh")
 
 
 @dataclass(frozen=True, slots=True)
 class ContextLine:
-    """One line: its section, its text as the agent reads it, why it is there, and its address or
-    ""."""
+    """One line: its section, its text as the agent reads it, why it is there, its address or "",
+    and the addresses of what it says besides."""
 
     section: str
     text: str
     reason: str
     kref: str = ""
+    holds: tuple[str, ...] = ()
 
     @property
     def digest(self) -> str:
@@ -79,7 +74,7 @@ class Situation:
     conflicts: Callable[..., list[Conflict]]
     chat: Callable[[str], Iterable[tuple[str, str, int]]] | None = None
     question: str = ""
-    mode: Mode = "chat"
+    mode: str = "chat"
     session: str = ""
     thread: str = ""
     language: str = "en"
@@ -107,4 +102,4 @@ class Stage:
     lines: Callable[[Situation], Iterable[ContextLine]]
     quoted: bool = False
     checked: bool = False
-    modes: frozenset[Mode] = frozenset(MODES)
+    modes: frozenset[str] = frozenset(MODES)

@@ -11,13 +11,23 @@ from doxa.agent.context.beliefs import index_lines, known_lines, person_lines
 from doxa.agent.context.conversation import conversation_lines
 from doxa.agent.context.obligations import obligation_lines
 from doxa.agent.context.recalled import quote_lines, recall_lines
+from doxa.agent.context.runtime import (
+    claim_lines,
+    continuity_lines,
+    current_lines,
+)
 from doxa.agent.context.stages import Stage
 from doxa.agent.context.state import state_lines
+from doxa.agent.context.who import identity_lines
 
 STAGES: tuple[Stage, ...] = (
+    Stage("identity", "essential", identity_lines, checked=True),
+    Stage("claims", "essential", claim_lines),
     Stage("knowledge", "essential", known_lines),
     Stage("person", "high", person_lines),
+    Stage("current", "high", current_lines),
     Stage("state", "high", state_lines),
+    Stage("continuity", "high", continuity_lines, quoted=True),
     Stage("recall", "medium", recall_lines),
     Stage("quotes", "medium", quote_lines, quoted=True),
     Stage("conversation", "low", conversation_lines, quoted=True),

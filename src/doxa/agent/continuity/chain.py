@@ -118,7 +118,8 @@ class ArchiveFiles:
     @contextmanager
     def locked(self) -> Iterator[None]:
         """Hold the archive, across processes."""
-        self.folder.mkdir(parents=True, exist_ok=True, mode=_PRIVATE_FOLDER)
+        for folder in (self._own.parent, self._own, self.folder):  # each private
+            folder.mkdir(exist_ok=True, mode=_PRIVATE_FOLDER)
         handle = os.open(self._own / "lock", os.O_RDWR | os.O_CREAT, _PRIVATE)
         try:
             if fcntl is not None:

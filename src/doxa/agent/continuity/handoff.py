@@ -14,7 +14,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from doxa.agent.continuity.exchanges import digest_name
+from doxa.agent.continuity.exchanges import digest_name, turns_of
 from doxa.agent.continuity.modes import check_mode, may_read
 from doxa.agent.continuity.types import HANDOFF, SESSION, TAKEN_BY, THREAD
 from doxa.agent.records.records import (
@@ -27,12 +27,14 @@ from doxa.agent.records.records import (
 )
 from doxa.agent.records.types import Record
 from doxa.base.clock import NS
-from doxa.base.errors import InputError
+from doxa.base.errors import InputError, NotFoundError
 from doxa.base.limits import (
     CONSOLIDATE_COMPACTIONS_ITEMS_MIN,
+    CONTINUITY_TURNS_ITEMS_MAX,
     HANDOFF_EXCHANGES_ITEMS_MIN,
     HANDOFF_ORPHANED_S,
     HANDOFF_PAUSE_S,
+    HANDOFF_WINDOW_ITEMS_MAX,
     RESUME_S_MAX,
 )
 from doxa.store import Reader, Transaction
@@ -135,10 +137,10 @@ def _new_exchanges(reader: Reader, key: SessionKey, counted: int) -> tuple[int, 
     if thread is None:
         return 0, 0
     ((new, upto),) = reader.rows(
-        "SELECT sum(n.props ->> '$.role' IN ('user', 'person')), max(e.dst) FROM edge e JOIN node n"
-        " ON n.id = e.dst WHERE e.src = ? AND e.type = 'HAS_EXCHANGE' AND e.dst > ? AND"
-        " n.props ->> '$.session' = ?",
-        (thread.id, counted, key.session),
+        "SELECT sum(n.props ->> '$.role' IN ('user', 'person')), max(e.dst) FROM (SELECT dst FROM"
+        " edge WHERE src = ? AND type = 'HAS_EXCHANGE' AND dst > ? ORDER BY dst DESC LIMIT ?) e"
+        " JOIN node n ON n.id = e.dst WHERE n.props ->> '$.session' = ?",
+        (thread.id, counted, CONTINUITY_TURNS_ITEMS_MAX, key.session),
     )
     return int(new or 0), int(upto or 0)
 
@@ -220,14 +222,16 @@ def _note_thread(
     )
 
 
-def ready_handoffs(reader: Reader, project: str, agent: str) -> list[Record]:
+def ready_handoffs(
+    reader: Reader, project: str, agent: str, *, limit: int = _READY_MAX
+) -> list[Record]:
     """Return the handoffs of the last week that nobody has taken, the newest first."""
     base = record_kref(project, agent, HANDOFF, "0").removesuffix("0.record")
     since = max(0, reader.now - HANDOFF_ORPHANED_S * NS)
     rows = reader.rows(
         "SELECT id FROM node WHERE kref > ? AND kref < ? AND props ->> '$.state' = 'ready' ORDER BY"
         " kref DESC LIMIT ?",
-        (f"{base}{since:020d}", base + "\U0010ffff", _READY_MAX),
+        (f"{base}{since:020d}", base + "\U0010ffff", limit),
     )
     nodes = {node.id: node for node in reader.nodes([row[0] for row in rows])}
     return [read_record(nodes[row[0]]) for row in rows if row[0] in nodes]
@@ -242,7 +246,8 @@ def taken_by(reader: Reader, key: SessionKey) -> Record | None:
 
 def take_handoff(tx: Transaction, key: SessionKey, *, mode: str = "") -> Record | None:
     """Consume the newest handoff that a session may read, and return it; None if there is none. Its
-    own is none. A session that took one gets that again."""
+    own is none. A session that took one gets that again. One of which nothing can be read is
+    quarantined and passed over."""
     known = taken_by(tx, key)
     if known is not None:
         return known
@@ -253,11 +258,40 @@ def take_handoff(tx: Transaction, key: SessionKey, *, mode: str = "") -> Record 
             continue
         if not may_read(reads, (str(one.data["mode"]),)):
             continue
+        if not _is_readable(tx, one):
+            move_record(tx, one.kref, "quarantined", said="none of its turns can be read")
+            continue
         note_record(tx, one.kref, {TAKEN_BY: key.session, "taken_ns": tx.now})
         taken = move_record(tx, one.kref, "consumed", expected=("ready",))
         note_record(tx, session.kref, {"took": one.kref})
         return taken
     return None
+
+
+def _is_readable(reader: Reader, record: Record) -> bool:
+    return bool(
+        turns_of(
+            reader,
+            str(record.data["thread"]),
+            session=str(record.data["session"]),
+            until=int(record.data["until_ns"]),
+            limit=HANDOFF_WINDOW_ITEMS_MAX,
+        )
+    )
+
+
+def quarantine(tx: Transaction, kref: str, *, release: bool = False, why: str = "") -> Record:
+    """Keep a handoff that nobody has taken from being handed over, or release it."""
+    known = find_record(tx, kref)
+    if known is None or known.type != HANDOFF:
+        raise NotFoundError(
+            f"There is no handoff at {kref[:300]}.",
+            next_step="Take the address from handoff_show.",
+            kref=kref,
+        )
+    if release:
+        return move_record(tx, kref, "ready", expected=("quarantined",), said=why)
+    return move_record(tx, kref, "quarantined", expected=("ready",), said=why)
 
 
 def thread_handoff(reader: Reader, project: str, agent: str, thread: str) -> Record | None:

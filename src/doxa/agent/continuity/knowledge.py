@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -31,6 +31,7 @@ from doxa.base.errors import InputError, NotFoundError
 from doxa.base.limits import (
     KNOWLEDGE_FILE_BYTES_MAX,
     KNOWLEDGE_FILES_ITEMS_MAX,
+    KNOWLEDGE_RECALLED_CHARS_MAX,
     KNOWLEDGE_SECTION_CHARS_MAX,
 )
 from doxa.base.words import terms
@@ -237,13 +238,33 @@ def entries_of(
     return [_entry(one) for one in held[:limit]]
 
 
-def surface(tx: Transaction, krefs: tuple[str, ...]) -> None:
-    """Count that entries were shown."""
-    for kref in krefs:
-        known = find_record(tx, kref)
-        if known is not None and known.type == KNOWLEDGE:
+def recall(
+    store: Store, identity: Identity, project: str, agent: str, text: str, *, limit: int
+) -> list[KnowledgeEntry]:
+    """Return what an agent's current entries say about a text, and count that they were shown."""
+    if not terms(text):
+        return []
+    with store.read() as reader:
+        found = entries_of(reader, project, agent, text=text, limit=limit)
+    if not found:
+        return []
+    shown = []
+    with store.write(identity, op="knowledge_recall") as tx:
+        for one in found:
+            known = find_record(tx, one.kref)
+            if known is None or known.state != "current":
+                continue
             count = int(known.notes.get("surfaced", 0)) + 1
-            note_record(tx, kref, {"surfaced": count, "surfaced_ns": tx.now})
+            noted = note_record(tx, one.kref, {"surfaced": count, "surfaced_ns": tx.now})
+            entry = _entry(noted)
+            shown.append(replace(entry, text=_cut(entry.text)))
+    return shown
+
+
+def _cut(text: str) -> str:
+    if len(text) <= KNOWLEDGE_RECALLED_CHARS_MAX:
+        return text
+    return text[: KNOWLEDGE_RECALLED_CHARS_MAX - 2].rsplit(None, 1)[0] + " …"
 
 
 def _words(record: Record) -> str:

@@ -6,7 +6,8 @@
               fsync, rename, fsync of the folder; the receipt `applied`
     rollback  the same with the backup, only if the file still is what the change left
 
-A crash leaves a change `begun`: `settle` compares the file with both hashes and says which it is.
+A crash leaves a change `begun` or `rolling_back`: `settle` compares the file with both hashes and
+says which it is.
 The compare-and-swap holds against writers that use this gate, which takes a lock; another program
 that writes between the last comparison and the rename is overwritten, and its text is lost.
 """
@@ -15,23 +16,27 @@ from __future__ import annotations
 
 import difflib
 import fcntl
+import glob
 import hashlib
 import os
 import stat
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from doxa.agent.gate.types import CHANGE
-from doxa.agent.records.records import find_record, list_records, move_record, write_record
+from doxa.agent.records.records import find_record, move_record, read_record, write_record
 from doxa.agent.records.types import Record
 from doxa.base.errors import ConflictError, InputError, LimitError, NotFoundError
 from doxa.base.limits import PROTECTED_FILE_BYTES_MAX
 from doxa.redaction.redact import redact
 from doxa.store import Identity, Store
 
+# state -> what it becomes if the file says what the change wrote, and what it said before
+_UNFINISHED = {"begun": ("applied", "abandoned"), "rolling_back": ("applied", "rolled_back")}
+_TEMPORARY = ".doxa-"
 ABSENT = "absent"  # the hash of a file that is not there
 Check = Callable[[bytes], None]  # raises what the new text is refused with
 
@@ -176,9 +181,11 @@ def roll_back(store: Store, identity: Identity, kref: str) -> Record:
                 kref=kref,
             )
         former = restored(change)
-        _replace(path, former, expected=str(change.data["after"]))
         with store.write(identity, op="operator.rollback") as tx:
-            return move_record(tx, kref, "rolled_back", expected=("applied",))
+            move_record(tx, kref, "rolling_back", expected=("applied",))
+        _replace(path, former, expected=str(change.data["after"]))
+        with store.write(identity, op="operator.rolled_back") as tx:
+            return move_record(tx, kref, "rolled_back", expected=("rolling_back",))
 
 
 def restored(change: Record) -> bytes | None:
@@ -205,30 +212,49 @@ def restored(change: Record) -> bytes | None:
 
 
 def settle(store: Store, identity: Identity, *, project: str) -> list[Record]:
-    """End the changes that a crash left begun, by what their files say; return all of them that
-    are begun still, since the file says neither."""
+    """End the changes that a crash left begun or rolling back, by what their files say; return
+    those that are so still, since the file says neither."""
     left = []
-    for change in changes(store, identity.actor, project=project):
-        if change.state != "begun":
-            continue
+    for change in changes(store, project=project, states=tuple(_UNFINISHED)):
         path = Path(str(change.data["path"]))
         with _locked(path):
             found = hash_of(read_file(path))
-            state = {change.data["after"]: "applied", change.data["before"]: "abandoned"}.get(found)
+            at_after, at_before = _UNFINISHED[change.state]
+            state = {change.data["after"]: at_after, change.data["before"]: at_before}.get(found)
+            for one in path.parent.glob(f".{glob.escape(path.name)}{_TEMPORARY}*"):
+                one.unlink()
             if state is None:
                 left.append(change)
                 continue
             with store.write(identity, op="operator.settle") as tx:
-                move_record(tx, change.kref, state, expected=("begun",))
+                move_record(tx, change.kref, state, expected=(change.state,))
     return left
 
 
-def changes(store: Store, agent: str, *, project: str, limit: int = 100) -> list[Record]:
-    """Return the changes of an operator, the newest first."""
+def changes(
+    store: Store, *, project: str, states: Sequence[str] = (), limit: int = 100
+) -> list[Record]:
+    """Return the changes of all operators, the newest first; with `states` those in one of them."""
+    test = f" AND n.props ->> '$.state' IN ({', '.join('?' * len(states))})" if states else ""
+    sql = (
+        "SELECT n.id FROM node n JOIN node_label l ON l.node = n.id AND l.label = 'Record' WHERE"
+        f" n.project = ? AND n.props ->> '$.type' = ?{test}"
+        " ORDER BY n.props ->> '$.made_ns' DESC, n.kref DESC LIMIT ?"
+    )
     with store.read() as snapshot:
-        return list_records(
-            snapshot, project=project, agent=agent, kind=CHANGE, newest=True, limit=limit
-        )
+        rows = snapshot.rows(sql, (project, CHANGE, *states, limit))
+        found = {node.id: node for node in snapshot.nodes([row[0] for row in rows])}
+        return [read_record(found[row[0]]) for row in rows]
+
+
+def drift(change: Record) -> str:
+    """Return how a file differs from what the newest change of it left, "" if it does not."""
+    expected = change.data["after" if change.state == "applied" else "before"]
+    try:
+        found = hash_of(read_file(Path(str(change.data["path"]))))
+    except (InputError, LimitError) as error:
+        return error.message
+    return "" if found == expected else "the file was changed since, past the gate"
 
 
 def require_change(store: Store, kref: str) -> Record:
@@ -269,7 +295,7 @@ def _replace(path: Path, text: bytes | None, *, expected: str) -> None:
     held = path.stat() if path.exists() else None
     temporary = None
     if text is not None:
-        descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+        descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}{_TEMPORARY}")
         temporary = Path(name)
         with os.fdopen(descriptor, "wb") as file:
             os.fchmod(file.fileno(), stat.S_IMODE(held.st_mode) & 0o755 if held else 0o600)
@@ -315,7 +341,7 @@ def _sync(folder: Path) -> None:
 
 def _absolute(path: Path) -> Path:
     """The path without links in its folders; the last part stays, so that a link is seen."""
-    folder = path.expanduser().absolute().parent
+    folder = path.absolute().parent
     if not folder.is_dir():
         raise InputError(
             f"There is no folder {folder}.", next_step="Create it first.", path=str(path)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from doxa.agent.gate.continuing import RESTARTS
 from doxa.agent.records.types import RecordType
 
 CHANGE = "change"
@@ -12,7 +13,9 @@ CHANGES = RecordType(
     states={"begun": "operator", "applied": "operator"},  # the latter: of the catalogue, at once
     moves={
         "begun": {"applied": "operator", "abandoned": "operator"},
-        "applied": {"rolled_back": "operator"},
+        # what is of the catalogue is taken back in one transaction, without the state between
+        "applied": {"rolling_back": "operator", "rolled_back": "operator"},
+        "rolling_back": {"rolled_back": "operator", "applied": "operator"},
     },
 )
-GATE_TYPES = (CHANGES,)
+GATE_TYPES = (CHANGES, RESTARTS)

@@ -38,7 +38,7 @@ from doxa.agent.records.types import Record
 from doxa.agent.signals.measure import COMPONENTS
 from doxa.agent.signals.patterns import phrases
 from doxa.base.clock import format_time
-from doxa.base.errors import DoxaError, InputError, LimitError
+from doxa.base.errors import DoxaError, InputError
 from doxa.base.limits import (
     CONTEMPLATE_ITEMS_MAX,
     CONTEMPLATE_SECOND_PASS_S,
@@ -142,6 +142,16 @@ def waiting_agents(reader: Reader, project: str) -> list[str]:
     return [row[0] for row in reader.rows(sql, (prefix, prefix + "\U0010ffff", MOMENT, INQUIRY))]
 
 
+def dropped_since(reader: Reader, project: str, since: int) -> int:
+    """Return how many moments of a project were dropped after a time in ns UTC."""
+    prefix = f"{Kref(project, ('agents',))}/"
+    sql = (
+        "SELECT count(*) FROM node n WHERE n.kref >= ? AND n.kref < ? AND n.props ->> '$.type' = ?"
+        " AND n.props ->> '$.state' = 'dropped' AND n.props ->> '$.moved_ns' > ?"
+    )
+    return int(reader.rows(sql, (prefix, prefix + "\U0010ffff", MOMENT, since))[0][0])
+
+
 def by_rules(one: InquiryPass) -> str:
     """Do a pass by rules: quote, name what is related, and propose the user's own words where they
     are a statement."""
@@ -240,18 +250,15 @@ def _propose(tx: Transaction, inquiry: Record, said: str) -> str:
     line = " ".join(said.split())
     if not line or statement_problem(line):
         return ""
-    try:
-        made = propose(
-            tx,
-            project=inquiry.project,
-            agent=inquiry.agent,
-            text=line,
-            file="MEMORY",
-            origin="contemplation",
-            about=(inquiry.kref,),
-        )
-    except LimitError:
-        return ""  # too many wait for a person already
+    made = propose(  # LimitError: too many wait for a person; the pass stays due
+        tx,
+        project=inquiry.project,
+        agent=inquiry.agent,
+        text=line,
+        file="MEMORY",
+        origin="contemplation",
+        about=(inquiry.kref,),
+    )
     return made.kref if made.made == tx.now else ""
 
 

@@ -5,9 +5,9 @@
     openclaw    SOUL.md   AGENTS.md   USER.md            TOOLS.md   MEMORY.md
     hermes      SOUL.md   AGENTS.md   memories/USER.md   TOOLS.md   memories/MEMORY.md
 
-Hermes' two files of memory hold entries between lines with "§"; every other file is a heading and a
-list. An import also reads IDENTITY.md of OpenClaw, as lines of SOUL. What an import reads becomes
-candidates: nothing of a file is identity because it is in a file.
+Hermes' two files of memory hold entries between lines with "§"; every other file is a heading and
+a list. OpenClaw reads IDENTITY.md too: an import reads it as lines of SOUL, an export leaves none.
+What an import reads becomes candidates: nothing of a file is identity because it is in a file.
 
 An export leaves a receipt: a record with the folder and the hash of every file. A file that differs
 from its receipt was changed by somebody else; then the identity is not assembled for a prompt
@@ -113,13 +113,14 @@ def export_identity(
     """Write the identity files of an agent into a folder, and the receipt. Files that are not as an
     earlier export left them are a ConflictError; with `replace` a copy of each is kept."""
     _require_operator_role(identity)
-    root = folder.expanduser().resolve()
+    root = folder.resolve()
     with store.read() as reader:
         found = assemble(reader, project, agent)
         earlier = receipts(reader, project, agent, str(root))
     texts = texts_of(found, form)
     known = {path: digest for one in earlier for path, digest in one.data["files"].items()}
-    strange = [path for path in {**known, **texts} if _is_strange(root, path, known, texts)]
+    seen = {**known, **texts, **_ALSO_READ.get(form, {})}
+    strange = [path for path in seen if _is_strange(root, path, known, texts)]
     if strange and not replace:
         raise ConflictError(
             f"{', '.join(sorted(strange))} in {root} is not as doxa wrote it.",
@@ -155,7 +156,7 @@ def release_folder(
     store: Store, identity: Identity, *, project: str, agent: str, folder: Path
 ) -> list[Record]:
     """End the receipts of a folder, whose files are then nobody's business."""
-    root = str(folder.expanduser().resolve())
+    root = str(folder.resolve())
     with store.write(identity, op="identity.release") as tx:
         held = receipts(tx, project, agent, root)
         return [move_record(tx, one.kref, "released", expected=(WRITTEN,)) for one in held]
@@ -191,21 +192,26 @@ def verify_files(
             for path, text in texts_of(current, str(receipt.data["form"])).items()
         }
         root = Path(str(receipt.data["folder"]))
-        for path in sorted({*receipt.data["files"], *_paths(str(receipt.data["form"])).values()}):
+        form = str(receipt.data["form"])
+        read = {*_paths(form).values(), *_ALSO_READ.get(form, {})}
+        for path in sorted({*receipt.data["files"], *read}):
             one = _compared(root / path, str(receipt.data["files"].get(path, "")), now.get(path))
             if one is not None:
                 found.append(one)
     return found
 
 
+def changed_files(reader: Reader, project: str, agent: str) -> list[IdentityFile]:
+    """Return the files of receipts in force that somebody else changed, or that are gone or cannot
+    be read."""
+    wrong = ("changed", "missing", "unreadable")
+    return [one for one in verify_files(reader, project, agent) if one.state in wrong]
+
+
 def require_unchanged(reader: Reader, project: str, agent: str) -> None:
     """Raise ConflictError if a file of a receipt in force was changed by somebody else, is gone or
     cannot be read."""
-    wrong = [
-        one
-        for one in verify_files(reader, project, agent)
-        if one.state in ("changed", "missing", "unreadable")
-    ]
+    wrong = changed_files(reader, project, agent)
     if wrong:
         said = "; ".join(f"{one.path} is {one.state}" for one in wrong[:5])
         raise ConflictError(
@@ -242,7 +248,7 @@ def import_identity(
     made: list[str] = []
     known: list[str] = []
     passed: list[str] = []
-    entries = list(_entries(folder.expanduser(), form))
+    entries = list(_entries(folder, form))
     with store.write(identity, op="identity.import") as tx:
         for file, path, line, text in entries:
             problem = form_problem(text)

@@ -98,6 +98,19 @@ def assemble(reader: Reader, project: str, agent: str) -> AgentIdentity:
     )
 
 
+def principles(reader: Reader, project: str, agent: str) -> tuple[str, ...]:
+    """Return the texts of SOUL as its candidates say them, in one read and unproved: enough for a
+    diagnosis at the end of each turn. What goes into a prompt comes from `assemble`."""
+    prefix = f"{Kref(project, ('agents', agent, CANDIDATE))}/"
+    sql = (
+        "SELECT n.props ->> '$.text' FROM node n JOIN node_label l ON l.node = n.id AND l.label ="
+        " 'Record' WHERE n.kref >= ? AND n.kref < ? AND n.props ->> '$.state' = ? AND n.props ->>"
+        " '$.data' ->> '$.file' = 'SOUL' ORDER BY n.kref LIMIT ?"
+    )
+    given = (prefix, prefix + "\U0010ffff", CRYSTALLISED, IDENTITY_LINES_ITEMS_MAX)
+    return tuple(str(row[0]) for row in reader.rows(sql, given))
+
+
 def file_texts(lines: list[tuple[str, str]]) -> dict[str, str]:
     """Return the texts of the files that lines make, without empty ones."""
     said = {name: [text for file, text in lines if file == name] for name in FILES}

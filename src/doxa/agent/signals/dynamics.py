@@ -139,6 +139,7 @@ class Dynamics:
             **held,  # type: ignore[arg-type]  # the stub takes a flag of this name
         )
         temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+        temporary.touch(0o600)
         temporary.write_bytes(data.getvalue())
         temporary.replace(path)
 

@@ -24,6 +24,7 @@ import hashlib
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 from doxa.agent.signals.patterns import negations, phrases
@@ -54,7 +55,7 @@ _RECENT = 5
 
 
 @dataclass(frozen=True, slots=True)
-class Signals:
+class SignalValues:
     """The signals of one turn, each from 0 to 1; of coherence 1 is the best."""
 
     correction: float
@@ -89,7 +90,7 @@ class TurnTrace:
 
 def measure(
     user: str, reply: str, before: Sequence[TurnTrace], principles: Sequence[str] = ()
-) -> tuple[Signals, TurnTrace]:
+) -> tuple[SignalValues, TurnTrace]:
     """Return the signals of a turn and what the next turns need of it. `before` are the last
     turns, the newest last; `principles` the lines of SOUL."""
     user, reply = user[:SIGNALS_TEXT_CHARS_READ], reply[:SIGNALS_TEXT_CHARS_READ]
@@ -109,7 +110,7 @@ def measure(
         WEIGHTS[name] * (1 - value if name == "coherence" else value)
         for name, value in clamped.items()
     )
-    return Signals(**clamped, composite=min(1.0, total)), trace
+    return SignalValues(**clamped, composite=min(1.0, total)), trace
 
 
 def is_marked(user: str) -> bool:
@@ -168,6 +169,11 @@ def _ability_turned(trace: TurnTrace, before: Sequence[TurnTrace]) -> bool:
     )
 
 
+@lru_cache(maxsize=1_024)
+def _principle(text: str) -> tuple[frozenset[str], bool]:
+    return frozenset(terms(negations().sub(" ", text))), _denies(text)
+
+
 def _coherence(reply: str, principles: Sequence[str]) -> float:
     parts = [
         (frozenset(terms(negations().sub(" ", part))), _denies(part))
@@ -175,7 +181,7 @@ def _coherence(reply: str, principles: Sequence[str]) -> float:
     ]
     touched = denied = 0
     for principle in principles:
-        words, denies = frozenset(terms(negations().sub(" ", principle))), _denies(principle)
+        words, denies = _principle(principle)
         near = [one for said, one in parts if len(said & words) >= max(2, 0.6 * len(words))]
         touched += bool(near)
         denied += any(one != denies for one in near)

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from doxa.agent.evolution.bundles import ResearchBundle
     from doxa.agent.evolution.refiner import Refined
     from doxa.agent.evolution.scaffolds import Scaffold
+    from doxa.agent.gate.continuing import RestartInfo
     from doxa.agent.growth.contemplation import Contemplated, PassProducer
     from doxa.agent.growth.crystallising import CrystalliseApproval, Crystallised, CrystallisePlan
     from doxa.agent.growth.files import ExportedIdentity, IdentityFile, ImportedIdentity
@@ -96,6 +97,7 @@ if TYPE_CHECKING:
     from doxa.recall import Hit, Recall
     from doxa.store import Identity
     from doxa.store.stream.cursors import EventCursor
+    from doxa.transfer.load import Loaded
     from doxa.transfer.types import Imported
     from doxa.transfer.vault.write import ExportedNotes
     from doxa.working import Chat, ChatAdded, ChatSummary
@@ -915,6 +917,25 @@ class AsyncSession:
             project=project,
         )
 
+    async def handoff_quarantine(
+        self,
+        handoff: str,
+        *,
+        release: bool = False,
+        reason: str = "",
+        language: str = "en",
+        project: str | None = None,
+    ) -> HandoffView:
+        """Keep a handoff from being handed over, or release it."""
+        return await on_thread(
+            self._session.handoff_quarantine,
+            handoff,
+            release=release,
+            reason=reason,
+            language=language,
+            project=project,
+        )
+
     async def knowledge_root(
         self,
         folder: str | Path,
@@ -952,6 +973,12 @@ class AsyncSession:
             project=project,
             limit=limit,
         )
+
+    async def knowledge_recall(
+        self, text: str, *, project: str | None = None, limit: int = 3
+    ) -> list[KnowledgeEntry]:
+        """Return what files say about a text, cut to what goes into a prompt, and count it."""
+        return await on_thread(self._session.knowledge_recall, text, project=project, limit=limit)
 
     async def archive_write(self, *, agent: str = "") -> ArchiveWritten:
         """Archive what an agent stored since the last time: one file a day, next to the memory."""
@@ -1172,6 +1199,41 @@ class AsyncSession:
     async def claim_report(self, *, agent: str = "", project: str | None = None) -> ClaimReport:
         """Report recurrence, sources, age, tensions and readiness of candidate claims."""
         return await on_thread(self._session.claim_report, agent=agent, project=project)
+
+    async def restart_begin(
+        self, key: str, *, declared: int = 0, agent: str = "", project: str | None = None
+    ) -> RestartInfo:
+        """Begin to continue after a restart, with the key of the session and a budget of calls."""
+        return await on_thread(
+            self._session.restart_begin, key, declared=declared, agent=agent, project=project
+        )
+
+    async def restart_step(
+        self,
+        call: str,
+        outcome: str,
+        *,
+        failure: str = "",
+        key: str = "",
+        last: bool = False,
+        agent: str = "",
+        project: str | None = None,
+    ) -> RestartInfo:
+        """Enter a call that was made after a restart, and return what is allowed next."""
+        return await on_thread(
+            self._session.restart_step,
+            call,
+            outcome,
+            failure=failure,
+            key=key,
+            last=last,
+            agent=agent,
+            project=project,
+        )
+
+    async def restart_show(self, *, agent: str = "", project: str | None = None) -> RestartInfo:
+        """Show where the last continuation of an agent stands, and why it ended."""
+        return await on_thread(self._session.restart_show, agent=agent, project=project)
 
     async def lease_grant(
         self,
@@ -1788,9 +1850,11 @@ class AsyncSession:
         """List the runs of background jobs, the newest first, with what they touched."""
         return await on_thread(self._session.runs, project=project, job=job, limit=limit)
 
-    async def run_report(self, run: str = "", *, project: str | None = None) -> str:
+    async def run_report(
+        self, run: str = "", *, job: str = "dream", project: str | None = None
+    ) -> str:
         """Return the report of a run, in Markdown; without an address that of the last dream."""
-        return await on_thread(self._session.run_report, run, project=project)
+        return await on_thread(self._session.run_report, run, job=job, project=project)
 
     async def proposals(
         self, *, project: str | None = None, run: str = "", state: str = "open", limit: int = 100
@@ -1829,3 +1893,26 @@ class AsyncSession:
     async def export_memory_json(self, target: str | Path, *, projects: Iterable[str] = ()) -> int:
         """Write what is believed as the entities and relations of `memory.json`, to a new file."""
         return await on_thread(self._session.export_memory_json, target, projects=projects)
+
+    async def load(
+        self,
+        path: str | Path,
+        *,
+        label: str = "",
+        key: str = "",
+        edge: str = "",
+        start: str = "",
+        end: str = "",
+        again: bool = False,
+    ) -> Loaded:
+        """Load a file of rows, CSV or JSON lines, as nodes or as edges of the graph."""
+        return await on_thread(
+            self._session.load,
+            path,
+            label=label,
+            key=key,
+            edge=edge,
+            start=start,
+            end=end,
+            again=again,
+        )

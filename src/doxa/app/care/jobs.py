@@ -21,7 +21,9 @@ if TYPE_CHECKING:
     from doxa.jobs.applying import ActionApart
 
 _OF_DREAM = ("apply", "share", "number", "age_days", "seconds", "calls", "tokens")
-NIGHTSHIFT = ("embed", "retain", "mentions", "consolidate", "contemplate", "standing", "dream")
+# In this order: what a subclass adds to `_night_work` without a place here comes before the dream.
+NIGHTSHIFT = ("index", "embed", "retain", "mentions", "consolidate", "contemplate", "standing")
+_LAST = ("dream", "backup")
 
 
 class JobVerbs(BeliefVerbs):
@@ -69,11 +71,13 @@ class JobVerbs(BeliefVerbs):
     def nightshift(self, **options: Unpack[NightshiftOptions]) -> list[Shift]:
         """Do the background jobs one after another.
 
-        They are embed, retain, mentions, consolidate, contemplate, standing and dream. A job that
-        fails stops no other, and one process does them on a file at a time. With `every_s`,
-        `idle_s` or `entries` they are left out until they are due: so long since the last dream, so
-        long without a change, or so many new entries of the log. Each job is bounded: 20 sessions,
-        mentions of 2,000 sources. With `follow` it returns when the memory is closed.
+        They are index, embed, retain, mentions, consolidate, contemplate, standing,
+        dream and backup, which verifies the newest backup. A job that fails stops no other, and one
+        process does them on a file at a time. With `every_s`, `idle_s` or `entries` they are left
+        out until they are due: so long since the last dream, so long without a change, or so many
+        new entries of the log. Each job is bounded: 20 sessions, mentions of 2,000 sources. The run
+        `nightshift` keeps one report, what was lost or refused first. With `follow` it returns when
+        the memory is closed.
         """
         given = checked("nightshift", options)
         arguments.flags(follow=given["follow"])
@@ -106,18 +110,19 @@ class JobVerbs(BeliefVerbs):
         arguments.whole(given["entries"], "entries", optional=True)
         dreaming = _options({name: given[name] for name in _OF_DREAM})
         arguments.project(where)
-        wanted = given["jobs"] or NIGHTSHIFT
-        unknown = sorted(set(wanted) - set(NIGHTSHIFT))
+        known = self._night_work(where, dreaming)
+        plan = sorted(known, key=_place)
+        wanted = given["jobs"] or plan
+        unknown = sorted(set(wanted) - set(plan))
         if unknown:
             raise InputError(
                 f"{unknown[0][:40]!r} is not a job of the night shift.",
-                next_step=f"Use {', '.join(NIGHTSHIFT)}.",
+                next_step=f"Use {', '.join(plan)}.",
                 field="jobs",
             )
-        ordered = [name for name in NIGHTSHIFT if name in wanted]
+        ordered = [name for name in plan if name in wanted]
         if not self._is_due(where, ordered, given):
             return [Shift(name, "skipped", reason="it is not due") for name in ordered]
-        known = self._night_work(where, dreaming)
         jobs = {name: known[name] for name in ordered}
         return work_through(self._store, where, jobs, began=began)
 
@@ -128,14 +133,19 @@ class JobVerbs(BeliefVerbs):
         if all(one is None for one in when):
             return True
         with self._store.read() as reader:
-            found = why_due(reader, project, Triggers(*when), now=reader.now, job=jobs[-1])
+            job = "dream" if "dream" in jobs else jobs[-1]
+            found = why_due(reader, project, Triggers(*when), now=reader.now, job=job)
         return bool(found)
 
     def _night_work(self, project: str, dreaming: DreamOptions) -> dict[str, Work]:
-        """Return what each job of the night shift does; a subclass adds its own."""
+        """Return what each job of the night shift does. A subclass adds its own to those of its
+        base class; one without a place in NIGHTSHIFT comes before the dream."""
         from doxa.dream.nightshift import Work
+        from doxa.maintenance.nightly import care_for_indexes
 
         return {
+            "index": Work(lambda _: care_for_indexes(self._store), regular=True),
+            "backup": Work(notes_itself=lambda: self._backup_shift(project)),
             "embed": Work(self._embed_work),
             "retain": Work(notes_itself=lambda: self._retain_shift(project)),
             "dream": Work(notes_itself=lambda: self._dream_shift(project, dreaming)),
@@ -151,6 +161,17 @@ class JobVerbs(BeliefVerbs):
 
         dropped = retain_as_job(self._store, self.identity, project=project)
         return Shift("retain", "done", {"versions": dropped.versions})
+
+    def _backup_shift(self, project: str) -> Shift:
+        from doxa.dream.nightshift import Shift
+        from doxa.jobs import begin
+        from doxa.maintenance.nightly import check_backups
+
+        self._store.require_whole("the check of its backups")
+        with begin(self._store, "backup", project=project, regular=True) as run:
+            counts, said = check_backups(self._store)
+            run.finish(counts)
+        return Shift("backup", "done", counts, said, run.kref)
 
     def _dream_shift(self, project: str, options: DreamOptions) -> Shift:
         from doxa.dream.nightshift import Shift
@@ -172,28 +193,30 @@ class JobVerbs(BeliefVerbs):
         with self._store.read() as reader:
             return list_runs(reader, project=self._seen(project), job=job, limit=limit)
 
-    def run_report(self, run: str = "", *, project: str | None = None) -> str:
+    def run_report(self, run: str = "", *, job: str = "dream", project: str | None = None) -> str:
         """Return the report of a run, in Markdown; without an address that of the last dream.
 
-        A report says what was lost first. It is kept with the run.
+        A report says what was lost first. It is kept with the run. `job` names another job than
+        the dream: nightshift, whose report is about all jobs, or contemplate.
         """
         from doxa.jobs.runs import list_runs, read_run, require_run
 
         arguments.text(run, "run")
+        arguments.text(job, "job")
         where = one_project(project, self.project)
         arguments.project(where)
         with self._store.read() as reader:
             found = (
                 [read_run(require_run(reader, run))]
                 if run
-                else list_runs(reader, project=where, job="dream")
+                else list_runs(reader, project=where, job=job or "dream")
             )
         told = next((one.report for one in found if one.report), "")
         if not told:
             raise NotFoundError(
                 f"{run} has left no report."
                 if run
-                else f"No dream of the project {where} has left a report.",
+                else f"No {job or 'dream'} of the project {where} has left a report.",
                 next_step="List the runs with runs.",
             )
         return told
@@ -264,6 +287,13 @@ class JobVerbs(BeliefVerbs):
 
         arguments.text(run, "run")
         return undo_run(self._store, self.identity, run)
+
+
+def _place(job: str) -> tuple[int, int]:
+    """Return where a job stands in the night shift."""
+    if job in _LAST:
+        return 2, _LAST.index(job)
+    return (0, NIGHTSHIFT.index(job)) if job in NIGHTSHIFT else (1, 0)
 
 
 def _options(given: Mapping[str, Any]) -> DreamOptions:

@@ -41,11 +41,13 @@ JOBS = (
         "nightshift",
         "care",
         "Do the background jobs one after another.",
-        "They are embed, retain, mentions, consolidate, contemplate, standing and dream. A job that"
-        " fails stops no other, and one process does them on a file at a time. With `every_s`,"
-        " `idle_s` or `entries` they are left out until they are due: so long since the last dream,"
-        " so long without a change, or so many new entries of the log. Each job is bounded: 20"
-        " sessions, mentions of 2,000 sources. With `follow` it returns when the memory is closed.",
+        "They are index, embed, retain, mentions, consolidate, contemplate, standing,"
+        " dream and backup, which verifies the newest backup. A job that fails stops no"
+        " other, and one process does them on a file at a time. With `every_s`, `idle_s` or"
+        " `entries` they are left out until they are due: so long since the last dream, so long"
+        " without a change, or so many new entries of the log. Each job is bounded: 20 sessions,"
+        " mentions of 2,000 sources. The run `nightshift` keeps one report, what was lost or"
+        " refused first. With `follow` it returns when the memory is closed.",
         options_of(NightshiftOptions),
         "list[Shift]",
         writes=True,
@@ -75,9 +77,11 @@ JOBS = (
         "run_report",
         "look",
         "Return the report of a run, in Markdown; without an address that of the last dream.",
-        "A report says what was lost first. It is kept with the run.",
+        "A report says what was lost first. It is kept with the run. `job` names another job than"
+        " the dream: nightshift, whose report is about all jobs, or contemplate.",
         parameters(
             run=argument("The address of the run.", default=""),
+            job=Parameter("The job, if no run is given.", "dream"),
             project=PROJECT,
         ),
         "str",

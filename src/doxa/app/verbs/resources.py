@@ -35,6 +35,7 @@ NO_RESOURCE: Mapping[str, str] = {
     "read": _STATEMENTS,
     "write": _STATEMENTS,
     "graph": _STATEMENTS,
+    "attachment_add": _FILES,
 }
 # By verb and parameter; "*" is every verb.
 NO_ARGUMENT: Mapping[tuple[str, str], str] = {

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import partial
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
-from doxa.agent.context.stages import Mode, Situation
+from doxa.agent.context.stages import Situation
 from doxa.app.checks import one_project
 from doxa.app.retries import retryable
 from doxa.app.sessions.agent.attachments import AttachmentsVerbs
@@ -56,11 +56,11 @@ class ContextVerbs(AttachmentsVerbs):
         situation = situation_of(
             self,
             project=project,
-            agent=agent,
+            agent=self._grown(agent) if agent else "",
             question=question,
             session=session,
             thread=thread,
-            mode=cast(Mode, mode),
+            mode=mode,
             language=language,
             since_ns=None if since is None else arguments.time(since, "since"),
             machine=check,

@@ -231,6 +231,33 @@ class ContinuityVerbs(NoteVerbs):
                     return view_of_handoff(reader, one, language=language, now=reader.now)
         return None
 
+    def handoff_quarantine(
+        self,
+        handoff: str,
+        *,
+        release: bool = False,
+        reason: str = "",
+        language: str = "en",
+        project: str | None = None,
+    ) -> HandoffView:
+        """Keep a handoff from being handed over, or release it.
+
+        An agent may quarantine its own, for one that nobody has taken; releasing needs the operator
+        role. One of which nothing can be read is quarantined when it is asked for.
+        """
+        from doxa.agent.continuity.handoff import quarantine
+        from doxa.agent.continuity.view import view_of_handoff
+
+        for value, name in ((handoff, "handoff"), (reason, "reason"), (language, "language")):
+            arguments.text(value, name)
+        arguments.flags(release=release)
+        self._chat_project(project)
+        with self._store.write(self.identity, op="handoff_quarantine") as tx:
+            moved = quarantine(tx, handoff, release=release, why=reason)
+            now = tx.now
+        with self._store.read() as reader:
+            return view_of_handoff(reader, moved, language=language, now=now)
+
     # Knowledge
 
     def knowledge_root(
@@ -294,6 +321,21 @@ class ContinuityVerbs(NoteVerbs):
             return entries_of(
                 reader, place, self._agent(agent), text=text, every=every, limit=max(0, limit)
             )
+
+    def knowledge_recall(
+        self, text: str, *, project: str | None = None, limit: int = 3
+    ) -> list[KnowledgeEntry]:
+        """Return what files say about a text, cut to what goes into a prompt, and count it.
+
+        Sections that share most words with the text, at most 600 characters each. How often and
+        when a section was shown is in `surfaced` and `surfaced_last`.
+        """
+        from doxa.agent.continuity.knowledge import recall
+
+        arguments.text(text, "text")
+        arguments.whole(limit, "limit")
+        place, own = self._chat_project(project), self.identity.actor
+        return recall(self._store, self.identity, place, own, text, limit=max(0, limit))
 
     # Archive
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from doxa.app.checks import one_project
 from doxa.app.sessions.agent.continuity import ContinuityVerbs
-from doxa.base.errors import RoleError
+from doxa.base.errors import InputError, RoleError
 from doxa.base.ids import is_below_operator
 from doxa.belief.kref import check_name
 from doxa.ingestion import arguments
@@ -74,10 +74,10 @@ class GrowthVerbs(ContinuityVerbs):
 
         `state` is candidate, crystallised, taken_back, rejected, withdrawn or expired; empty: all.
         """
-        from doxa.agent.growth.candidates import CANDIDATE
+        from doxa.agent.growth.candidates import CANDIDATE, CLOSED, CRYSTALLISED, OPEN
         from doxa.agent.records.records import list_records
 
-        arguments.text(state, "state")
+        _check_state(state, (OPEN, CRYSTALLISED, *CLOSED))
         arguments.whole(limit, "limit")
         name, place = self._grown(agent), self._growth_place(project)
         with self._store.read() as reader:
@@ -244,7 +244,7 @@ class GrowthVerbs(ContinuityVerbs):
         `about` are the addresses of the stored turns; without them a moment quotes nothing. Asks no
         model. The signals and the dynamics go to a log next to the file, which no prompt reads.
         """
-        from doxa.agent.growth.identity import assemble
+        from doxa.agent.growth.identity import principles
         from doxa.agent.growth.metabolism import metabolise
         from doxa.agent.signals.measure import is_marked
 
@@ -253,13 +253,13 @@ class GrowthVerbs(ContinuityVerbs):
         sources = arguments.texts(about, "about")
         name, place = self._grown(agent), self._growth_place(project)
         with self._store.read() as reader:
-            lines = assemble(reader, place, name).lines
+            lines = principles(reader, place, name)
         turn = self._turn_log(place, name).observe(
             user,
             reply,
             now=self._store.clock.now_ns(),
             session=session,
-            principles=tuple(line.text for line in lines if line.file == "SOUL"),
+            principles=lines,
         )
         return metabolise(
             self._store,
@@ -315,10 +315,10 @@ class GrowthVerbs(ContinuityVerbs):
 
         `state` is open, proposed or completed; empty: all.
         """
-        from doxa.agent.growth.contemplation import INQUIRY
+        from doxa.agent.growth.contemplation import INQUIRY, OPEN_INQUIRY
         from doxa.agent.records.records import list_records
 
-        arguments.text(state, "state")
+        _check_state(state, (OPEN_INQUIRY, "proposed", "completed"))
         arguments.whole(limit, "limit")
         name, place = self._grown(agent), self._growth_place(project)
         with self._store.read() as reader:
@@ -339,7 +339,8 @@ class GrowthVerbs(ContinuityVerbs):
         if bound is not None and project not in bound.projects:  # the log is a file of its own
             raise bound.refusal(f"to the project {project[:80]!r}")
         path = log_path(self._store.path, project, agent)
-        return self._memory.turn_logs.setdefault(path, TurnLog(path))
+        found = self._memory.turn_logs.get(path)
+        return found or self._memory.turn_logs.setdefault(path, TurnLog(path))
 
     def _night_work(self, project: str, dreaming: DreamOptions) -> dict[str, Work]:
         from doxa.dream.nightshift import Work
@@ -349,16 +350,20 @@ class GrowthVerbs(ContinuityVerbs):
 
     def _contemplate_shift(self, project: str) -> Shift:
         """Do by rules the pending passes, for each agent of the project. The report of the run
-        begins with what failed, and with moments that were dropped."""
-        from doxa.agent.growth.contemplation import contemplate, waiting_agents
+        begins with what failed, and with moments that were dropped. It names no words of a line."""
+        from doxa.agent.growth.contemplation import contemplate, dropped_since, waiting_agents
         from doxa.dream.nightshift import Shift
         from doxa.jobs import begin, end_dead
+        from doxa.jobs.heartbeat import last
         from doxa.jobs.lease import NIGHTSHIFT
 
         end_dead(self._store, "contemplate", project=project, mine=(NIGHTSHIFT,))
+        with self._store.read() as reader:
+            agents = waiting_agents(reader, project)
+            beat = last(reader, "contemplate", project=project, now=reader.now)
+            since = 0 if beat is None or beat.done is None else beat.done.started
+            dropped = dropped_since(reader, project, since)
         with begin(self._store, "contemplate", project=project) as run:
-            with self._store.read() as reader:
-                agents = waiting_agents(reader, project)
             done = [contemplate(self._store, project=project, agent=one) for one in agents]
             failed = [said for one in done for said in one.failed]
             counts = {
@@ -366,12 +371,16 @@ class GrowthVerbs(ContinuityVerbs):
                 "passes": sum(one.passes for one in done),
                 "candidates": sum(len(one.proposed) for one in done),
                 "failed": len(failed),
+                "dropped": dropped,
             }
+            if dropped:
+                failed.append(f"{dropped} moments were dropped, because too many waited")
             lost = "".join(f"- {said}\n" for said in failed) or "None.\n"
-            made = "".join(f"- {kref}\n" for one in done for kref in one.proposed) or "None.\n"
+            made = "".join(f"- {one.agent}: {len(one.proposed)}\n" for one in done if one.proposed)
             run.finish(
                 counts,
-                report=f"# Contemplation\n\n## Failed\n\n{lost}\n## Candidates\n\n{made}",
+                report="# Contemplation\n\n## Failed or dropped\n\n"
+                f"{lost}\n## Candidates\n\n{made or 'None.' + chr(10)}",
             )
         return Shift("contemplate", "done", counts, "", run.kref)
 
@@ -392,3 +401,13 @@ class GrowthVerbs(ContinuityVerbs):
         place = one_project(project, self.project)
         arguments.project(place)
         return place
+
+
+def _check_state(state: str, known: Iterable[str]) -> None:
+    arguments.text(state, "state")
+    if state and state not in known:
+        raise InputError(
+            f"{state[:40]!r} is not a state of these.",
+            next_step=f"Use {', '.join(known)}, or leave it empty for all.",
+            field="state",
+        )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from doxa.app.sessions.agent.spine import SpineVerbs
@@ -11,7 +12,7 @@ from doxa.ingestion import arguments
 
 if TYPE_CHECKING:
     from doxa.agent.standing.standing import Standing, StandingUpdate
-    from doxa.dream.nightshift import Shift, Work
+    from doxa.dream.nightshift import Work
     from doxa.dream.pipeline import DreamOptions
 
 
@@ -103,31 +104,22 @@ class StandingVerbs(SpineVerbs):
         from doxa.dream.nightshift import Work
 
         found = super()._night_work(project, dreaming)
-        return found | {"standing": Work(notes_itself=lambda: self._standing_shift(project))}
+        return found | {"standing": Work(lambda _: self._update_all(project), regular=True)}
 
-    def _standing_shift(self, project: str) -> Shift:
+    def _update_all(self, project: str) -> Mapping[str, int]:
         """Update standing for each agent with whom somebody is in, in the agent's own name."""
         from doxa.agent.standing.standing import people_in, update
-        from doxa.dream.nightshift import Shift
-        from doxa.jobs import begin, end_dead
-        from doxa.jobs.lease import NIGHTSHIFT
         from doxa.store import Identity
 
         with self._store.read() as reader:
             agents = sorted({agent for agent, _ in people_in(reader, project)})
-        if not agents:
-            return Shift("standing", "skipped", reason="nobody opted in")
-        end_dead(self._store, "standing", project=project, mine=(NIGHTSHIFT,))
-        with begin(self._store, "standing", project=project) as run:
-            done = []
-            for agent in agents:
-                with self._store.write(Identity(agent, "agent"), op="standing") as tx:
-                    done.append(update(tx, project=project, agent=agent))
-            counts = {
-                "agents": len(agents),
-                "turns": sum(one.turns for one in done),
-                "evidence": sum(one.evidence for one in done),
-                "reports": sum(one.reports for one in done),
-            }
-            run.finish(counts, report="".join(f"{name}: {n}\n" for name, n in counts.items()))
-        return Shift("standing", "done", counts, "", run.kref)
+        done = []
+        for agent in agents:
+            with self._store.write(Identity(agent, "agent"), op="standing") as tx:
+                done.append(update(tx, project=project, agent=agent))
+        return {
+            "agents": len(agents),
+            "turns": sum(one.turns for one in done),
+            "evidence": sum(one.evidence for one in done),
+            "reports": sum(one.reports for one in done),
+        }

@@ -2,8 +2,16 @@
 
 from __future__ import annotations
 
+from doxa.app.verbs import columns as rows
 from doxa.app.verbs import reasons as why
-from doxa.app.verbs.model import Command, Parameter, Verb, argument, parameters
+from doxa.app.verbs.model import (
+    Command,
+    Parameter,
+    Procedure,
+    Verb,
+    argument,
+    parameters,
+)
 from doxa.app.verbs.options import PROJECT
 
 _AGENT = Parameter("The agent, where it is not the session's actor.", "")
@@ -116,7 +124,8 @@ CLAIMS: tuple[Verb, ...] = (
         "list[Record]",
         errors=("InputError",),
         cli=Command(),
-        absent=_READ,
+        cypher=Procedure((), rows.RECORD),
+        absent=why.NO_TOOL,
     ),
     Verb(
         "claim_report",

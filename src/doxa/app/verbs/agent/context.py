@@ -24,13 +24,18 @@ CONTEXT: tuple[Verb, ...] = (
         parameters(
             question=argument("What the person just wrote.", default=""),
             session=Parameter("The conversation, for working memory and attachments.", ""),
-            thread=Parameter("The thread, for attachments.", ""),
-            mode=Parameter("chat, booth or code.", "chat", choices=("chat", "booth", "code")),
+            thread=Parameter("The thread, for its handoff and attachments.", ""),
+            mode=Parameter(
+                "chat, booth, code or robot.", "chat", choices=("chat", "booth", "code", "robot")
+            ),
             language=Parameter("The language of the frames: en, de, es, fr or zh.", "en"),
             tokens_max=Parameter(
                 "The budget in tokens.", CONTEXT_TOKENS_DEFAULT, kind="integer", cli="--tokens"
             ),
-            agent=Parameter("Whose attachments; the caller's, if it is not given.", ""),
+            agent=Parameter(
+                "Whose identity, handoffs and attachments; the caller's, if it is not given.",
+                "",
+            ),
             project=PROJECT,
             since=Parameter("When the last conversation ended.", None, kind="time"),
             check=Parameter("Look at files again.", True, kind="flag"),
@@ -42,7 +47,14 @@ CONTEXT: tuple[Verb, ...] = (
             ),
         ),
         "AssembledContext",
-        errors=("InputError", "LimitError", "NotFoundError", "StoreError"),
+        errors=(
+            "ConflictError",
+            "InputError",
+            "LimitError",
+            "NotFoundError",
+            "RoleError",
+            "StoreError",
+        ),
         cli=Command(
             "context",
             extra=(

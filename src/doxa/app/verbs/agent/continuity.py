@@ -174,6 +174,25 @@ CONTINUITY: tuple[Verb, ...] = (
         absent={"cypher": "its parts are lists of several kinds", "mcp": why.OPERATOR},
     ),
     Verb(
+        "handoff_quarantine",
+        "change",
+        "Keep a handoff from being handed over, or release it.",
+        "An agent may quarantine its own, for one that nobody has taken; releasing needs the"
+        " operator role. One of which nothing can be read is quarantined when it is asked for.",
+        parameters(
+            handoff=argument("The address of the handoff."),
+            release=Parameter("Release it.", False, kind="flag"),
+            reason=Parameter("Why.", ""),
+            language=_LANGUAGE,
+            project=PROJECT,
+        ),
+        "HandoffView",
+        writes=True,
+        errors=("NotFoundError", *_WRITTEN),
+        cli=Command(),
+        absent={"cypher": _OWN, "mcp": why.OPERATOR},
+    ),
+    Verb(
         "knowledge_root",
         "care",
         "Declare a folder whose files an agent may read, or withdraw it; returns its address.",
@@ -231,6 +250,23 @@ CONTINUITY: tuple[Verb, ...] = (
             ),
         ),
         absent=why.NO_TOOL,
+    ),
+    Verb(
+        "knowledge_recall",
+        "change",
+        "Return what files say about a text, cut to what goes into a prompt, and count it.",
+        "Sections that share most words with the text, at most 600 characters each. How often and"
+        " when a section was shown is in `surfaced` and `surfaced_last`.",
+        parameters(
+            text=argument("What it is about."),
+            project=PROJECT,
+            limit=Parameter("The number of sections at most.", 3, kind="integer", short="-n"),
+        ),
+        "list[KnowledgeEntry]",
+        writes=True,
+        errors=_WRITTEN,
+        cli=Command(),
+        absent={"cypher": _OWN, "mcp": why.OPERATOR},
     ),
     Verb(
         "archive_write",
