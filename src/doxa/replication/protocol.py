@@ -1,7 +1,7 @@
 """The contract of a shared log, which every engine keeps (tests/replication/test_contract.py).
 
 A tenant is one log: transactions 1, 2, 3, ..., each with the receipt and the entries that a file
-would have. The head is the number and the hash of the last receipt. Whoever holds the tenant may
+would have. The head is the number and the hash of the last receipt. The holder of a tenant may
 append, once; an append is durable when it returns, and refused unless it continues the head:
 
     with log.hold("acme", wait_ms=60_000) as hold:
