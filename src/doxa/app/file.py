@@ -21,6 +21,7 @@ from doxa.app.expressions import LazyExpressions
 from doxa.app.models import ModelOptions, Models
 from doxa.app.policies import initialise_file
 from doxa.app.promotion import promotion_problem
+from doxa.app.shared import open_replica, replica_health
 from doxa.base.clock import NS, Clock
 from doxa.base.errors import CorruptError, DoxaError, ModelError
 from doxa.base.limits import CONSOLIDATED_ATTEMPTS_MAX, SPENDING_DAYS_MAX
@@ -82,6 +83,7 @@ class MemoryFile:
             decay_enabled=config.decay_enabled is not False,
             check_before_commit=_CHECK,
         )
+        self.replica = open_replica(self.store, config) if config.shared else None
         self.store.on_scrub = self._scrub_beside
         self.ledger = SpendLedger(
             Path(f"{self.store.path}.spend"), clock=self.store.clock, caps=self._spend_caps
@@ -108,8 +110,12 @@ class MemoryFile:
         try:
             with damage_reported(self.store.path, "its catalogue"):
                 initialise_file(self.store, bootstrap=config.decay_enabled is True)
+            if self.replica is not None and config.background:
+                self.replica.start()
         except BaseException:
             self.store.close()
+            if self.replica is not None:
+                self.replica.stop()
             raise
 
     def close(self) -> None:
@@ -122,7 +128,11 @@ class MemoryFile:
         with self._working_lock:
             working, self._working = self._working, None
         self.ledger.close()
+        if self.replica is not None:
+            self.replica.stop_following()
         self.store.close()
+        if self.replica is not None:
+            self.replica.stop()
         if working is not None:
             working.close()
 
@@ -331,6 +341,7 @@ class MemoryFile:
         )
         return [
             *findings,
+            *([] if self.replica is None else [replica_health(self.replica)]),
             *self._models.findings(ask=models),
             self._spending_health(),
             self._working_health(),

@@ -347,6 +347,13 @@ class OpenOptions(TypedDict, total=False):
     working_ttl_s: Annotated[
         int, Parameter("How long a session lives after its last use.", WORKING_TTL_S)
     ]
+    tenant: Annotated[str, Parameter("The tenant, if a shared log is opened.", "")]
+    replica: Annotated[
+        str | Path | None, Parameter("The folder of the replicas of shared logs.", None)
+    ]
+    read_level: Annotated[
+        str, Parameter("What reads of a replica ask for: local, session or latest.", "session")
+    ]
 
 
 def options_of(shape: Any, /, **changes: Parameter) -> tuple[Parameter, ...]:

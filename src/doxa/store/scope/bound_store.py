@@ -38,11 +38,13 @@ class BoundStore(Store):
         self.accesses = whole.accesses
         self.commits = whole.commits
         self._flushing = whole._flushing
+        self.shared = whole.shared
         self._engine = Engine(
             self.path,
             read_only=self.read_only,
             prepared=partial(install, projects=self.bound.projects),
         )
+        self._engine.synchronous = whole._engine.synchronous
         self._catalogue_version = -1
         self._declared = declared({})
         self._known = {}
