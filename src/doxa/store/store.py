@@ -17,7 +17,7 @@ from typing import Any
 import apsw
 
 from doxa.base.clock import Clock, SystemClock
-from doxa.base.errors import DoxaError, InputError, StoreError, UnreachableError
+from doxa.base.errors import DoxaError, StoreError, UnreachableError
 from doxa.base.ids import NodeId, Role
 from doxa.base.limits import ACCESS_NOTED_ITEMS_MAX, ACCESS_WAITING_ITEMS_MAX
 from doxa.base.values import canonical
