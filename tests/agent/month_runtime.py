@@ -13,11 +13,13 @@ from pathlib import Path
 from typing import Any
 
 from doxa.app import Session
+from doxa.base.clock import NS
 from doxa.base.errors import DoxaError
 
 Tell = Callable[..., None]
 CANDIDATE = "the marmalade conjecture"  # in every belief and line that nobody approved
 TOKENS = (400, 2_000)  # budgets of contexts, in turn
+CURRENT_NS = 3_600 * NS  # how old a turn may be that is an instruction: much less than a day
 NIGHT_S = 72_000  # since the last night shift of an agent
 _PAGE = resource.getpagesize()
 
@@ -48,8 +50,9 @@ def after_turn(own: Session, user: str, reply: str, session: str, about: list[st
 
 def after_session(own: Session, tell: Tell, session: str, number: int) -> None:
     """Ask for what an agent may and may not do by itself, and keep claims of the session."""
-    pairs = own.exchange_list(limit=1)
-    said = pairs[0].turns[0].kref if pairs else ""
+    turns = [one.turns[0] for one in own.exchange_list(limit=20) if one.turns[0].role == "user"]
+    now_ns = own.memory.store.clock.now_ns()
+    said = next((one.kref for one in turns if 0 <= now_ns - one.time < CURRENT_NS), "")
     decide(own, tell, number, said)
     claim(own, tell, session, number)
     own.contemplate()
