@@ -14,7 +14,7 @@ from typing import Any
 
 from doxa.app import Session
 from doxa.base.clock import NS
-from doxa.base.errors import DoxaError
+from doxa.base.errors import ConflictError, DoxaError
 
 Tell = Callable[..., None]
 CANDIDATE = "the marmalade conjecture"  # in every belief and line that nobody approved
@@ -103,8 +103,14 @@ def claim(own: Session, tell: Tell, session: str, number: int) -> None:
 
 
 def night(own: Session, tell: Tell) -> None:
-    """Do the background jobs, if the last ones were a day ago."""
-    for one in own.nightshift(every_s=NIGHT_S):
+    """Do the background jobs, if the last ones were a day ago. The clocks of the two agents are
+    days apart, so that one may find the lease of the other expired and end its run."""
+    try:
+        done = own.nightshift(every_s=NIGHT_S)
+    except ConflictError:
+        tell("overtaken")
+        return
+    for one in done:
         tell("shift", job=one.job, state=one.state, reason=one.reason, counts=dict(one.counts))
 
 
