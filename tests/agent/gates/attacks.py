@@ -98,6 +98,9 @@ def _made(now: dict[str, Any]) -> Iterator[str]:
     """Yield what is wrong with a record that an agent made."""
     if now["made_by"] != now["agent"]:
         yield f"was made by {now['made_by']}"
+    if now["type"] not in RECORD_TYPES:
+        yield f"is of the unknown type {now['type']}"
+        return
     states = RECORD_TYPES[now["type"]].states
     begun = {state for state, role in states.items() if role == "agent"}
     if not begun:
