@@ -9,9 +9,10 @@ from pathlib import Path
 from bench.corpora import files_of
 from bench.report import Report, begin
 from bench.speed_graph import measure_graph
+from bench.speed_load import measure_load
 from bench.speed_process import measure_processes
 from bench.speed_recall import measure_recall, summarise
-from bench.speed_transactions import measure_transactions
+from bench.speed_transactions import measure_shared_commits, measure_transactions
 from bench.speed_write import measure_writes
 from doxa.ingestion.readers import read
 from doxa.language.turns import Turn
@@ -34,6 +35,8 @@ def run(
     measure_processes(report, model, repetitions=3 if quick else 9)
     measure_writes(report, sample, rounds=3, times=50 if quick else 200)
     measure_transactions(report, seconds=2.0 if quick else 10.0)
+    measure_load(report, edges=50_000 if quick else 300_000)
+    measure_shared_commits(report, seconds=2.0 if quick else 10.0)
     for size in sizes:
         measure_recall(report, model, size=size, sample=sample, questions=40 if quick else 200)
     summarise(report, sizes)

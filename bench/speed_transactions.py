@@ -1,6 +1,7 @@
 """Transactions that read and then write, next to a writer that does not pause: in one process, and
 in two processes on one file. Rates of both sides, how many were out of date, and the longest that
-one of them took."""
+one of them took. Then single durable updates from one thread and from many, which share commits,
+next to bare SQLite, which does not."""
 
 from __future__ import annotations
 
@@ -10,14 +11,18 @@ import sys
 import tempfile
 import threading
 import time
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple
+
+import apsw
 
 import doxa
 from bench.report import Report
 from doxa.base.errors import DoxaError
 
 _SETTLE_S = 0.3
+_THREADS = 32
 
 
 class Rate(NamedTuple):
@@ -63,6 +68,73 @@ def measure_transactions(report: Report, *, seconds: float) -> None:
         ["where", "transactions a second", "writes a second", "out of date", "longest ms"],
         rows,
     )
+
+
+def measure_shared_commits(report: Report, *, seconds: float) -> None:
+    """Put `updates.*` into the report: single updates of one property, each durable."""
+    rows = []
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "shared.db"
+        _fill(path)
+        with doxa.open(path, role="operator", embedder=None, background=False) as memory:
+
+            def update() -> None:
+                memory.run("MATCH (n:Key {id: 1}) SET n.v = n.v + 1")
+
+            rates = {
+                "one_thread": _rates([update], seconds),
+                "many_threads": _rates([update] * _THREADS, seconds),
+            }
+        plain = [_plain_update(Path(folder) / "plain.db") for _ in range(_THREADS)]
+        rates["sqlite"] = _rates(plain[:1], seconds)
+        rates["sqlite_many_threads"] = _rates(plain, seconds)
+    for key, name in (
+        ("one_thread", "doxa, one thread"),
+        ("many_threads", f"doxa, {_THREADS} threads, which share commits"),
+        ("sqlite", "plain: one SQLite row updated, WAL, synchronous=FULL, no history"),
+        ("sqlite_many_threads", f"plain: the same from {_THREADS} threads"),
+    ):
+        rate, p99 = rates[key]
+        report.put(f"updates.{key}_per_s", rate)
+        report.put(f"updates.{key}_p99_ms", p99)
+        rows.append([name, f"{rate:,.0f}", f"{p99:,.1f}"])
+    report.table("Durable updates of one property", ["who", "a second", "p99 ms"], rows)
+
+
+def _plain_update(path: Path) -> Callable[[], object]:
+    """An update of one row of bare SQLite, on a connection of its own."""
+    made: list[apsw.Connection] = []
+
+    def update() -> None:
+        if not made:
+            made.append(apsw.Connection(str(path)))
+            made[0].set_busy_timeout(60_000)
+            made[0].pragma("journal_mode", "WAL")
+            made[0].pragma("synchronous", "FULL")
+            made[0].execute("CREATE TABLE IF NOT EXISTS row(id INTEGER PRIMARY KEY, v INTEGER)")
+            made[0].execute("INSERT OR IGNORE INTO row VALUES(1, 0)")
+        made[0].execute("UPDATE row SET v = v + 1 WHERE id = 1")
+
+    return update
+
+
+def _rates(updates: Sequence[Callable[[], object]], seconds: float) -> tuple[float, float]:
+    """Updates a second from a thread for each of these, and the 99th percentile of one in ms."""
+    took: list[float] = []
+
+    def work(update: Callable[[], object]) -> None:
+        begin = time.perf_counter() + _SETTLE_S
+        while (start := time.perf_counter()) < begin + seconds:
+            update()
+            if start >= begin:
+                took.append(time.perf_counter() - start)
+
+    threads = [threading.Thread(target=work, args=(update,)) for update in updates]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return len(took) / seconds, sorted(took)[len(took) * 99 // 100] * 1_000
 
 
 def _fill(path: Path) -> None:

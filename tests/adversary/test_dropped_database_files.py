@@ -1,5 +1,5 @@
-"""What stands next to a database that is dropped: none of it is left, and no database of the same
-name finds it."""
+"""The files next to a database that is dropped: none of them is left, and no database of the same
+name finds them."""
 
 from __future__ import annotations
 

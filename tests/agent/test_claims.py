@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from doxa.agent.claims.claims import ClaimPreview
-from doxa.agent.claims.handles import Resolved
+from doxa.agent.claims.handles import ResolvedHandle
 from doxa.agent.claims.modes import set_modes
 from doxa.agent.claims.reading import Unreadable, read_below, read_object
 from doxa.agent.claims.verdicts import compare
@@ -416,7 +416,7 @@ def test_verdicts_of_sixty_pairs(tally: Callable[..., None]) -> None:
     reserved counts as missing."""
     found: Counter[tuple[str, str]] = Counter()
     for pair in PAIRS:
-        passage = Resolved("x:y", pair.passage, "h", speaker=pair.speaker, time_ns=_NOV_2026)
+        passage = ResolvedHandle("x:y", pair.passage, "h", speaker=pair.speaker, time_ns=_NOV_2026)
         made = compare(pair.claim, passage)
         borne_out = "supports" if made.supports else "against"
         found[pair.label, borne_out if made.verdict == "partial" else made.verdict] += 1
@@ -450,7 +450,7 @@ def test_verdicts_of_pairs_of_another_person(tally: Callable[..., None]) -> None
     denial at the end of a sentence, after a comma."""
     found: Counter[tuple[str, str]] = Counter()
     for pair in BLIND_PAIRS:
-        made = compare(pair.claim, Resolved("x:y", pair.passage, "h", time_ns=_NOV_2026))
+        made = compare(pair.claim, ResolvedHandle("x:y", pair.passage, "h", time_ns=_NOV_2026))
         borne_out = "supports" if made.supports else "against"
         found[pair.label, borne_out if made.verdict == "partial" else made.verdict] += 1
     assert found == {

@@ -96,7 +96,7 @@ def test_any_id_of_a_host_is_handed_off_in_the_mode_of_the_host(
 
 
 def test_the_last_words_are_handed_over_without_an_end(hooks: Pipeline, memory: Memory) -> None:
-    """What was said within a minute of the last handoff, by a host that tells of no end."""
+    """What was said within a minute of the last handoff, by a host that reports no end."""
     talk(hooks, "one")
     send(hooks, "prompt", "And the school roof leaks.", session="one")
     hooks.settle()

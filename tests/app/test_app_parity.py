@@ -108,6 +108,7 @@ OF_VERB: dict[str, dict[str, Any]] = {
     "ingest": {"source": [{"text": "hello"}]},
     "artifact_file": {"kref": "kref://shop/plan.document?a=plan.txt"},
     "hold": {"kind": "project"},
+    "load": {"label": "Person"},
     "chat_consolidated": {"session": "s"},
     "mention": {"name": "Eve", "kind": "person", "source": ""},
     "split_entity": {"entity": "Cam"},
@@ -261,6 +262,9 @@ def test_an_agent_is_refused_where_the_table_names_the_operator(verb: Verb, tmp_
             given["handoff"] = memory.handoff_write("one", reason="end").kref
         if verb.name in ("export_to", "export_subject", "export_memory_json"):
             given["target"] = tmp_path / "new.jsonl"
+        if verb.name == "load":
+            given["path"] = tmp_path / "rows.csv"
+            given["path"].write_text("id\n1\n")
         given |= OF_VERB.get(verb.name, {})
         wanted = {one.name for one in verb.parameters if one.required}
         named = wanted | OF_VERB.get(verb.name, {}).keys()

@@ -34,7 +34,9 @@ def prepare(path: Path) -> None:
         )
 
 
-def start(path: Path, worker: int, *, first: int, count: int) -> subprocess.Popen[bytes]:
+def start(
+    path: Path, worker: int, *, first: int, count: int, threads: int = 1
+) -> subprocess.Popen[bytes]:
     command = [
         sys.executable,
         "-W",
@@ -45,6 +47,7 @@ def start(path: Path, worker: int, *, first: int, count: int) -> subprocess.Pope
         str(worker),
         str(first),
         str(count),
+        str(threads),
     ]
     return subprocess.Popen(command, env={"PYTHONPATH": str(ROOT / "src")}, stderr=subprocess.PIPE)
 
@@ -113,14 +116,25 @@ def test_eight_processes_write_and_nothing_is_lost(
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no SIGKILL here")
+@pytest.mark.parametrize(("processes", "threads"), [(WRITERS, 1), (2, 6)])
 def test_killed_writers_lose_nothing_they_were_told(
-    tmp_path: Path, seed: int, tally: Callable[..., None], campaign: int
+    tmp_path: Path,
+    seed: int,
+    tally: Callable[..., None],
+    campaign: int,
+    *,
+    processes: int,
+    threads: int,
 ) -> None:
+    """With several threads, whose transactions become durable together, too."""
     rng = random.Random(seed)
     path = tmp_path / "killed.db"
     prepare(path)
     endless = 10**6
-    writers = {worker: start(path, worker, first=0, count=endless) for worker in range(WRITERS)}
+    writers = {
+        worker: start(path, worker, first=0, count=endless, threads=threads)
+        for worker in range(processes)
+    }
     first = dict.fromkeys(writers, 0)
     kills = KILLS * campaign
     for kill in range(1, kills + 1):
@@ -130,7 +144,7 @@ def test_killed_writers_lose_nothing_they_were_told(
         first[worker] += (
             endless  # what the dead one had under way is never written again by a later life
         )
-        writers[worker] = start(path, worker, first=first[worker], count=endless)
+        writers[worker] = start(path, worker, first=first[worker], count=endless, threads=threads)
         if kill % 5 == 0:
             with Store(path) as store:
                 verify_log(store)

@@ -1,14 +1,16 @@
 """One writer process: puts units into a file and acknowledges each one, after the call has
-returned, in its own file.
+returned, in its own file. With several threads these share commits; each writes every THREADS-th
+unit.
 
 A unit is one `put`: a belief with two facts and an edge to the anchor. Run as: python writer.py
-DATABASE ACKNOWLEDGED WORKER FIRST COUNT
+DATABASE ACKNOWLEDGED WORKER FIRST COUNT THREADS
 """
 
 from __future__ import annotations
 
 import os
 import sys
+import threading
 
 from doxa.belief import Draft, Fact, Ledger
 from doxa.store import Identity, Store
@@ -23,15 +25,27 @@ def unit(worker: int, n: int) -> Draft:
     )
 
 
-def main(database: str, acknowledged: str, worker: int, *, first: int, count: int) -> None:
+def main(
+    database: str, acknowledged: str, worker: int, *, first: int, count: int, threads: int
+) -> None:
     out = os.open(acknowledged, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
     with Store(database) as store:
         ledger = Ledger(store, Identity(f"writer-{worker}", "agent"))
-        for n in range(first, first + count):
-            ledger.put(unit(worker, n), links=[("DEPENDS_ON", ANCHOR)])
-            os.write(out, f"{n}\n".encode())
+
+        def write(begin: int) -> None:
+            for n in range(begin, first + count, threads):
+                ledger.put(unit(worker, n), links=[("DEPENDS_ON", ANCHOR)])
+                os.write(out, f"{n}\n".encode())
+
+        others = [threading.Thread(target=write, args=(first + n,)) for n in range(1, threads)]
+        for thread in others:
+            thread.start()
+        write(first)
+        for thread in others:
+            thread.join()
     os.close(out)
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], sys.argv[2], int(sys.argv[3]), first=int(sys.argv[4]), count=int(sys.argv[5]))
+    numbers = [int(text) for text in sys.argv[3:]]
+    main(*sys.argv[1:3], numbers[0], first=numbers[1], count=numbers[2], threads=numbers[3])

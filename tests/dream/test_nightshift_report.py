@@ -11,7 +11,7 @@ import pytest
 import doxa
 from doxa.app import Memory
 from doxa.base.clock import FakeClock
-from doxa.base.limits import BACKUP_AGE_DAYS_WARNED
+from doxa.base.limits import BACKUP_AGE_DAYS_MAX
 from doxa.dream.nightshift import Shift, Work, report_of, work_through
 
 TITLES = ("## Lost or refused", "## Waits for a person", "## Done")
@@ -120,7 +120,7 @@ def test_the_newest_backup_is_verified(memory: Memory, clock: FakeClock, tmp_pat
     made = memory.backup(tmp_path / "b.doxa")
     (good,) = memory.nightshift(jobs=["backup"])
     assert (good.reason, good.counts["receipts"] > 0, good.counts["missing"]) == ("", True, 0)
-    clock.advance(seconds=(BACKUP_AGE_DAYS_WARNED + 1) * 86_400)
+    clock.advance(seconds=(BACKUP_AGE_DAYS_MAX + 1) * 86_400)
     assert "8 days old" in memory.nightshift(jobs=["backup"])[0].reason
     made.write_bytes(made.read_bytes()[:4_096] + b"x" * 4_096)
     (damaged,) = memory.nightshift(jobs=["backup"])

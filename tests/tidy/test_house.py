@@ -393,6 +393,7 @@ UNITS = frozenset(
         "TURNS",
         "DOCS",
         "ATOMS",
+        "CALLS",
         "STEPS",
         "ATTEMPTS",
         "REVISION",

@@ -101,6 +101,11 @@ _RETIRED_AND_CURRENT = (
 )
 
 
+_BRIEF = frozenset(  # operations on one item: those that wait together become durable together
+    ("put", "tell", "revise", "supersede", "deprecate", "restore", "tag", "untag", "link", "unlink")
+)
+
+
 class Ledger:
     """Belief operations in the name of one identity."""
 
@@ -121,7 +126,7 @@ class Ledger:
                 field="dry_run",
             )
         try:
-            with self._store.write(self.identity, op=op, note=note) as tx:
+            with self._store.write(self.identity, op=op, note=note, shares=op in _BRIEF) as tx:
                 work = Operation(tx, dry=self._dry)
                 yield work
                 work.end()

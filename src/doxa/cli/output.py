@@ -458,7 +458,6 @@ def applied_text(found: Any) -> str:
 def shifts_text(found: Any) -> str:
     """Format what the night shift did, what failed or was refused first."""
     from doxa.base.quoting import visible
-    from doxa.dream.nightshift import losses_first
 
     return "\n".join(
         f"{one.job} {one.state}"
@@ -466,7 +465,7 @@ def shifts_text(found: Any) -> str:
         + ("; limits" if one.limits else "")
         + "".join(f" {name} {value:g}" for name, value in one.limits.items())
         + (f": {visible(one.reason)}" if one.reason else "")
-        for one in losses_first(found)
+        for one in sorted(found, key=lambda shift: shift.order)
     )
 
 

@@ -40,6 +40,11 @@ class Shift:
     run: str = ""
     limits: Mapping[str, float] = field(default_factory=dict)
 
+    @property
+    def order(self) -> int:
+        """Where a report puts it: what failed first, then what was refused, then what was done."""
+        return _REPORTED.index(self.state)
+
 
 @dataclass(frozen=True, slots=True)
 class Work:
@@ -123,7 +128,7 @@ def _counted(shifts: Sequence[Shift]) -> dict[str, int]:
 def losses_first(shifts: Sequence[Shift]) -> list[Shift]:
     """Return what a shift did in the order in which a person reads it: what failed, what was
     refused, and then what was done."""
-    return sorted(shifts, key=lambda one: _REPORTED.index(one.state))
+    return sorted(shifts, key=lambda one: one.order)
 
 
 def follow(

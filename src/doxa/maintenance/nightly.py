@@ -8,7 +8,7 @@ from typing import Any
 
 from doxa.base.clock import NS
 from doxa.base.errors import DoxaError, StoreError
-from doxa.base.limits import BACKUP_AGE_DAYS_WARNED
+from doxa.base.limits import BACKUP_AGE_DAYS_MAX
 from doxa.store import Store, verify_log
 from doxa.store.retention.copies import Copy, copies_of
 
@@ -44,7 +44,7 @@ def check_backups(store: Store) -> tuple[Mapping[str, Any], str]:
     newest = max(there, key=lambda one: one.time)
     counts["receipts"] = _verified(newest)
     counts["days"] = days = max(0, now - newest.time) // _DAY_NS
-    late = days >= BACKUP_AGE_DAYS_WARNED
+    late = days >= BACKUP_AGE_DAYS_MAX
     return counts, f"the newest one is {days} days old" if late else ""
 
 

@@ -18,6 +18,7 @@ from doxa.cypher.errors import too_deep
 from doxa.cypher.parser import parse
 from doxa.cypher.semantics.check import Checked, check
 from doxa.cypher.tokens import Tick, no_tick
+from doxa.query.brief_writes import BriefWrites
 from doxa.query.core.elements import detached
 from doxa.query.core.graph import Graph
 from doxa.query.core.memory_budget import MemoryBudget
@@ -96,6 +97,7 @@ class QueryEngine:
         self.registry = registry if registry is not None else builtin(Registry())
         self.optimise = optimise
         self.first_statements = FirstStatements()
+        self.brief_writes = BriefWrites()
         self.transactions = OpenTransactions()
         self._plans: dict[str, Plan] = {}
 

@@ -24,6 +24,7 @@ class Activity:
     def __init__(self, expire: Callable[[], None], idle_ms: int = WRITER_IDLE_MS) -> None:
         self.expired = False
         self.idle_ms = idle_ms
+        self.retried = False  # whether a driver runs it again by itself, if it is undone
         self._expire = expire
         self._lock = threading.RLock()
         self._last = time.monotonic()
@@ -63,8 +64,8 @@ class Activity:
             fail(
                 f"The transaction kept other writers waiting, without a statement for"
                 f" {self.idle_ms / 1000:g} s, and was rolled back.",
-                kind="TransactionError",
-                detail="TimedOut",
+                kind="TransientError" if self.retried else "TransactionError",
+                detail="Outdated" if self.retried else "TimedOut",
                 hint="Run it again with less time between its statements, or as one that reads.",
             )
 

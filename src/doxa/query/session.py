@@ -13,13 +13,14 @@ When the session runs another statement, the rest of the result is first read in
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, suppress
 from types import TracebackType
 from typing import Any
 
 from doxa.base.errors import BusyError, InputError, StoreError
-from doxa.base.limits import QUERY_TIMEOUT_MS, WRITER_IDLE_MS
+from doxa.base.limits import QUERY_TIMEOUT_MS, SHARED_WRITER_IDLE_MS, WRITER_IDLE_MS
 from doxa.cypher import tree as t
 from doxa.cypher.errors import QueryError
 from doxa.query.core.access_log import AccessLog
@@ -89,6 +90,7 @@ class GraphSession:
         self._first: str | None = None  # the text of the transaction's first statement, a read
         self._wrote = False
         self.connection = ""  # of the client, for SHOW TRANSACTIONS
+        self._turn_began = 0.0  # of the explicit transaction
         self._noted: OpenTransaction | None = None  # the explicit transaction
 
     @property
@@ -244,12 +246,16 @@ class GraphSession:
         self._not_as_of()
         if plan.batched:
             return self._write_in_batches(plan, params, deadline)
-        with self._writer(deadline) as tx:
+        brief, key = self.engine.brief_writes, hash(plan.text)
+        shares = plan.steps is not None and brief.is_brief(key, unknown=True)
+        with self._writer(deadline, shares=shares) as tx:
+            began = time.monotonic()
             if plan.steps is None:
                 return self._schema(plan, tx, params, deadline)
             result = self._execute(plan, tx, params, deadline)
             rows = take_rows(result)
             tx.verify_constraints()
+            brief.held(key, time.monotonic() - began)
         return GraphResult(Result(result.columns, iter(rows), result.run), None)
 
     def _write_in_batches(
@@ -323,8 +329,11 @@ class GraphSession:
         return GraphResult(Result((), iter(()), run), None)
 
     @contextmanager
-    def _writer(self, deadline: Deadline, scored_at: int | None = None) -> Iterator[Transaction]:
-        """Open a transaction. Waiting for it can be cancelled and times out."""
+    def _writer(
+        self, deadline: Deadline, scored_at: int | None = None, *, shares: bool = False
+    ) -> Iterator[Transaction]:
+        """Open a transaction. Waiting for it can be cancelled and times out. One that `shares` may
+        become durable together with others."""
         waiting = True
         try:
             with self.store.write(
@@ -333,6 +342,7 @@ class GraphSession:
                 stopped=deadline.is_over,
                 scored_at=scored_at,
                 by_hand=True,
+                shares=shares,
             ) as tx:
                 waiting = False
                 yield tx
@@ -382,8 +392,14 @@ class GraphSession:
         seen = self._reader.last_receipt() if self._reader is not None else None
         snapshot = self._reader
         self._release()
-        held = self._writer(deadline, None if snapshot is None else snapshot.scored_at)
+        held = self._writer(
+            deadline,
+            None if snapshot is None else snapshot.scored_at,
+            shares=self.connection != ""
+            and self.engine.brief_writes.is_brief(self.connection, unknown=False),
+        )
         tx = held.__enter__()
+        self._turn_began = time.monotonic()
         if snapshot is not None and tx.written_since(seen.tx if seen else 0):
             held.__exit__(None, None, None)
             fail(
@@ -394,6 +410,9 @@ class GraphSession:
             )
         self._held, self._reader = held, tx
         assert self._activity is not None, "a transaction is open"
+        if tx.is_shared:
+            self._activity.idle_ms = min(self._idle_ms, SHARED_WRITER_IDLE_MS)
+            self._activity.retried = True
         WATCH.add(self._activity)
 
     def _execute(
@@ -506,6 +525,9 @@ class GraphSession:
             self._buffer_previous()
             self._explicit = False
             self._forget()
+            if self.connection and isinstance(self._reader, Transaction):
+                held_s = time.monotonic() - self._turn_began
+                self.engine.brief_writes.held(self.connection, held_s)
             self._release()
         self._activity = None
         if self._first is not None and not self._read_only:

@@ -397,7 +397,7 @@ class ElementWriter(Reader):
         clean = cleaned(check_properties(props, owner=kind), self.left_out) if props else {}
         if self.run is not None and kind not in self._guards.edges:
             clean = clean | self.run.marks()
-        self._guarded(_name(kind, "edge type"), src, dst=dst, props=clean)
+        self._guarded(usable_name(kind, "edge type"), src, dst=dst, props=clean)
         identity = self._edge = self._edge + 1
         self._insert_edge(identity, kind, src=src, dst=dst, props=clean)
         return EdgeId(identity)
@@ -561,6 +561,23 @@ class ElementWriter(Reader):
 
     # What has to be looked at again before the commit
 
+    def is_plain(self, kind: str) -> bool:
+        """Return whether an edge of this type changes nothing but itself, so that many may be
+        written without looking at each (bulk/edges.py): what `create_edge` asks by type."""
+        guards = self._guards
+        return (
+            self.run is None
+            and self._windows.idle
+            and kind not in guards.edges
+            and kind not in guards.held_by
+            and kind not in guards.shown_by
+            and kind not in self._declared.support
+            and kind not in self._live_edges
+            and kind not in self._search.followed
+            and kind not in self._constraints.constraints.types
+            and not self._index.indexes.kept_for_type(kind)
+        )
+
     def _mark_dirty(self, kind: str, src: int, dst: int) -> None:
         if kind in self._guards.shown_by:
             self._dirty[src] = self.changed_edges[src] = self._owed[src] = None
@@ -600,8 +617,8 @@ class ElementWriter(Reader):
         self._require_room()
         self.entries.add(op, element, payload)
 
-    def _require_room(self) -> None:
-        if self.entries.seq - self._tail.seq >= TRANSACTION_ENTRIES_MAX:
+    def _require_room(self, count: int = 1) -> None:
+        if self.entries.seq - self._tail.seq + count > TRANSACTION_ENTRIES_MAX:
             raise LimitError(
                 f"One transaction would write more than {TRANSACTION_ENTRIES_MAX:,} log entries.",
                 next_step="Split the work into several calls.",
@@ -657,10 +674,10 @@ def _nothing_to_connect(node: NodeId) -> NotFoundError:
 
 
 def _labels(labels: Iterable[str]) -> tuple[str, ...]:
-    return tuple(sorted({_name(label, "label") for label in labels}))
+    return tuple(sorted({usable_name(label, "label") for label in labels}))
 
 
-def _name(text: str, what: str) -> str:
+def usable_name(text: str, what: str) -> str:
     if not isinstance(text, str) or not text or len(text) > LABEL_CHARS_MAX:
         raise InputError(
             f"This is not a usable {what}: {str(text)[:40]!r}.",

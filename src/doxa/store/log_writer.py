@@ -25,7 +25,7 @@ from doxa.store.batches import insert_rows
 GENESIS = bytes(32)
 RUN_ENTRIES_MAX = 500
 RUN_BYTES_MAX = 1_048_576
-_SALT_BYTES = 16
+SALT_BYTES = 16
 
 
 def entry_hash(
@@ -102,7 +102,7 @@ class LogWriter:
     def _salt(self) -> bytes:
         """From the system, which is asked for more at once as a transaction grows."""
         if not self._salts:
-            self._salts = os.urandom(_SALT_BYTES * self._asked)
+            self._salts = os.urandom(SALT_BYTES * self._asked)
             self._asked = min(self._asked * 8, RUN_ENTRIES_MAX)
-        salt, self._salts = self._salts[:_SALT_BYTES], self._salts[_SALT_BYTES:]
+        salt, self._salts = self._salts[:SALT_BYTES], self._salts[SALT_BYTES:]
         return salt

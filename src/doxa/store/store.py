@@ -211,6 +211,7 @@ class Store:
         not_before: int = 0,
         run: NodeId | None = None,
         counted: bool | None = None,
+        shares: bool = False,
     ) -> Iterator[Transaction]:
         """Open a transaction, durable when the block ends, absent when it raises. Waits for other
         writers up to the busy limit, or until `stopped` says yes: BusyError. `scored_at`: the time
@@ -218,7 +219,8 @@ class Store:
         identity's, by which guards judge. `by_hand`: a query runs; what joins it is an operation.
         `not_before`: the earliest time that it may have, in ns. `run`: the node of the run of a
         job that writes; the role `background` writes in no other way. `counted`: whether the quota
-        of the file may refuse it; None: unless the system writes.
+        of the file may refuse it; None: unless the system writes. `shares`: it is brief, and may
+        become durable together with others that wait.
         """
         joined: Transaction | None = getattr(self._local, "joined", None)
         keyed: KeyedCall | None = getattr(self._local, "keyed", None)
@@ -240,6 +242,7 @@ class Store:
             not_before=not_before,
             run=run,
             counted=counted,
+            shares=shares,
         ) as tx:
             yield tx
 
@@ -257,11 +260,13 @@ class Store:
         not_before: int = 0,
         run: NodeId | None = None,
         counted: bool | None = None,
+        shares: bool = False,
     ) -> Iterator[Transaction]:
         db = self._engine.connection()
         _require_free(db, identity, run)
         with translated(self.path):
-            turn = self._engine.begin(db, stopped)
+            turn = self._engine.begin(db, stopped, shares=shares)
+            db = turn.db
             tx: Transaction | None = None
             try:
                 version, tail = read_start(db)
@@ -290,27 +295,25 @@ class Store:
                 tx.begin_run(run)
                 yield tx
                 self._commit(tx, db)
-            except BaseException:
-                with suppress(
-                    apsw.Error
-                ):  # the engine may have rolled back by itself; the first error is the one to tell
-                    if db.in_transaction and not (tx is not None and tx.expired):
-                        db.execute("ROLLBACK")
+            except BaseException as error:
+                turn.rollback(error)
+                self._engine.end()
                 if tx is not None:
                     self._hand_on(tx.notes_of_what_was_there())
                 raise
             finally:
                 self._local.entries = None
-                turn.end()
+                self._engine.end()
                 if tx is not None:
-                    tx.let_go()
+                    tx.let_go(self._engine.opened or db)
 
     def _commit(self, tx: Transaction, db: apsw.Connection) -> None:
         tx.require_not_expired()
         tx.finish()
         if tx.catalogue_changed:
             db.execute("UPDATE meta SET value = value + 1 WHERE key = 'catalogue'")
-        db.execute("COMMIT")
+        assert tx.turn is not None
+        tx.turn.commit(alone=tx.catalogue_changed)
         self.commits.notify()
         if tx.left_to_sweep:
             self.on_due(True)

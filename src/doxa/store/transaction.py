@@ -8,7 +8,7 @@ behind. The chain is drawn in `log.py`.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from typing import Any
 
 import apsw
@@ -36,7 +36,7 @@ from doxa.store.index import Indexes, build, drop
 from doxa.store.indexing.search_rows import parse_rule
 from doxa.store.indexing.vector_tables import VectorWriter
 from doxa.store.intake.secrets import check_name, without_secrets
-from doxa.store.locking.writer_queue import WriterTurn
+from doxa.store.locking.group import WriterTurn
 from doxa.store.log_writer import Tail, receipt_hash
 from doxa.store.proof.addresses import lying_in_nothing
 from doxa.store.reader import int64_array
@@ -108,6 +108,11 @@ class Transaction(ElementWriter):
         self.turn: WriterTurn | None = None  # set by the store that began it
         self.expired = False
         self._check_before_commit = check_before_commit
+
+    @property
+    def is_shared(self) -> bool:
+        """Whether transactions that have finished wait for the commit of this one."""
+        return self.turn is not None and self.turn.joined
 
     def require_run(self, run: NodeId | None) -> None:
         """Raise StoreError if what joins is of another run than the transaction."""
@@ -469,11 +474,8 @@ class Transaction(ElementWriter):
         it that nothing runs in the transaction meanwhile, and that nothing is run in it later."""
         self.expired = True
         self.entries.discard()
-        with suppress(apsw.Error):
-            if self._db.in_transaction:
-                self._db.execute("ROLLBACK")
         if self.turn is not None:
-            self.turn.end()
+            self.turn.rollback()
 
     def require_not_expired(self) -> None:
         """Raise StoreError if another thread undid it."""
@@ -499,10 +501,12 @@ class Transaction(ElementWriter):
                 self.tx, self.now, *self.identity, self.op, self.note, seq + 1, last, head, b""
             )
 
-    def let_go(self) -> None:
+    def let_go(self, db: apsw.Connection) -> None:
         """Drop what refers back to a transaction that has ended: it is freed at once then, and not
-        by the garbage collector."""
+        by the garbage collector. What is still read through it, is read from the thread's own
+        connection `db`: others may write on the one that it shared."""
         self._search.let_go()
+        self._db = db
 
     def finish(self) -> None:
         """Check the transaction as a whole and write its receipt. Store.write calls it last."""

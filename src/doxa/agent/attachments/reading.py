@@ -64,7 +64,7 @@ def read_document(content: bytes, mime: str, name: str) -> DocumentText:
             capture_output=True,
             timeout=ATTACHMENT_READ_MS / 1_000,
             check=False,
-            env={**_environment(), "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+            env={"PYTHONUTF8": "1", "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
         )
     except subprocess.TimeoutExpired:
         raise LimitError(
@@ -83,12 +83,6 @@ def read_document(content: bytes, mime: str, name: str) -> DocumentText:
             next_step="Add it without its text (extract=False), or repair it.",
             field="source",
         ) from None
-
-
-def _environment() -> dict[str, str]:
-    """What a Python process needs to start, and no credentials."""
-    kept = ("PATH", "SYSTEMROOT", "LANG", "LC_ALL")
-    return {name: os.environ[name] for name in kept if name in os.environ}
 
 
 def _main(arguments: list[str]) -> int:

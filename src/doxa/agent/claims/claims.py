@@ -18,7 +18,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-from doxa.agent.claims.handles import Resolved, parse_handle, resolve_handle
+from doxa.agent.claims.handles import ResolvedHandle, parse_handle, resolve_handle
 from doxa.agent.claims.modes import Mode, mode_of
 from doxa.agent.claims.types import CLAIM, DECISION
 from doxa.agent.claims.verdicts import Verified, verify
@@ -326,7 +326,7 @@ def _checked(text: str, kind: str, sources: Sequence[str], policy: str, expires_
     return text
 
 
-def _excerpt(found: Resolved) -> str:
+def _excerpt(found: ResolvedHandle) -> str:
     return " ".join(found.text.split())[:_EXCERPT_CHARS]
 
 

@@ -65,7 +65,7 @@ class Handle:
 
 
 @dataclass(frozen=True, slots=True)
-class Resolved:
+class ResolvedHandle:
     """What a handle leads to now. `problem` says why it leads to nothing; then the rest is empty.
     `kref` is the address of what it is in the graph, "" for what is elsewhere; `hash` is the
     SHA-256 of the passage, in hexadecimal."""
@@ -100,20 +100,20 @@ def parse_handle(text: str) -> Handle:
     return Handle(known, place, part)
 
 
-def resolve_handle(reader: Reader, handle: str, *, project: str, agent: str) -> Resolved:
+def resolve_handle(reader: Reader, handle: str, *, project: str, agent: str) -> ResolvedHandle:
     """Return what a handle leads to now."""
     found = parse_handle(handle)
     try:
         made = _RESOLVERS[found.type](reader, found, project, agent)
     except Unreadable as error:
-        return Resolved(handle, problem=str(error))
+        return ResolvedHandle(handle, problem=str(error))
     except DoxaError as error:
-        return Resolved(handle, problem=error.message)
+        return ResolvedHandle(handle, problem=error.message)
     if not made.text.strip():
-        return Resolved(handle, problem="there is nothing at that place")
+        return ResolvedHandle(handle, problem="there is nothing at that place")
     digest = hashlib.sha256(made.text.encode("utf-8", "surrogatepass")).hexdigest()
     shown = redact(made.text[:CLAIM_PASSAGE_CHARS_MAX]).text
-    return Resolved(handle, shown, digest, made.kref, made.speaker, made.role, made.time_ns)
+    return ResolvedHandle(handle, shown, digest, made.kref, made.speaker, made.role, made.time_ns)
 
 
 def turns_of_session(reader: Reader, project: str, session: str) -> list[SourceTurn]:
@@ -153,7 +153,7 @@ def handoff_text(reader: Reader, handoff: Record) -> str:
     )
 
 
-def _turn(reader: Reader, handle: Handle, project: str, agent: str) -> Resolved:
+def _turn(reader: Reader, handle: Handle, project: str, agent: str) -> ResolvedHandle:
     nodes = reader.nodes([row[0] for row in reader.rows(_IN_SESSION, (project, handle.place))])
     if handle.type == "tool":
         nodes = [node for node in nodes if node.props.get("role") == "tool"]
@@ -169,9 +169,9 @@ def _turn(reader: Reader, handle: Handle, project: str, agent: str) -> Resolved:
     return _of_node(handle, found, str(found.props.get("text", "")))
 
 
-def _of_node(handle: Handle, node: Node, text: str) -> Resolved:
+def _of_node(handle: Handle, node: Node, text: str) -> ResolvedHandle:
     time = node.props.get("time")
-    return Resolved(
+    return ResolvedHandle(
         str(handle),
         text,
         kref=str(node.props["kref"]),
@@ -181,7 +181,7 @@ def _of_node(handle: Handle, node: Node, text: str) -> Resolved:
     )
 
 
-def _belief(reader: Reader, handle: Handle, project: str, agent: str) -> Resolved:
+def _belief(reader: Reader, handle: Handle, project: str, agent: str) -> ResolvedHandle:
     node = resolve(reader, parse_target(f"kref://{handle.place}"))
     if "Revision" not in node.labels and "Exchange" not in node.labels:
         raise Unreadable("it is neither a belief nor a turn")
@@ -190,22 +190,22 @@ def _belief(reader: Reader, handle: Handle, project: str, agent: str) -> Resolve
     return _of_node(handle, node, str(node.props.get("summary") or node.props.get("text") or ""))
 
 
-def _handoff(reader: Reader, handle: Handle, project: str, agent: str) -> Resolved:
+def _handoff(reader: Reader, handle: Handle, project: str, agent: str) -> ResolvedHandle:
     kref = record_kref(project, agent, "handoff", handle.place)
     found = find_record(reader, kref)
     if found is None:
         raise Unreadable("there is no such handoff of this agent")
     text = handoff_text(reader, found)
-    return Resolved(str(handle), _part(text, handle.part), kref=kref, time_ns=found.made)
+    return ResolvedHandle(str(handle), _part(text, handle.part), kref=kref, time_ns=found.made)
 
 
-def _file(reader: Reader, handle: Handle, project: str, agent: str) -> Resolved:
+def _file(reader: Reader, handle: Handle, project: str, agent: str) -> ResolvedHandle:
     root, _, path = handle.place.partition("/")
     text = read_below(_root(reader, root), path)
-    return Resolved(str(handle), _part(text, handle.part))
+    return ResolvedHandle(str(handle), _part(text, handle.part))
 
 
-def _archive(reader: Reader, handle: Handle, project: str, agent: str) -> Resolved:
+def _archive(reader: Reader, handle: Handle, project: str, agent: str) -> ResolvedHandle:
     root, _, day = handle.place.partition("@")
     if not _DAY.fullmatch(day) or not handle.part.isdecimal():
         raise Unreadable("an archive is named archive:ROOT@YYYY-MM-DD#LINE")
@@ -217,7 +217,7 @@ def _archive(reader: Reader, handle: Handle, project: str, agent: str) -> Resolv
         if isinstance(held, dict) and held.get("n") == int(handle.part):
             payload: dict[str, Any] = held.get("payload") or {}
             props: dict[str, Any] = payload.get("props", payload)
-            return Resolved(
+            return ResolvedHandle(
                 str(handle),
                 str(props.get("text", "")),
                 speaker=str(props.get("speaker", "")),
@@ -226,11 +226,11 @@ def _archive(reader: Reader, handle: Handle, project: str, agent: str) -> Resolv
     raise Unreadable("the archive has no such line")
 
 
-def _commit(reader: Reader, handle: Handle, project: str, agent: str) -> Resolved:
+def _commit(reader: Reader, handle: Handle, project: str, agent: str) -> ResolvedHandle:
     root, _, commit = handle.place.partition("@")
     path, _, lines = handle.part.partition("#")
     text = read_object(_root(reader, root), commit, path)
-    return Resolved(str(handle), _part(text, lines))
+    return ResolvedHandle(str(handle), _part(text, lines))
 
 
 def _root(reader: Reader, name: str) -> str:

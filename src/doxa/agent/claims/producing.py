@@ -15,7 +15,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from doxa.agent.claims.handles import Resolved
+from doxa.agent.claims.handles import ResolvedHandle
 from doxa.agent.claims.verdicts import compare
 from doxa.agent.records.types import Record
 from doxa.base.dates import find_dates
@@ -31,7 +31,7 @@ _KINDS = {"preference": "user_preference", "decision": "project_state"}
 
 
 @dataclass(frozen=True, slots=True)
-class Produced:
+class ProducedClaim:
     """A claim before it is proposed."""
 
     text: str
@@ -39,7 +39,7 @@ class Produced:
     source: str
 
 
-def from_turn(turn: SourceTurn) -> Iterator[Produced]:
+def from_turn(turn: SourceTurn) -> Iterator[ProducedClaim]:
     """Yield the claims of a turn of a person or an assistant."""
     text = turn.text[:EXTRACT_CHARS_MAX]
     dates = find_dates(text, turn.time_ns)
@@ -48,12 +48,14 @@ def from_turn(turn: SourceTurn) -> Iterator[Produced]:
     ):
         said = f"{one.subject} {one.predicate} {one.value}".strip()
         handle = f"transcript:{turn.session}#{turn.id}"
-        source = Resolved(handle, turn.text, "", turn.kref, turn.speaker, turn.role, turn.time_ns)
+        source = ResolvedHandle(
+            handle, turn.text, "", turn.kref, turn.speaker, turn.role, turn.time_ns
+        )
         if len(said) <= CLAIM_CHARS_MAX and compare(said, source).supports:
-            yield Produced(said, _KINDS.get(one.kind, "project_state"), handle)
+            yield ProducedClaim(said, _KINDS.get(one.kind, "project_state"), handle)
 
 
-def from_handoff(handoff: Record, text: str) -> Iterator[Produced]:
+def from_handoff(handoff: Record, text: str) -> Iterator[ProducedClaim]:
     """Yield the claims of a handoff, given its text: the listed lines of its sections."""
     kind = ""
     for number, line in enumerate(text.splitlines(), start=1):
@@ -64,4 +66,4 @@ def from_handoff(handoff: Record, text: str) -> Iterator[Produced]:
             continue
         item = _ITEM.match(line)
         if kind and item and len(item[1]) <= CLAIM_CHARS_MAX:
-            yield Produced(item[1], kind, f"handoff:{handoff.name}#L{number}")
+            yield ProducedClaim(item[1], kind, f"handoff:{handoff.name}#L{number}")

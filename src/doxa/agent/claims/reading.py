@@ -15,7 +15,7 @@ import stat
 import subprocess
 from pathlib import Path
 
-from doxa.base.limits import CLAIM_GIT_MS, CLAIM_GIT_OBJECTS_MAX, CLAIM_SOURCE_BYTES_MAX
+from doxa.base.limits import CLAIM_GIT_FILES_MAX, CLAIM_GIT_MS, CLAIM_SOURCE_BYTES_MAX
 
 _COMMIT = re.compile(r"[0-9a-f]{7,64}")
 _GIT = (
@@ -96,7 +96,7 @@ def _check_repository(git: Path) -> None:
         with os.scandir(folder) as found:
             for one in found:
                 seen += 1
-                if one.is_symlink() or seen > CLAIM_GIT_OBJECTS_MAX:
+                if one.is_symlink() or seen > CLAIM_GIT_FILES_MAX:
                     raise Unreadable("the repository has objects behind links, or too many")
                 if one.is_dir(follow_symlinks=False):
                     left.append(Path(one.path))

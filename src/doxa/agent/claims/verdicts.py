@@ -18,7 +18,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
-from doxa.agent.claims.handles import Resolved
+from doxa.agent.claims.handles import ResolvedHandle
 from doxa.base.words import terms
 from doxa.consolidation.claims import COVERED_MIN, why_unsupported
 from doxa.consolidation.evidence import ClaimEvidence
@@ -40,7 +40,9 @@ class Verified:
     reason: str = ""
 
 
-def verify(claim: str, source: Resolved, *, hash_then: str, people: Iterable[str] = ()) -> Verified:
+def verify(
+    claim: str, source: ResolvedHandle, *, hash_then: str, people: Iterable[str] = ()
+) -> Verified:
     """Compare a claim with what its source says now; `hash_then` is that of the passage that the
     claim was made from."""
     if source.is_missing:
@@ -51,7 +53,7 @@ def verify(claim: str, source: Resolved, *, hash_then: str, people: Iterable[str
     return now
 
 
-def compare(claim: str, source: Resolved, *, people: Iterable[str] = ()) -> Verified:
+def compare(claim: str, source: ResolvedHandle, *, people: Iterable[str] = ()) -> Verified:
     """Compare a claim with a passage, whatever it was made from."""
     turn = SourceTurn(
         source.handle,

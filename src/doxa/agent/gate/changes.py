@@ -341,7 +341,7 @@ def _sync(folder: Path) -> None:
 
 def _absolute(path: Path) -> Path:
     """The path without links in its folders; the last part stays, so that a link is seen."""
-    folder = path.expanduser().absolute().parent
+    folder = path.absolute().parent
     if not folder.is_dir():
         raise InputError(
             f"There is no folder {folder}.", next_step="Create it first.", path=str(path)

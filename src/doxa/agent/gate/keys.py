@@ -19,7 +19,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from doxa.base.errors import InputError, RoleError
-from doxa.base.limits import OPERATOR_KEY_BYTES
+from doxa.base.limits import OPERATOR_KEY_BYTES_MIN
 from doxa.store import Reader, Transaction
 
 OPERATOR_KEY = "operator:key"  # the catalogue's name of the hash
@@ -31,7 +31,7 @@ _HOSTS = ("CLAUDECODE", "CODEX_SANDBOX", "GEMINI_CLI", "CURSOR_AGENT", "OPENCODE
 def create_key(path: Path) -> str:
     """Write a new key, and return its SHA-256. Raises InputError if there is a file."""
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    key = secrets.token_hex(OPERATOR_KEY_BYTES)
+    key = secrets.token_hex(OPERATOR_KEY_BYTES_MIN)
     try:
         descriptor = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
     except FileExistsError:
@@ -62,11 +62,11 @@ def read_key(path: Path) -> str:
             raise _unusable(path, "it belongs to another user")
         if stat.S_IMODE(found.st_mode) & 0o077:
             raise _unusable(path, "others may read or write it; its mode is to be 600")
-        text = os.read(descriptor, 4 * OPERATOR_KEY_BYTES)
+        text = os.read(descriptor, 4 * OPERATOR_KEY_BYTES_MIN)
     finally:
         os.close(descriptor)
     key = text.decode("ascii", "replace").strip()
-    if len(key) < 2 * OPERATOR_KEY_BYTES:
+    if len(key) < 2 * OPERATOR_KEY_BYTES_MIN:
         raise _unusable(path, "it holds no key")
     return _hash(key)
 

@@ -22,8 +22,8 @@ from typing import Literal
 from doxa.base.errors import InputError
 from doxa.base.limits import (
     RESTART_CALLS_MAX,
-    RESTART_IDENTIFY_CALLS,
-    RESTART_REACH_CALLS,
+    RESTART_IDENTIFY_CALLS_MAX,
+    RESTART_REACH_CALLS_MAX,
 )
 
 Phase = Literal["reach", "identify", "continue", "done", "stopped"]
@@ -48,8 +48,8 @@ class Restart:
     def budget(self) -> int:
         """How many calls the phase may have."""
         return {
-            "reach": RESTART_REACH_CALLS,
-            "identify": RESTART_IDENTIFY_CALLS,
+            "reach": RESTART_REACH_CALLS_MAX,
+            "identify": RESTART_IDENTIFY_CALLS_MAX,
             "continue": self.declared,
         }.get(self.phase, 0)
 

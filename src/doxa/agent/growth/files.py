@@ -113,7 +113,7 @@ def export_identity(
     """Write the identity files of an agent into a folder, and the receipt. Files that are not as an
     earlier export left them are a ConflictError; with `replace` a copy of each is kept."""
     _require_operator_role(identity)
-    root = folder.expanduser().resolve()
+    root = folder.resolve()
     with store.read() as reader:
         found = assemble(reader, project, agent)
         earlier = receipts(reader, project, agent, str(root))
@@ -156,7 +156,7 @@ def release_folder(
     store: Store, identity: Identity, *, project: str, agent: str, folder: Path
 ) -> list[Record]:
     """End the receipts of a folder, whose files are then nobody's business."""
-    root = str(folder.expanduser().resolve())
+    root = str(folder.resolve())
     with store.write(identity, op="identity.release") as tx:
         held = receipts(tx, project, agent, root)
         return [move_record(tx, one.kref, "released", expected=(WRITTEN,)) for one in held]
@@ -248,7 +248,7 @@ def import_identity(
     made: list[str] = []
     known: list[str] = []
     passed: list[str] = []
-    entries = list(_entries(folder.expanduser(), form))
+    entries = list(_entries(folder, form))
     with store.write(identity, op="identity.import") as tx:
         for file, path, line, text in entries:
             problem = form_problem(text)

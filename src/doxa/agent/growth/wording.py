@@ -26,7 +26,7 @@ _OPPOSED_SHARE = 0.5  # of the words of the shorter line, that both have
 _OPPOSED_WORDS_MIN = 2  # that both have, unless the shorter one has fewer
 
 
-class Comparison(NamedTuple):
+class WordingComparison(NamedTuple):
     """How a line compares with a principle: the words both have, and whether one denies what the
     other says."""
 
@@ -68,13 +68,13 @@ def statement_problem(text: str) -> str:
     return ""
 
 
-def compare(text: str, principle: str) -> Comparison:
+def compare(text: str, principle: str) -> WordingComparison:
     """Compare a line with a principle."""
     own, other = content_words(text), content_words(principle)
     shared = own & other
     least = min(len(own), len(other))
     near = len(shared) >= max(_OPPOSED_SHARE * least, min(_OPPOSED_WORDS_MIN, least)) > 0
-    return Comparison(tuple(sorted(shared)), near and denies(text) != denies(principle))
+    return WordingComparison(tuple(sorted(shared)), near and denies(text) != denies(principle))
 
 
 def content_words(text: str) -> frozenset[str]:

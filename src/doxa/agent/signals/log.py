@@ -27,7 +27,7 @@ from typing import Any
 import msgspec
 
 from doxa.agent.signals.dynamics import FEATURES, Dynamics, Observation
-from doxa.agent.signals.measure import Signals, TurnTrace, digest_of, measure
+from doxa.agent.signals.measure import SignalValues, TurnTrace, digest_of, measure
 from doxa.agent.signals.patterns import phrases
 from doxa.base.limits import (
     SIGNALS_KEPT_TURNS,
@@ -60,7 +60,7 @@ class TurnSignals:
 
     time: int
     session: str
-    signals: Signals
+    signals: SignalValues
     above_since: int | None
     sustained: bool
     surprise: float | None
@@ -266,7 +266,7 @@ def _above(last: dict[str, Any] | None, composite: float, now: int) -> int | Non
 def _features(
     user: str,
     reply: str,
-    signals: Signals,
+    signals: SignalValues,
     trace: TurnTrace,
     before: list[TurnTrace],
     *,
@@ -318,7 +318,7 @@ def _turn(line: dict[str, Any]) -> TurnSignals:
     return TurnSignals(
         line["time"],
         line["session"],
-        Signals(**line["signals"]),
+        SignalValues(**line["signals"]),
         above,
         sustained,
         shown.surprise,

@@ -55,7 +55,7 @@ _RECENT = 5
 
 
 @dataclass(frozen=True, slots=True)
-class Signals:
+class SignalValues:
     """The signals of one turn, each from 0 to 1; of coherence 1 is the best."""
 
     correction: float
@@ -90,7 +90,7 @@ class TurnTrace:
 
 def measure(
     user: str, reply: str, before: Sequence[TurnTrace], principles: Sequence[str] = ()
-) -> tuple[Signals, TurnTrace]:
+) -> tuple[SignalValues, TurnTrace]:
     """Return the signals of a turn and what the next turns need of it. `before` are the last
     turns, the newest last; `principles` the lines of SOUL."""
     user, reply = user[:SIGNALS_TEXT_CHARS_READ], reply[:SIGNALS_TEXT_CHARS_READ]
@@ -110,7 +110,7 @@ def measure(
         WEIGHTS[name] * (1 - value if name == "coherence" else value)
         for name, value in clamped.items()
     )
-    return Signals(**clamped, composite=min(1.0, total)), trace
+    return SignalValues(**clamped, composite=min(1.0, total)), trace
 
 
 def is_marked(user: str) -> bool:

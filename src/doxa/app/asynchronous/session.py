@@ -97,6 +97,7 @@ if TYPE_CHECKING:
     from doxa.recall import Hit, Recall
     from doxa.store import Identity
     from doxa.store.stream.cursors import EventCursor
+    from doxa.transfer.load import Loaded
     from doxa.transfer.types import Imported
     from doxa.transfer.vault.write import ExportedNotes
     from doxa.working import Chat, ChatAdded, ChatSummary
@@ -1892,3 +1893,26 @@ class AsyncSession:
     async def export_memory_json(self, target: str | Path, *, projects: Iterable[str] = ()) -> int:
         """Write what is believed as the entities and relations of `memory.json`, to a new file."""
         return await on_thread(self._session.export_memory_json, target, projects=projects)
+
+    async def load(
+        self,
+        path: str | Path,
+        *,
+        label: str = "",
+        key: str = "",
+        edge: str = "",
+        start: str = "",
+        end: str = "",
+        again: bool = False,
+    ) -> Loaded:
+        """Load a file of rows, CSV or JSON lines, as nodes or as edges of the graph."""
+        return await on_thread(
+            self._session.load,
+            path,
+            label=label,
+            key=key,
+            edge=edge,
+            start=start,
+            end=end,
+            again=again,
+        )

@@ -11,6 +11,7 @@ from doxa.belief import check_name
 from doxa.ingestion import arguments
 
 if TYPE_CHECKING:
+    from doxa.transfer.load import Loaded
     from doxa.transfer.types import Imported
     from doxa.transfer.vault.write import ExportedNotes
 
@@ -55,6 +56,48 @@ class NoteVerbs(ConsolidationVerbs):
         if not dry_run:
             self._memory.wake()
         return done
+
+    def load(
+        self,
+        path: str | Path,
+        *,
+        label: str = "",
+        key: str = "",
+        edge: str = "",
+        start: str = "",
+        end: str = "",
+        again: bool = False,
+    ) -> Loaded:
+        """Load a file of rows, CSV or JSON lines, as nodes or as edges of the graph.
+
+        With `label`, each row is a node; one whose `key` is there already is not created again.
+        With `edge`, each row is an edge between the nodes that `start` and `end` name. A load that
+        was interrupted goes on where it stopped, and rows that are loaded are not loaded twice.
+        Beliefs come by `import_` and `ingest`.
+        """
+        from doxa.transfer.load import load_rows
+
+        for field, value in (
+            ("label", label),
+            ("key", key),
+            ("edge", edge),
+            ("start", start),
+            ("end", end),
+        ):
+            arguments.text(value, field)
+        arguments.flags(again=again)
+        self._store.require_open()
+        return load_rows(
+            self._store,
+            self.identity,
+            arguments.path(path, "path"),
+            label=label,
+            key=key,
+            edge=edge,
+            start=start,
+            end=end,
+            again=again,
+        )
 
     def export_memory_json(self, target: str | Path, *, projects: Iterable[str] = ()) -> int:
         """Write what is believed as the entities and relations of `memory.json`, to a new file.

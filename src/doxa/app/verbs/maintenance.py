@@ -276,6 +276,30 @@ CARE = (
         absent=_FILES | {"cli": "`doxa export FILE --format memory-json` does it"},
     ),
     Verb(
+        "load",
+        "change",
+        "Load a file of rows, CSV or JSON lines, as nodes or as edges of the graph.",
+        "With `label`, each row is a node; one whose `key` is there already is not created again."
+        " With `edge`, each row is an edge between the nodes that `start` and `end` name. A load"
+        " that was interrupted goes on where it stopped, and rows that are loaded are not loaded"
+        " twice. Beliefs come by `import_` and `ingest`.",
+        parameters(
+            path=argument("A file that ends in .csv, .tsv, .jsonl or .ndjson.", "path"),
+            label=Parameter("The label of the nodes.", ""),
+            key=Parameter("The property by which a node is known.", ""),
+            edge=Parameter("The type of the edges.", ""),
+            start=Parameter("Where they begin: column:Label.property.", ""),
+            end=Parameter("Where they end: column:Label.property.", ""),
+            again=Parameter("Load all rows, also those that are loaded.", False, kind="flag"),
+        ),
+        "Loaded",
+        writes=True,
+        idempotent=False,
+        errors=("InputError", "LimitError", "NotFoundError", "RoleError", "StoreError"),
+        cli=Command(),
+        absent={"cypher": "LOAD CSV reads rows there", "mcp": _FILES["mcp"]},
+    ),
+    Verb(
         "stats",
         "care",
         "Return counts and sizes.",

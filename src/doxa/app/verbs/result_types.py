@@ -62,6 +62,7 @@ _WHERE = {
     "Hit": "doxa.recall",
     "Imported": "doxa.transfer.types",
     "Ingested": "doxa.ingestion.ingest",
+    "Loaded": "doxa.transfer.load",
     "LegalHold": "doxa.maintenance.holds",
     "LogProof": "doxa.store",
     "MatchResult": "doxa.ingestion.match",

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, NoReturn
 
 from doxa.base.errors import InputError, LimitError, NotFoundError
 from doxa.base.ids import EdgeId, NodeId
@@ -15,6 +15,7 @@ from doxa.query.core.errors import fail
 from doxa.query.core.property_values import uniform
 from doxa.query.core.valid_time import ValidTime
 from doxa.store import Indexes, Reader, Transaction, VisibilityFilter
+from doxa.store.bulk.edges import create_edges
 
 _TYPES_READ = 20_000
 _VERSIONS_READ = 20_000
@@ -318,14 +319,27 @@ class Graph:
                     kind, NodeId(start.id), dst=NodeId(end.id), props=clean
                 )
             except NotFoundError:
-                fail(
-                    "A relationship cannot connect a deleted node.",
-                    kind="EntityNotFound",
-                    detail="DeletedEntityAccess",
-                )
+                _refuse_deleted_end()
         self.counters["relationships_created"] += 1
         self.counters["properties_set"] += len(clean)
         return Edge(identity, self, kind=kind, start=start.id, end=end.id)
+
+    def create_edges(
+        self, kind: str, edges: Sequence[tuple[Node, Node, Mapping[str, Any]]]
+    ) -> list[Edge]:
+        """Create edges of one type, in order."""
+        clean = [(start.id, end.id, uniform(props, {})) for start, end, props in edges]
+        with _STORABLE:
+            try:
+                made = create_edges(self._writer(), kind, clean)
+            except NotFoundError:
+                _refuse_deleted_end()
+        self.counters["relationships_created"] += len(made)
+        self.counters["properties_set"] += sum([len(props) for _, _, props in clean])
+        return [
+            Edge(identity, self, kind=kind, start=start, end=end)
+            for identity, (start, end, _) in zip(made, clean, strict=True)
+        ]
 
     def set_properties(self, element: Node | Edge, props: Mapping[str, Any]) -> None:
         """Replace the element's properties; null means absent."""
@@ -405,6 +419,14 @@ class Graph:
             (identity, identity),
         )
         return iter([row[0] for row in rows])
+
+
+def _refuse_deleted_end() -> NoReturn:
+    fail(
+        "A relationship cannot connect a deleted node.",
+        kind="EntityNotFound",
+        detail="DeletedEntityAccess",
+    )
 
 
 class _storable:

@@ -6,8 +6,9 @@ reads.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from typing import Any, NoReturn
 
 from doxa.cypher import tree as t
 from doxa.query.core.elements import Edge, Node, Path
@@ -17,6 +18,8 @@ from doxa.query.core.row import Layout, Row
 from doxa.query.core.run import Run
 from doxa.query.core.step import Evaluate, QueryStep
 from doxa.query.expressions.compiler import Compiler
+
+_EDGES_AT_ONCE = 5_000
 
 
 class CreateStep:
@@ -35,7 +38,11 @@ class CreateStep:
     def _made(self, run: Run, source: Iterator[Row]) -> Iterator[Row]:
         if self.before:
             source = ((*row, *[one(row, run) for one in self.before]) for row in source)
-        for row in run.materialize(source):
+        rows = run.materialize(source)
+        if len(self.patterns) == 1 and self.patterns[0].is_edge:
+            yield from self.patterns[0].make_edges(rows, run)
+            return
+        for row in rows:
             for pattern in self.patterns:
                 run.tick()
                 row = pattern.make(row, run)
@@ -80,6 +87,27 @@ class PatternMaker:
             layout[pattern.variable] = size
             size += 1
         self.width = size
+        ends = self.slots[0::2]
+        self.is_edge = len(ends) == 2 and max(ends) < width and not self.named  # and no node
+
+    def make_edges(self, rows: Iterable[Row], run: Run) -> Iterator[Row]:
+        """Create the edge of each row, many at once. For patterns that are one edge between nodes
+        of the row."""
+        kind, direction, evaluate = self.parts[1][1:]
+        first, second = self.slots[0], self.slots[2]
+        if direction == "in":
+            first, second = second, first
+        rows = iter(rows)
+        while part := list(islice(rows, _EDGES_AT_ONCE)):
+            edges = []
+            for row in part:
+                run.tick()
+                start, end = row[first], row[second]
+                if not isinstance(start, Node) or not isinstance(end, Node):
+                    _refuse_end(row[self.slots[0]], row[self.slots[2]])
+                edges.append((start, end, {} if evaluate is None else _map(evaluate, row, run)))
+            for row, made in zip(part, run.graph.create_edges(kind, edges), strict=True):
+                yield (*row, made)
 
     def make(self, row: Row, run: Run) -> Row:
         """Return the row with the created elements. Edges follow both their nodes."""
@@ -101,12 +129,8 @@ class PatternMaker:
                 made.append(None)
         for index, at, part in waiting:
             left, right = made[self.slots[index - 1]], made[self.slots[index + 1]]
-            for end in (left, right):
-                if not isinstance(end, Node):
-                    fail(
-                        f"A relationship connects two nodes, not {shown(end)}.",
-                        kind="SemanticError" if end is None else "TypeError",
-                    )
+            if not isinstance(left, Node) or not isinstance(right, Node):
+                _refuse_end(left, right)
             start, end = (right, left) if part[2] == "in" else (left, right)
             props = {} if part[3] is None else _map(part[3], tuple(made), run)
             made[at] = run.graph.create_edge(part[1], start, end=end, props=props)
@@ -114,6 +138,14 @@ class PatternMaker:
             values = [made[slot] for slot in self.slots]
             made.append(Path(values[0::2], values[1::2]))
         return tuple(made)
+
+
+def _refuse_end(*ends: object) -> NoReturn:
+    end = next(end for end in ends if not isinstance(end, Node))
+    fail(
+        f"A relationship connects two nodes, not {shown(end)}.",
+        kind="SemanticError" if end is None else "TypeError",
+    )
 
 
 def _properties(

@@ -32,7 +32,9 @@ from doxa.base.errors import (
 from doxa.base.limits import BUSY_TIMEOUT_MS
 from doxa.base.temporal_instant import text_instant_key
 from doxa.store.file import process
-from doxa.store.locking.writer_queue import Waiting, WriterQueue, WriterTurn, queue_of
+from doxa.store.locking.group import WriterTurn
+from doxa.store.locking.turnstile import Waiting
+from doxa.store.locking.writer_queue import WriterQueue, queue_of
 
 _WAIT_FIRST_S = 0.0005
 _WAIT_MOST_S = 0.02
@@ -114,17 +116,16 @@ class Engine:
             )
         found: apsw.Connection | None = getattr(self._local, "connection", None)
         if found is not None and self._local.pid == process.number:
-            return found
+            turn: WriterTurn | None = self._local.turn
+            return found if turn is None or turn.ended else turn.db
         with self._lock:
             if self._pid != process.number:
                 self._inherited, self._all, self._pid = _let_go(self._all), [], process.number
+                self._moments.clear()
         with translated(self.path):
             made = self._connect()
-        self._local.connection, self._local.pid, self._local.moment = (
-            made,
-            process.number,
-            self._moments.pop(made),
-        )
+        self._local.connection, self._local.pid = made, process.number
+        self._local.turn = None  # that of this thread, if another's connection is used in it
         with self._lock:
             self._all.append(made)
         return made
@@ -132,9 +133,7 @@ class Engine:
     @property
     def moment(self) -> TransactionClock:
         """That of this thread's connection."""
-        self.connection()
-        found: TransactionClock = self._local.moment
-        return found
+        return self._moments[self.connection()]
 
     @property
     def opened(self) -> apsw.Connection | None:
@@ -158,9 +157,18 @@ class Engine:
                     self._queue.close()
             self._all = []
 
-    def begin(self, db: apsw.Connection, stopped: Callable[[], bool] | None = None) -> WriterTurn:
+    def begin(
+        self,
+        db: apsw.Connection,
+        stopped: Callable[[], bool] | None = None,
+        *,
+        shares: bool = False,
+    ) -> WriterTurn:
         """Begin a transaction that writes, when it is this writer's turn; `stopped` may end the
-        wait. Raises BusyError after the busy limit. End the turn after the transaction."""
+        wait. Raises BusyError after the busy limit. End the turn after the transaction.
+
+        One that `shares` may be committed with others, on the connection of the first of them:
+        `connection` returns that one until `end`."""
 
         def attempt() -> bool:
             db.set_busy_handler(None)
@@ -172,10 +180,17 @@ class Engine:
                 db.set_busy_handler(self._backoff)
             return True
 
-        turn = self._writers().begin(attempt, Waiting(BUSY_TIMEOUT_MS, stopped))
+        waiting = Waiting(BUSY_TIMEOUT_MS, stopped)
+        turn = self._writers().begin(attempt, waiting, db, kind=self if shares else None)
         if turn is None:
             raise busy(self.path)
+        if turn.joined:
+            self._local.turn = turn
         return turn
+
+    def end(self) -> None:
+        """Let this thread use its own connection again."""
+        self._local.turn = None
 
     def _writers(self) -> WriterQueue:
         """The queue of writers that this process has for the file."""

@@ -256,6 +256,11 @@ class SearchWriter:
         self._gone.add(identity)
         self._speaking[identity] = None
 
+    @property
+    def followed(self) -> frozenset[str]:
+        """The types of the edges that search rows depend on."""
+        return frozenset(self._live_edges) | frozenset(self._prev_edges)
+
     def edge_touched(self, kind: str, dst: int) -> None:
         if kind in self._live_edges or kind in self._prev_edges:
             self._dirty[dst] = self._speaking[dst] = None

@@ -68,7 +68,7 @@ def _write(db: apsw.Connection, key: str, seq: int, *, back: bool) -> None:
     InputError for a name that holds a secret."""
     if db.execute("SELECT 1 FROM main.cursor WHERE name = ?", (key,)).get is None:
         check_name(key, "the name of the cursor")
-        held = db.execute("SELECT count(*) FROM main.cursor").get
+        held = db.execute("SELECT count(*) FROM main.cursor WHERE name NOT LIKE 'load/%'").get
         if held >= EVENT_CURSORS_ITEMS_MAX:
             raise LimitError(
                 f"A file holds up to {EVENT_CURSORS_ITEMS_MAX:,} cursors.",

@@ -14,7 +14,7 @@ from doxa.ingestion import arguments
 
 if TYPE_CHECKING:
     from doxa.agent.claims.claims import ClaimPreview
-    from doxa.agent.claims.producing import Produced
+    from doxa.agent.claims.producing import ProducedClaim
     from doxa.agent.claims.reporting import ClaimReport
     from doxa.agent.records.types import Record
     from doxa.store import Reader
@@ -205,7 +205,7 @@ class ClaimsVerbs(GrowthVerbs):
 
 def _produced(
     reader: Reader, project: str, agent: str, session: str, handoff: str
-) -> list[Produced]:
+) -> list[ProducedClaim]:
     from doxa.agent.claims.handles import handoff_text, turns_of_session
     from doxa.agent.claims.producing import from_handoff, from_turn
     from doxa.agent.records.records import find_record, record_kref

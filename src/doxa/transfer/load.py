@@ -1,0 +1,250 @@
+"""Load a file of rows as nodes or edges of the graph.
+
+    file ─► rows, some thousands at a time ─► ids by key ─► one transaction: elements, log, progress
+
+Ids are found for whole batches: the keys of a label are read once and kept, and read again only if
+somebody else wrote in between. Edges go in sorted by the nodes that they join, so that their
+indexes grow in order. Each element is an entry of the log as if a query had created it, each batch
+has a receipt, and in the same transaction it is noted how far the file is loaded: a load that was
+interrupted goes on there, and an undone batch leaves nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from hashlib import sha256
+from itertools import islice
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from doxa.base.errors import InputError
+from doxa.base.limits import LOAD_EDGES_AT_ONCE_ITEMS_MAX, LOAD_NODES_AT_ONCE_ITEMS_MAX
+from doxa.base.values import canonical
+from doxa.store import Identity, Reader, Store, Transaction
+from doxa.store.bulk.edges import NewEdge, create_edges
+from doxa.store.bulk.progress import LoadProgress, note_progress, progress_of
+from doxa.transfer.row_files import RowFile
+
+_KEYS = (
+    "SELECT n.props ->> ?2, n.id FROM node_label l CROSS JOIN node n ON n.id = l.node"
+    " WHERE l.label = ?1 AND json_type(n.props, ?2) IN ('integer', 'text') ORDER BY n.id"
+)
+_KEY_TYPES = frozenset((int, str))
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """What a load did: rows that it read, nodes and edges that it created, rows whose node was
+    `known` by its key, rows that were loaded before (`continued`), redacted secrets, and the
+    changes, one for each batch."""
+
+    rows: int = 0
+    nodes: int = 0
+    edges: int = 0
+    known: int = 0
+    continued: int = 0
+    redacted: int = 0
+    changes: tuple[int, ...] = ()
+
+
+class _Kept:
+    """The ids of the nodes of a label by a property, as of the last transaction of the load."""
+
+    def __init__(self, label: str, name: str) -> None:
+        self.label, self.name = label, name
+        self.ids: dict[int | str, int] = {}
+
+    def read(self, reader: Reader) -> None:
+        """Raises InputError if two nodes have one key."""
+        path = f'$."{self.name}"'
+        rows = reader._db.execute(_KEYS, (self.label, path)).fetchall()
+        self.ids = {key: identity for key, identity in rows}  # type: ignore[misc]
+        if len(self.ids) < len(rows):
+            seen: set[object] = set()
+            twice = next(key for key, _ in rows if key in seen or seen.add(key))  # type: ignore[func-returns-value]
+            raise InputError(
+                f"Two nodes {self.label} have the {self.name} {twice!r:.80}.",
+                next_step="Give a property that tells the nodes apart.",
+                field="key",
+            )
+
+
+class EdgeEnd(NamedTuple):
+    """Where an end of an edge stands: `column:Label.property`."""
+
+    column: str
+    label: str
+    name: str
+
+
+class _Nodes:
+    """Rows as nodes of one label, known by a property if one is given."""
+
+    at_once = LOAD_NODES_AT_ONCE_ITEMS_MAX
+
+    def __init__(self, label: str, key: str) -> None:
+        self._label = label
+        self._kept = _Kept(label, key) if key else None
+        self.kept = () if self._kept is None else (self._kept,)
+        self.spec = ["nodes", label, key]
+
+    def add(self, file: RowFile, row: Row) -> Row:
+        if self._kept is not None and type(row.get(self._kept.name)) not in _KEY_TYPES:
+            raise file.refuse(f"its {self._kept.name} is absent, or not an integer or a text")
+        return row
+
+    def write(self, tx: Transaction, rows: list[Row]) -> dict[str, int]:
+        known = 0
+        for row in rows:
+            if self._kept is not None:
+                key = row[self._kept.name]
+                if key in self._kept.ids:
+                    known += 1
+                    continue
+                self._kept.ids[key] = 0
+            tx.create_node([self._label], row)
+        return {"nodes": len(rows) - known, "known": known}
+
+
+class _Edges:
+    """Rows as edges of one type between nodes that are known by a property."""
+
+    at_once = LOAD_EDGES_AT_ONCE_ITEMS_MAX
+
+    def __init__(self, kind: str, start: EdgeEnd, end: EdgeEnd) -> None:
+        self._kind, self._start, self._end = kind, start, end
+        self._from = _Kept(start.label, start.name)
+        self._to = self._from if end[1:] == start[1:] else _Kept(end.label, end.name)
+        self.kept = tuple({id(one): one for one in (self._from, self._to)}.values())
+        self.spec = ["edges", kind, *start, *end]
+
+    def add(self, file: RowFile, row: Row) -> Row:
+        for column in (self._start.column, self._end.column):
+            if type(row.get(column)) not in _KEY_TYPES:
+                raise file.refuse(f"its {column} is absent, or not an integer or a text")
+        return row
+
+    def write(self, tx: Transaction, rows: list[Row]) -> dict[str, int]:
+        first, second = self._start.column, self._end.column
+        ids_from, ids_to = self._from.ids, self._to.ids
+        edges: list[NewEdge] = []
+        try:
+            for row in rows:
+                edges.append((ids_from[row.pop(first)], ids_to[row.pop(second)], row))
+        except KeyError as error:
+            raise InputError(
+                f"There is no node with the key {error.args[0]!r:.80} for an edge {self._kind}.",
+                next_step="Load the nodes first; then load this file again.",
+                field="path",
+            ) from None
+        edges.sort(key=_ends)
+        create_edges(tx, self._kind, edges)
+        return {"edges": len(edges)}
+
+
+def _ends(edge: NewEdge) -> tuple[int, int]:
+    return edge[:2]
+
+
+def load_rows(
+    store: Store,
+    identity: Identity,
+    path: Path,
+    *,
+    label: str = "",
+    key: str = "",
+    edge: str = "",
+    start: str = "",
+    end: str = "",
+    again: bool = False,
+    progress: Callable[[int], None] | None = None,
+) -> Loaded:
+    """Load a file as nodes of `label`, or as edges of the type `edge` from `start` to `end`. Raises
+    InputError for a row that cannot be used; the batches before it stay, and another call goes on
+    after them. Rows that were loaded are not loaded twice, unless `again`."""
+    target = _target(label, key, edge, start, end)
+    projects = () if store.binding is None else store.binding.projects
+    named = canonical([str(path.resolve()), *target.spec, *projects])
+    load = sha256(named).hexdigest()[:16]
+    file = RowFile(path)
+    try:
+        with store.read() as reader:
+            before = None if again else progress_of(reader, load)
+        return _load(store, identity, file, target, load, before, progress)
+    finally:
+        file.close()
+
+
+def _load(
+    store: Store,
+    identity: Identity,
+    file: RowFile,
+    target: _Nodes | _Edges,
+    load: str,
+    before: LoadProgress | None,
+    progress: Callable[[int], None] | None,
+) -> Loaded:
+    rows = iter(file)
+    continued = 0 if before is None else _skip(file, rows, before)
+    counts = {"nodes": 0, "edges": 0, "known": 0}
+    changes: list[int] = []
+    redacted, last = 0, -1
+    while batch := [target.add(file, row) for row in islice(rows, target.at_once)]:
+        with store.write(identity, op="load", note=file.path.name, by_hand=True) as tx:
+            if tx.tx != last + 1:  # others wrote, or it is the first
+                for kept in target.kept:
+                    kept.read(tx)
+            for name, count in target.write(tx, batch).items():
+                counts[name] += count
+            note_progress(tx, load, LoadProgress(file.count, file.digest))
+        last = tx.tx - 1
+        if tx.receipt_made is not None:
+            changes.append(last := tx.tx)
+        redacted += len(tx.left_out)
+        if progress is not None:
+            progress(file.count)
+    return Loaded(
+        file.count - continued,
+        **counts,
+        continued=continued,
+        redacted=redacted,
+        changes=tuple(changes),
+    )
+
+
+def _skip(file: RowFile, rows: Any, before: LoadProgress) -> int:
+    """Read what an interrupted load had loaded. Raises InputError if it is not the same."""
+    for _ in islice(rows, before.rows):
+        pass
+    if (file.count, file.digest) != (before.rows, before.digest):
+        raise InputError(
+            f"{before.rows:,} rows of {file.path.name} are loaded, and the file no longer begins"
+            " with these.",
+            next_step="Put the former rows back, or load all of the file with `again`.",
+            field="path",
+        )
+    return before.rows
+
+
+def _target(label: str, key: str, edge: str, start: str, end: str) -> _Nodes | _Edges:
+    if bool(label) == bool(edge) or (label and (start or end)) or (edge and key):
+        raise InputError(
+            "A file is loaded as nodes, with a label, or as edges, with a type and both ends.",
+            next_step="Give label and key, or edge, start and end.",
+            field="label",
+        )
+    return _Nodes(label, key) if label else _Edges(edge, _place(start), _place(end))
+
+
+def _place(text: str) -> EdgeEnd:
+    column, _, rest = text.partition(":")
+    label, _, name = rest.partition(".")
+    if not (column and label and name) or '"' in name:
+        raise InputError(
+            f"{text[:80]!r} does not say where an edge stands.",
+            next_step="Give column:Label.property, such as src:Person.id.",
+            field="start",
+        )
+    return EdgeEnd(column, label, name)

@@ -1,0 +1,144 @@
+"""Files of rows: CSV with a header, and JSON lines.
+
+A column of CSV is text, unless its header says otherwise: `age:int`, `height:float`, `tall:bool`.
+What is empty is absent. A line of JSON is an object, whose values are taken as they are.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Callable, Iterator
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import msgspec
+
+from doxa.base.errors import InputError
+from doxa.base.limits import IMPORT_LINE_BYTES_MAX, TEXT_BYTES_MAX
+
+_BOOLEANS = {"true": True, "false": False}
+_TYPES: dict[str, Callable[[str], Any]] = {
+    "int": int,
+    "float": float,
+    "bool": _BOOLEANS.__getitem__,
+    "string": str,
+}
+_SEPARATORS = {".csv": ",", ".tsv": "\t"}
+_JSON = (".jsonl", ".ndjson", ".json")
+
+
+class RowFile:
+    """The rows of one file, in order. `count` and `digest` are of what was read so far."""
+
+    def __init__(self, path: Path) -> None:
+        """Raises InputError for a file that is of no known kind or cannot be read."""
+        self.path = path
+        self.count = 0
+        self._hash = sha256()
+        self._read: list[bytes] = []  # lines that are not in the digest yet
+        kind = path.suffix.lower()
+        if kind not in (*_SEPARATORS, *_JSON):
+            raise InputError(
+                f"{path.name} is not a file of rows that doxa reads.",
+                next_step=f"Give one that ends in {', '.join((*_SEPARATORS, *_JSON[:2]))}.",
+                field="path",
+            )
+        try:
+            self._file: BinaryIO = path.open("rb")
+        except OSError as error:
+            raise InputError(
+                f"{path} cannot be read: {error.strerror}.",
+                next_step="Give the path of a file that you may read.",
+                field="path",
+            ) from error
+        self._rows = self._objects() if kind in _JSON else self._columns(_SEPARATORS[kind])
+
+    @property
+    def digest(self) -> str:
+        self._hash.update(b"".join(self._read))
+        self._read.clear()
+        return self._hash.hexdigest()
+
+    def close(self) -> None:
+        self._file.close()
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        return self._rows
+
+    def refuse(self, reason: str) -> InputError:
+        """Return the error for the row that was read last."""
+        return InputError(
+            f"Row {self.count:,} of {self.path.name}: {reason}.",
+            next_step="Correct the row, and load the file again: it goes on where it stopped.",
+            field="path",
+            row=self.count,
+        )
+
+    def _lines(self) -> Iterator[str]:
+        first = True
+        while line := self._file.readline(IMPORT_LINE_BYTES_MAX + 1):
+            if len(line) > IMPORT_LINE_BYTES_MAX:
+                raise self.refuse(f"it is longer than {IMPORT_LINE_BYTES_MAX:,} bytes")
+            self._read.append(line)
+            try:
+                text = line.decode("utf-8-sig" if first else "utf-8")
+            except UnicodeDecodeError:
+                self.count += 1
+                raise self.refuse("it is not UTF-8") from None
+            first = False
+            yield text
+
+    def _objects(self) -> Iterator[dict[str, Any]]:
+        decode = msgspec.json.Decoder(dict[str, Any]).decode
+        for line in self._lines():
+            if not line.strip():
+                continue
+            self.count += 1
+            try:
+                row = decode(line)
+            except (msgspec.DecodeError, msgspec.ValidationError, RecursionError):
+                raise self.refuse("it is not a JSON object") from None
+            yield {name: value for name, value in row.items() if value is not None}
+
+    def _columns(self, separator: str) -> Iterator[dict[str, Any]]:
+        if csv.field_size_limit() < TEXT_BYTES_MAX:  # one setting for the process
+            csv.field_size_limit(TEXT_BYTES_MAX)
+        reader = csv.reader(self._lines(), delimiter=separator, strict=True)
+        try:
+            names, types = self._header(next(reader, []))
+            columns = list(zip(names, types, strict=True))
+            for values in reader:
+                if values:
+                    self.count += 1
+                    yield self._row(columns, values)
+        except csv.Error as error:
+            self.count += 1
+            raise self.refuse(f"it is not CSV: {error}") from None
+
+    def _row(self, columns: list[tuple[str, Callable[[str], Any]]], values: list[str]) -> Any:
+        if len(values) != len(columns):
+            raise self.refuse(f"it has {len(values)} values and the header {len(columns)}")
+        row: dict[str, Any] = {}
+        for (name, convert), value in zip(columns, values, strict=True):
+            if value:
+                try:
+                    row[name] = convert(value)
+                except (ValueError, KeyError):
+                    raise self.refuse(f"{value[:40]!r} is not the type of {name}") from None
+        return row
+
+    def _header(self, columns: list[str]) -> tuple[list[str], list[Callable[[str], Any]]]:
+        names, types = [], []
+        for column in columns:
+            name, _, kind = column.rpartition(":") if ":" in column else (column, "", "string")
+            if not name or kind not in _TYPES or name in names:
+                raise InputError(
+                    f"The header of {self.path.name} has a column {column[:80]!r} that cannot be"
+                    " used.",
+                    next_step=f"Name each column once, with a type of {', '.join(_TYPES)} or none.",
+                    field="path",
+                )
+            names.append(name)
+            types.append(_TYPES[kind])
+        return names, types
