@@ -64,7 +64,8 @@ def decide(own: Session, tell: Tell, number: int, said: str) -> None:
         edit = own.govern("local_project_edit", f"Fix typo {number}", target="README.md",
                           instruction=said)  # fmt: skip
         tell("decided", authority="turn", may_act=edit.may_act, mode=edit.mode)
-        own.outcome("observed", decision=edit.kref, observed=f"line {number} changed")
+        done = "observed" if edit.may_act else "blocked"
+        own.outcome(done, decision=edit.kref, observed=f"line {number}: {done}")
     alone = own.govern("local_project_edit", f"Rewrite page {number}", target="README.md")
     tell("decided", authority="", may_act=alone.may_act, mode=alone.mode)
     sent = own.govern("external_message", f"Send that {CANDIDATE} ({number})", instruction=said,
