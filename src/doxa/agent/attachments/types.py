@@ -27,7 +27,7 @@ def receipt_name(sha256: str) -> str:
 
 
 def _checked(says: Mapping[str, type]) -> Check:
-    """What wants these fields of a record's data, so that whoever reads it finds them."""
+    """What wants these fields of a record's data, so that its readers find them."""
 
     def check(tx: Transaction, before: Node | None, after: Node) -> None:
         data = decode(str(after.props["data"]))
