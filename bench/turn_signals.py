@@ -20,8 +20,9 @@ import doxa
 from bench.report import Report
 from bench.texts import turns_of
 from bench.timing import seconds_of, spread
-from doxa.agent.signals.dynamics import FEATURES, Dynamics
+from doxa.agent.signals.dynamics import Dynamics
 from doxa.agent.signals.log import TurnLog
+from doxa.agent.signals.observation import FEATURES
 from doxa.base.clock import NS, FakeClock
 from doxa.base.limits import METABOLISM_PAUSE_S
 

@@ -245,3 +245,18 @@ def test_a_shift_is_read_with_its_losses_first() -> None:
         "done",
         "done",
     ]
+
+
+def test_a_candidate_that_nobody_decides_about_expires(memory: Memory, clock: FakeClock) -> None:
+    agent = memory.session(role="agent", actor="ana")
+    old = agent.growth_propose("I prefer short answers.", file="MEMORY")
+    clock.advance(days=80)
+    young = agent.growth_propose("I prefer tea.", file="MEMORY")
+    clock.advance(days=11)
+    (shift,) = memory.nightshift(jobs=["contemplate"])
+    assert shift.counts["expired"] == 1
+    states = {one.kref: one.state for one in agent.growth_list(state="")}
+    assert states == {old.kref: "expired", young.kref: "candidate"}
+    assert agent.growth_propose("I prefer short answers.", file="MEMORY").state == "expired"
+    mine = memory.growth_propose("I prefer short answers.", file="MEMORY", agent="ana")
+    assert mine.state == "candidate"  # an operator opens it again

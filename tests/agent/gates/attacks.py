@@ -32,7 +32,9 @@ _PROTECTED = (
     " properties(e), x.kref ORDER BY r.kref, x.kref",
     "MATCH (i)-[t:TAG]->(r) WHERE t.name IN ['approved', 'verified', 'published', 'crystallised']"
     " RETURN i.kref, r.kref, t.name ORDER BY r.kref, t.name",
-    "MATCH (r:Record) WHERE r.state <> 'candidate' RETURN r.kref, properties(r) ORDER BY r.kref",
+    # an agent begins a continuation of its own, and no budget of it is an authority
+    "MATCH (r:Record) WHERE r.state <> 'candidate' AND NOT (r.type = 'restart' AND r.made_by ="
+    " r.agent) RETURN r.kref, properties(r) ORDER BY r.kref",
     "MATCH (r:Record {agent: 'ana', type: 'claim'}) WHERE r.made_by <> 'ana' RETURN r.kref",
     "MATCH (n:Entity {name: 'Ada'}) RETURN properties(n)",
     "MATCH (r:Revision) WHERE r.kref ENDS WITH 'hidden.fact?r=1' RETURN r.summary",

@@ -1,7 +1,8 @@
 """Which beliefs may be injected: what a hook injects reaches the model with the authority of a
 system or developer message, so only what a person stands for goes there.
 
-    verified                                    a person checked it
+    verified                                    a person checked it; what was accepted as a claim
+                                                comes through the live gate of claims alone
     stated by an operator                       a person stated it
     a candidate from a message of the user      the user's own words, found by a rule
     stated by an agent, traced to such a        the user's words, in the agent's: the message is
@@ -15,6 +16,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
+from doxa.agent.claims.claims import SPACE
+from doxa.agent.claims.types import CLAIM
 from doxa.agent.context.saying import says
 from doxa.recall import Hit
 from doxa.store import Node, Reader
@@ -23,6 +26,7 @@ BELIEF_KINDS = tuple(
     "decision preference fact correction commitment task goal rule constraint question event"
     " note".split()
 )
+_CLAIMED = f"/{SPACE}/{CLAIM}-"  # in the address of the belief of an accepted claim
 _RECEIPT_FROM = "SELECT tx, time, role, op FROM receipt WHERE tx >= ? ORDER BY tx LIMIT 1"
 
 
@@ -45,10 +49,19 @@ def vouched(reader: Reader, hits: Iterable[Hit]) -> list[Hit]:
 
 def _is_vouched(reader: Reader, hit: Hit, node: Node) -> bool:
     if hit.trust == "verified":
-        return True
+        return not _is_of_claim(reader, node)
     if hit.trust == "candidate":
         return node.props.get("speaker_role") == "user" and said_by_user(reader, node)
     return said_by_user(reader, node) or _stated_by_operator(reader, node)
+
+
+def _is_of_claim(reader: Reader, node: Node) -> bool:
+    """Whether a revision is what an operator accepted as a claim: the live gate of claims decides
+    whether a prompt is given it, with its limits, the switch and the sources of now."""
+    if _CLAIMED not in str(node.props["kref"]):
+        return False
+    found = (reader.node(edge.dst) for edge in reader.edges_out(node.id, "DERIVED_FROM"))
+    return any(one is not None and one.props.get("type") == CLAIM for one in found)
 
 
 def _stated_by_operator(reader: Reader, node: Node) -> bool:
