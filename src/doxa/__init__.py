@@ -32,6 +32,7 @@ if TYPE_CHECKING:
         ReadOnlyError,
         RoleError,
         StoreError,
+        UnreachableError,
     )
     from doxa.belief import (
         Bundle,
@@ -95,6 +96,7 @@ __all__ = [
     "Step",
     "StoreError",
     "TagMove",
+    "UnreachableError",
     "Walk",
     "open",
     "parse_kref",
@@ -107,7 +109,7 @@ _PACKAGES = {
     "doxa.base.errors": (
         "BusyError ClosedError ConfirmationError ConflictError ConstraintError "
         "CorruptError DiskFullError DoxaError InputError KrefError LimitError ModelError "
-        "NewerFileError NotFoundError ReadOnlyError RoleError StoreError"
+        "NewerFileError NotFoundError ReadOnlyError RoleError StoreError UnreachableError"
     ),
     "doxa.belief": (
         "Bundle Change Conflict Entry Exchange Explanation Fact Kref Listing Member Place "

@@ -70,7 +70,7 @@ _VALUES["belief"] = _VALUES["kref"]
 # They begin and end sessions and files, which is not an answer.
 _LIFE = frozenset(("open", "session", "close", "graph", "run", "read", "write", "flush", "wake"))
 _VERBS = [verb for verb in ALL if verb.name not in _LIFE]
-_WAIT = frozenset(("follow",))  # with it a verb waits, by design
+_WAIT = frozenset(("follow", "budget_s"))  # with it a verb waits, or looks at the time, by design
 _TRIED_MAX = 60
 
 

@@ -354,3 +354,38 @@ def test_the_command_lists_attachments_with_their_times(tmp_path: Path) -> None:
     assert found.stdout.index("bill.txt") < found.stdout.index("plan.txt")
     assert "last_seen: 20" in found.stdout
     assert "T" in found.stdout.split("last_seen: ")[1][:20]
+
+
+@needs_documents
+@pytest.mark.parametrize("what", ["javascript", "attachment", "launch", "page", "nothing"])
+def test_a_pdf_that_runs_or_carries_something_is_refused(what: str) -> None:
+    import pypdf
+    from pypdf.generic import ArrayObject, DictionaryObject, NameObject, TextStringObject
+
+    made = pypdf.PdfWriter()
+    page = made.add_blank_page(200, 200)
+    if what == "javascript":
+        names = DictionaryObject({NameObject("/JavaScript"): DictionaryObject()})
+        script = {"/S": NameObject("/JavaScript"), "/JS": TextStringObject("app.alert(1);")}
+        named = made._add_object(DictionaryObject({NameObject(k): v for k, v in script.items()}))
+        names[NameObject("/JavaScript")][NameObject("/Names")] = ArrayObject(
+            [TextStringObject("x"), named]
+        )
+        made._root_object[NameObject("/Names")] = names
+    elif what == "attachment":
+        made.add_attachment("tool.exe", b"MZ")
+    elif what in ("launch", "page"):
+        kind = NameObject("/Launch" if what == "launch" else "/JavaScript")
+        action = DictionaryObject({NameObject("/S"): kind})
+        action[NameObject("/F" if what == "launch" else "/JS")] = TextStringObject("x")
+        held = DictionaryObject({NameObject("/O"): action})
+        page[NameObject("/AA")] = held
+    held_bytes = io.BytesIO()
+    made.write(held_bytes)
+    content = held_bytes.getvalue()
+    if what == "nothing":
+        assert read_document(content, "application/pdf", "a.pdf").pages == 1
+        return
+    wanted = "other files" if what == "attachment" else "script"
+    with pytest.raises(InputError, match=wanted):
+        read_document(content, "application/pdf", "a.pdf")

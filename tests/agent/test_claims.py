@@ -463,3 +463,81 @@ def test_verdicts_of_pairs_of_another_person(tally: Callable[..., None]) -> None
         ("missing", "against"): 1,
     }
     tally(pairs=len(BLIND_PAIRS))
+
+
+# Reversal, and what is given to a prompt
+
+
+def test_a_reversal_names_its_hashes(memory: Memory, ana: Session) -> None:
+    done = decide(memory, decide(memory, propose(ana), "accept"), "reverse")
+    seen = memory.claim_preview(done.kref)
+    accepted, reversed_ = done.notes["decision"], done.notes["reversal"]
+    assert (reversed_["claim"], reversed_["sources"]) == (seen.claim_hash, seen.source_hash)
+    assert reversed_["by"] == "olga"
+    assert reversed_["belief"] == accepted["belief"]
+    assert reversed_["time"] > accepted["time"]
+
+
+@pytest.mark.parametrize("wrong", ["none", "hash", "time", "belief", "decision"])
+def test_a_reversal_by_hand_meets_the_law(memory: Memory, ana: Session, wrong: str) -> None:
+    claim = decide(memory, propose(ana), "accept")
+    held = dict(claim.notes["decision"])
+    memory.forget(held["belief"].partition("?")[0])
+    with pytest.raises(ConstraintError), memory.store.write(memory.identity, op="x") as tx:
+        note = held | {"time": tx.now}
+        note |= {
+            "hash": {"claim": "0" * 64},
+            "time": {"time": tx.now - 1},
+            "belief": {"belief": "kref://p/claims/x.fact?r=1"},
+        }.get(wrong, {})
+        notes: dict[str, Any] = {} if wrong == "none" else {"reversal": note}
+        if wrong == "decision":
+            notes["decision"] = held | {"by": "ana"}
+        note_record(tx, claim.kref, notes)
+        move_record(tx, claim.kref, "reversed")
+
+
+def test_reversing_leaves_what_somebody_stated_since(memory: Memory, ana: Session) -> None:
+    claim = decide(memory, propose(ana), "accept")
+    item = claim.notes["decision"]["belief"].partition("?")[0]
+    memory.revise(item, "The port is 9191 since May.")
+    assert decide(memory, claim, "reverse").state == "reversed"
+    held = memory.run(
+        "MATCH (:Item {kref: $k})-[:CURRENT]->(r) RETURN r.summary", {"k": item}
+    ).single()
+    assert held == "The port is 9191 since May."
+
+
+def test_a_claim_whose_belief_was_erased_is_reversed(memory: Memory, ana: Session) -> None:
+    claim = decide(memory, propose(ana), "accept")
+    item = claim.notes["decision"]["belief"].partition("?")[0]
+    asked = memory.forget(item, erase=True, preview=True)
+    memory.forget(item, erase=True, confirm=asked.token)
+    assert decide(memory, claim, "reverse").state == "reversed"
+
+
+@pytest.mark.parametrize("change", ["another", "denial", "gone"])
+def test_a_prompt_is_given_what_its_sources_still_say(
+    memory: Memory, ana: Session, folder: Path, change: str
+) -> None:
+    """A file that changed after the decision once went on speaking in prompts."""
+    decide(memory, propose(ana), "accept")
+    assert len(ana.claims(live=True)) == 1
+    if change == "gone":
+        (folder / "notes.md").unlink()
+    else:
+        text = "The port is not 9090." if change == "denial" else "The port is 8080."
+        (folder / "notes.md").write_text(NOTES.replace("The port is 9090.", text))
+    assert ana.claims(live=True) == []
+    assert "9090" not in ana.context_assemble("Which port?").text
+    (folder / "notes.md").write_text(NOTES)
+    assert len(ana.claims(live=True)) == 1
+
+
+def test_the_belief_of_a_claim_passes_no_other_gate(memory: Memory, ana: Session) -> None:
+    """Accepting states a verified belief, which the stage of beliefs gave to every prompt."""
+    decide(memory, propose(ana), "accept")
+    assert ana.context_assemble("Which port?").text.count("9090") == 1
+    switch(memory, **{"claims.mode": "observe"})
+    assert "9090" not in ana.context_assemble("Which port?").text
+    assert "9090" in ana.recall("Which port?").hits[0].text  # as evidence, by a tool

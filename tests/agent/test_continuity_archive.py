@@ -337,3 +337,33 @@ def test_a_long_log_is_archived_in_parts(
     assert (proof.valid, proof.complete) == (True, True)
     rebuilt = memory.archive_rebuild(Path(f"{memory.store.path}.new"), agent="ana")
     assert rebuilt.equal
+
+
+# What doctor says
+
+
+def _of_doctor(memory: Memory) -> tuple[bool, str]:
+    (found,) = [one for one in memory.doctor() if one.name == "archives"]
+    return found.ok, found.detail
+
+
+def test_doctor_names_an_archive_that_fell_behind(
+    memory: Memory, ana: Session, clock: FakeClock
+) -> None:
+    assert _of_doctor(memory) == (True, "0 archives of agents")
+    say(ana, "one", "Hello.", "I see.")
+    ana.archive_write()
+    say(ana, "two", "Hello again.", "I see.")
+    assert _of_doctor(memory) == (True, "1 archives of agents")  # it may still be written
+    clock.advance(days=3)
+    ok, detail = _of_doctor(memory)
+    assert (ok, detail) == (False, "3 entries of ana wait")
+    ana.archive_write()
+    assert _of_doctor(memory)[0]
+    (path, *_) = days(memory)
+    path.write_bytes(b"no line\n")
+    for other in days(memory)[1:]:
+        other.unlink()
+    ok, detail = _of_doctor(memory)
+    assert not ok
+    assert "cannot be read" in detail

@@ -588,3 +588,50 @@ def test_a_handoff_is_small(memory: Memory, ana: Session) -> None:
 def test_the_data_files_are_json() -> None:
     for name in ("modes", "authority", "relation", "warm_start"):
         assert json.dumps(table(name))
+
+
+# What is refused
+
+
+@pytest.mark.parametrize(
+    "thread",
+    ["kref://default/notes/a.fact", "kref://other/conversations/one.thread", "kref://default"],
+)
+def test_a_thread_is_one_of_the_project(memory: Memory, ana: Session, thread: str) -> None:
+    other = memory.session(project="other", role="agent", actor="ana")
+    say(other, "one", "The word of the other project is marzipan.", "I see.")
+    for call in (
+        lambda: ana.session_open("two", thread=thread),
+        lambda: ana.handoff_write("one", thread=thread, reason="switch"),
+        lambda: ana.handoff_take("two", thread=thread),
+        lambda: ana.handoff_show(thread),
+        lambda: ana.exchange_list(thread=thread),
+    ):
+        with pytest.raises(InputError):
+            call()
+    say(ana, "one", "Hello.", "I see.")
+    known = ana.exchange_list()[0].thread
+    assert ana.session_open("one", thread=known).thread == known
+
+
+def test_a_language_without_sentences_is_refused(ana: Session) -> None:
+    say(ana, "one", "Hello.", "I see.")
+    ana.handoff_write("one", reason="switch")
+    for call in (
+        lambda: ana.session_open("two", language="xx"),
+        lambda: ana.handoff_take("two", language="about"),
+        lambda: ana.handoff_show(language=""),
+    ):
+        with pytest.raises(InputError, match="Use one of en"):
+            call()
+    assert ana.handoff_take("two") is not None  # none of them consumed it
+
+
+def test_a_session_ends_once(ana: Session) -> None:
+    say(ana, "one", "Hello.", "I see.")
+    assert ana.handoff_write("one", reason="end").kref
+    again = ana.handoff_write("one", reason="end")
+    assert (again.kref, again.skipped) == ("", "the session ended already")
+    say(ana, "one", "One more thing.", "I see.", at=ana.memory.store.clock.now_ns() + 10**9)
+    assert ana.handoff_write("one", reason="end").exchanges == 2
+    assert [one.state for one in ana.session_list()] == ["ended"]

@@ -17,9 +17,10 @@ import pytest
 
 import doxa
 from doxa.agent.signals import log as turn_log
-from doxa.agent.signals.dynamics import FEATURES, LATENT, Dynamics
+from doxa.agent.signals.dynamics import LATENT, Dynamics
 from doxa.agent.signals.log import TurnLog, log_path
 from doxa.agent.signals.measure import COMPONENTS, TurnTrace, digest_of, measure
+from doxa.agent.signals.observation import FEATURES
 from doxa.agent.signals.patterns import LANGUAGES, PHRASES, phrases, tables
 from doxa.base.clock import FakeClock
 from doxa.base.limits import SIGNALS_SUSTAINED_S

@@ -13,6 +13,7 @@ import doxa
 from doxa.app import Memory
 from doxa.app.verbs import ALL
 from tests.fixtures_shared import opened
+from tests.runtime_given import STATIC
 
 DB, OTHER = "kref://default/db.fact", "kref://default/other.fact"
 HOSTILE: tuple[Any, ...] = (
@@ -56,7 +57,7 @@ HOSTILE: tuple[Any, ...] = (
     [DB],
     Path("/nowhere/x"),
 )
-GIVEN = {
+GIVEN = STATIC | {
     "text": "some text",
     "task": "some task",
     "source": [{"text": "hello"}],
@@ -101,6 +102,13 @@ MORE: dict[str, dict[str, Any]] = {
     "archive_rebuild": {"target": "rebuilt.db"},
     "erase": {"text": "some text"},
     "purge": {"source": "speaker:Ana"},
+    "attachment_add": {"source": "plan.txt"},
+    "verifier_declare": {"kind": "stat", "path": __file__},
+    "claim_produce": {"session": "one"},
+    "identity_import": {"folder": "work"},
+    "knowledge_root": {"folder": "work"},
+    "knowledge_index": {"folder": "work"},
+    "scaffold_propose": {"change": "Say less", "evidence": [DB]},
 }
 VERBS = {verb.name: verb for verb in ALL if verb.name != "open"}
 TOUCHING = sorted(VERBS.keys() - {"close", "wake"})
@@ -121,6 +129,9 @@ def call(memory: Memory, verb: str, **arguments: Any) -> None:
 @pytest.fixture
 def memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     monkeypatch.chdir(tmp_path)  # a backup to "x" must not land elsewhere
+    (tmp_path / "work").mkdir()
+    (tmp_path / "work" / "SOUL.md").write_text("# SOUL\n\n- I say what I do not know.\n")
+    (tmp_path / "plan.txt").write_text("a plan")
     with opened(tmp_path / "m.db") as made:
         made.remember("The shop runs on MySQL", name="db", facts=[("shop", "database", "MySQL")])
         made.remember("The shop is small", name="other")

@@ -39,6 +39,7 @@ from doxa.cli.build import is_argument, option_names
 from doxa.jobs import begin
 from doxa.query.procedures.registry import Registry
 from doxa.servers.mcp import tools
+from tests.runtime_given import STATIC, runtime_given
 
 ROOT = Path(__file__).parents[2]
 PYTHON_ONLY = {"settle"}  # the deprecated name of flush
@@ -60,9 +61,9 @@ TYPES = {
     },
     "belief": {"str | Kref | Sequence[object] | Mapping[str, object]"},
     "change": {"int | Change"},
-    "path": {"str | Path", "str | Path | None"},
+    "path": {"str | Path", "str | Path | None", "str | Path | bytes"},
     "source": {"str | Path | Iterable[Turn | Mapping[str, object]]"},
-    "function": {"Callable[[int], None] | None"},
+    "function": {"Callable[[int], None] | None", "PassProducer | None"},
     "object": {"Role"},
 }
 CHOICES = {
@@ -133,26 +134,6 @@ OF_VERB: dict[str, dict[str, Any]] = {
     },
     "scaffold_decide": {"decision": "withdraw"},
 }
-
-
-def spine_of(operator: Any, memory: Any, verb: str, folder: Path) -> dict[str, Any]:
-    """What a verb of the runtime needs: a lease, two outcomes, a proposal, evidence, a bundle."""
-    if verb in ("lease_end", "packet_move"):
-        kref = memory.lease_grant("Keep the docs", allowed=["local_project_edit"]).kref
-        return {"lease": kref, "packet": kref}
-    if verb in ("scaffold_propose", "scaffold_decide"):
-        made = [memory.outcome("failed", failure_class="timeout")["id"] for _ in range(2)]
-        found = memory.refine(dry_run=False).proposals
-        return {"evidence": made, "target": "bash", "scaffold": found[0]}
-    if verb == "bundle_approve":
-        bundle = operator.bundle_export(folder / "bundle")
-        return {"bundle": bundle.kref, "manifest_hash": bundle.manifest_hash}
-    if verb == "standing_appeal":
-        operator.standing_in("Kim")
-        memory.ingest([{"text": "That was my mistake.", "speaker": "Kim", "role": "user"}])
-        memory.standing_update()
-        return {"evidence": memory.standing("Kim").trail[0].evidence}
-    return {"person": "Kim"}
 
 
 def method_of(verb: Verb) -> Any:
@@ -243,31 +224,34 @@ def test_an_agent_is_refused_where_the_table_names_the_operator(verb: Verb, tmp_
         weaker = memory.remember(
             "The gate is blue", facts=[("gate", "colour", "blue")], trust="candidate"
         )
-        given = PLAUSIBLE | {
-            "change": made.change.change,
-            "conflict": weaker.change.conflict,
-            "run": run.kref,
-            "proposal": proposal,
-            "proposals": [proposal],
-            "through": memory.chat_add("hello", session="s").id,
-            "path": tmp_path / ("export.jsonl" if verb.name == "import_" else "other.db"),
-        }
-        given |= spine_of(operator, memory, verb.name, tmp_path)
+        given = (
+            STATIC
+            | PLAUSIBLE
+            | {
+                "change": made.change.change,
+                "conflict": weaker.change.conflict,
+                "run": run.kref,
+                "proposal": proposal,
+                "proposals": [proposal],
+                "through": memory.chat_add("hello", session="s").id,
+                "path": tmp_path / ("export.jsonl" if verb.name == "import_" else "other.db"),
+            }
+        )
         given["folder"] = tmp_path / ("notes" if verb.name == "import_notes" else "new")
         if verb.name in ("knowledge_root", "knowledge_index"):
             given["folder"] = tmp_path / "work"
-        if verb.name == "handoff_quarantine":
-            said = {"text": "We deploy on Fridays", "role": "user", "speaker": "user"}
-            memory.ingest([said], thread="one", session="one")
-            given["handoff"] = memory.handoff_write("one", reason="end").kref
         if verb.name in ("export_to", "export_subject", "export_memory_json"):
             given["target"] = tmp_path / "new.jsonl"
         if verb.name == "load":
             given["path"] = tmp_path / "rows.csv"
             given["path"].write_text("id\n1\n")
         given |= OF_VERB.get(verb.name, {})
+        made = runtime_given(operator, memory, verb.name, tmp_path)
+        given |= made
         wanted = {one.name for one in verb.parameters if one.required}
         named = wanted | OF_VERB.get(verb.name, {}).keys()
+        named |= {"path"} if verb.name == "verifier_declare" else set()
+        named |= {"session"} if verb.name == "claim_produce" else set()
         options = {name: given[name] for name in named}
         placed = [
             options.pop(one.name) for one in verb.parameters if one.name in named and one.positional
@@ -304,7 +288,7 @@ def test_the_python_signature_is_that_of_the_table(verb: Verb) -> None:
         assert (one.kind is not one.KEYWORD_ONLY) == parameter.positional, one.name
         default = REQUIRED if one.default is one.empty else one.default
         assert default == parameter.default, one.name
-        expected = {CHOICES[one.name]} if parameter.choices else TYPES[parameter.kind]
+        expected = {CHOICES.get(one.name, "str")} if parameter.choices else TYPES[parameter.kind]
         assert one.annotation.replace('"', "'") in expected, (one.name, one.annotation)
     if shape is not None:
         assert given[-1].annotation == f"Unpack[{verb.options}]"

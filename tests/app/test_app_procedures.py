@@ -46,6 +46,9 @@ GOOD = {
     "into": "'Bob'",
     "mention": "'kref://shop/entities/kit.mention'",
     "answer": "'new'",
+    "candidate": "'kref://shop/agents/ana/growth_candidate/a.record'",
+    "consumer": "'ui_review'",
+    "person": "'Kim'",
 }
 OPTIONS = (
     "{nonsense: 1}",

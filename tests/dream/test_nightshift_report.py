@@ -148,3 +148,16 @@ def test_a_job_without_a_place_comes_before_the_dream(memory: Memory) -> None:
     )
     jobs = [one.job for one in session.nightshift()]
     assert jobs.index("standing") < jobs.index("later") < jobs.index("dream")
+
+
+def test_a_shift_ends_when_its_seconds_are_over(memory: Memory) -> None:
+    ticks = iter([0.0, 5.0, 9.0, 10.0, 11.0])
+    done: list[str] = []
+    jobs = {name: Work(lambda _, n=name: done.append(n) or {}) for name in "abcd"}  # type: ignore[misc]
+    shifts = work_through(memory.store, "default", jobs, budget_s=10, monotonic=lambda: next(ticks))
+    assert done == ["a", "b"]
+    assert [one.state for one in shifts] == ["done", "done", "skipped", "skipped"]
+    assert shifts[2].reason == "The 10 seconds of the shift are over."
+    with pytest.raises(doxa.InputError):
+        memory.nightshift(budget_s=-1)
+    assert {one.state for one in memory.nightshift(budget_s=0, jobs=["index"])} == {"skipped"}

@@ -89,6 +89,10 @@ PLAUSIBLE: dict[str, Any] = {
     "manifest_hash": "0" * 64,
     "action_class": "read_only",
     "action": "Read the plan",
+    "handoff": "kref://p/none.handoff",
+    "key": "before the restart",
+    "call": "Read the plan",
+    "outcome": "succeeded",
 }
 OF_VERB: dict[str, dict[str, Any]] = {
     "ingest": {"source": [{"text": "We moved", "speaker": "Ana"}]},

@@ -9,12 +9,14 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from doxa.base.errors import InputError, RoleError
+from doxa.base.errors import InputError, ReadOnlyError, RoleError
 from doxa.base.ids import Role, is_below_operator
+from doxa.base.places import is_of_memory
 from doxa.ingestion import arguments
 
 if TYPE_CHECKING:
     from doxa.app.verbs import Kind, Parameter
+    from doxa.store import Store
 
 ALL_PROJECTS = "*"
 
@@ -133,6 +135,41 @@ def one_project(project: str | None, own: str) -> str:
 def checked_path(value: str | Path, field: str) -> Path:
     """Return a path that the system can be asked about, whether or not something is there."""
     return arguments.path(value, field)
+
+
+def path_outside(value: str | Path, field: str, store: Store) -> Path:
+    """Return a path that is not one of the memory's own files: what lies next to it is of every
+    project and agent, and of no session. For a session that is bound to projects, it is not below
+    a folder either in which an identity of other projects was exported."""
+    from doxa.agent.growth.files import exported_folders
+
+    found = arguments.path(value, field)
+    if is_of_memory(Path(store.path), found):
+        raise InputError(
+            f"{str(found)[:200]} belongs to the memory file itself.",
+            next_step="Name another file. archive_verify and hook_report show what lies there.",
+            field=field,
+        )
+    if store.binding is not None:
+        for project, _, folder in exported_folders(store):
+            if project not in store.binding.projects and found.resolve().is_relative_to(folder):
+                raise InputError(
+                    f"{found} holds the files of another identity.",
+                    next_step="Name a folder of your own project.",
+                    field=field,
+                )
+    return found
+
+
+def require_writable(store: Store) -> None:
+    """Raise ReadOnlyError where a memory was opened for reading alone: what lies next to it stays
+    as it is too."""
+    if store.read_only:
+        raise ReadOnlyError(
+            f"{store.path} was opened for reading alone.",
+            next_step="Open it without read_only.",
+            path=store.path,
+        )
 
 
 def may_trust(trust: object, role: Role) -> None:

@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 class Config:
     """The options of `doxa.open` as a value.
 
+    `shared` is the URL of a shared log, of which `path` is then the replica; `tenant` names the log
+    there, and `read_level` what a read asks for: local, session or latest.
+
     `embedder` is "auto" (as configured, else the local model if it is installed), None (words
     only), a text such as "ollama:NAME", or an object of the contract; `model` and `reranker`
     likewise, with "auto" for the configured one or none. `model_urls` maps roles or providers to
@@ -54,6 +57,10 @@ class Config:
     working: str | None = field(default=None, repr=False)  # it may hold a password
     working_ttl_s: int = WORKING_TTL_S
     retain_every_s: int | None = None
+    shared: str | None = field(default=None, repr=False)  # it may hold a password
+    tenant: str = ""
+    replica: Path | None = None
+    read_level: str = "session"
 
 
 def default_path() -> Path:

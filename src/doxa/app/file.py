@@ -21,7 +21,8 @@ from doxa.app.expressions import LazyExpressions
 from doxa.app.models import ModelOptions, Models
 from doxa.app.policies import initialise_file
 from doxa.app.promotion import promotion_problem
-from doxa.base.clock import Clock
+from doxa.app.shared import open_replica, replica_health
+from doxa.base.clock import NS, Clock
 from doxa.base.errors import CorruptError, DoxaError, ModelError
 from doxa.base.limits import CONSOLIDATED_ATTEMPTS_MAX, SPENDING_DAYS_MAX
 from doxa.base.places import signals_folder
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
     from doxa.transfer.types import Imported
     from doxa.working import WorkingMemory
 
+_ARCHIVE_LATE_NS = 48 * 3_600 * NS  # hosts write it after each turn, agents at least each night
 SPEND_CAPS = "spend_caps"  # in the catalogue: {purpose: {"tokens": n, "calls": n}} of a day
 _COUNTED = ("Project", "Space", "Item", "Revision", "Exchange", "Thread", "Artifact")
 
@@ -81,6 +83,7 @@ class MemoryFile:
             decay_enabled=config.decay_enabled is not False,
             check_before_commit=_CHECK,
         )
+        self.replica = open_replica(self.store, config) if config.shared else None
         self.store.on_scrub = self._scrub_beside
         self.ledger = SpendLedger(
             Path(f"{self.store.path}.spend"), clock=self.store.clock, caps=self._spend_caps
@@ -107,8 +110,12 @@ class MemoryFile:
         try:
             with damage_reported(self.store.path, "its catalogue"):
                 initialise_file(self.store, bootstrap=config.decay_enabled is True)
+            if self.replica is not None and config.background:
+                self.replica.start()
         except BaseException:
             self.store.close()
+            if self.replica is not None:
+                self.replica.stop()
             raise
 
     def close(self) -> None:
@@ -121,7 +128,11 @@ class MemoryFile:
         with self._working_lock:
             working, self._working = self._working, None
         self.ledger.close()
+        if self.replica is not None:
+            self.replica.stop_following()
         self.store.close()
+        if self.replica is not None:
+            self.replica.stop()
         if working is not None:
             working.close()
 
@@ -330,11 +341,28 @@ class MemoryFile:
         )
         return [
             *findings,
+            *([] if self.replica is None else [replica_health(self.replica)]),
             *self._models.findings(ask=models),
             self._spending_health(),
             self._working_health(),
             self._waiting(),
+            self._archives(),
         ]
+
+    def _archives(self) -> HealthCheck:
+        """Say which archives of agents fell behind: a hook that cannot write one tells nobody."""
+        from doxa.agent.continuity.archive import archives_behind
+        from doxa.maintenance.doctor import HealthCheck
+
+        number, wrong = archives_behind(self.store, _ARCHIVE_LATE_NS)
+        if not wrong:
+            return HealthCheck("archives", True, f"{number} archives of agents")
+        return HealthCheck(
+            "archives",
+            False,
+            "; ".join(wrong),
+            "Run `doxa archive-write --agent NAME` for each, which says what keeps it from that.",
+        )
 
     def _working_health(self) -> HealthCheck:
         """Return what doctor says about working memory. Its backend may be unreachable."""

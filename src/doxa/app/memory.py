@@ -24,6 +24,7 @@ from doxa.app.config import Config, default_path
 from doxa.app.file import SPEND_CAPS, MemoryFile
 from doxa.app.retention import Keeping
 from doxa.app.session import Session
+from doxa.app.shared import is_shared, shared_place
 from doxa.base.errors import InputError, RoleError
 from doxa.base.ids import ROLES, Role
 from doxa.belief.kref import check_name
@@ -203,18 +204,23 @@ def _query_engine() -> QueryEngine:
 
 
 def open_memory(path: str | Path | None = None, **options: Unpack[OpenOptions]) -> Memory:
-    """Open a memory file, or create it; without a path, the user's own."""
-    place = arguments.path(path, "path") if path is not None else default_path()
+    """Open a memory file, or create it; without a path, the user's own.
+
+    The URL of a shared log, such as `postgresql://host/db`, opens a replica of a tenant of it."""
+    given: dict[str, Any] = dict(options)
+    if path is not None and is_shared(path):
+        place = shared_place(path, given)
+    else:
+        place = arguments.path(path, "path") if path is not None else default_path()
     if path is None:
         try:
             place.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         except OSError as error:
             raise arguments.unusable(place.parent, error) from None
-    given: dict[str, Any] = dict(options)
     if given.get("csv_folder") is not None:
         given["csv_folder"] = arguments.path(given["csv_folder"], "csv_folder")
-    known = [name for name in Config.__dataclass_fields__ if name != "path"]
-    unknown = sorted(given.keys() - set(known))
+    known = [name for name in Config.__dataclass_fields__ if name not in ("path", "shared")]
+    unknown = sorted(given.keys() - {*known, "shared"})
     if unknown:
         raise InputError(
             f"open has no option {', '.join(unknown)[:200]}.",

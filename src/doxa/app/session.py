@@ -16,6 +16,7 @@ from doxa.app.checks import (
     ALL_PROJECTS,
     checked,
     one_project,
+    path_outside,
     resolved_time,
     searched_project,
 )
@@ -128,7 +129,7 @@ class Session(ContextVerbs):
         project = one_project(given["project"], self.project)
         before, rest = None, True
         if isinstance(source, (str, Path)):
-            path = arguments.path(source, "source")
+            path = path_outside(source, "source", self._store)
             before, rest = import_files(self._store, self.identity, path, project, given, progress)
         if before is not None and not rest:
             self._memory.wake()

@@ -16,7 +16,8 @@
         ├── CorruptError      the file or its log does not verify
         ├── ReadOnlyError     the file or folder cannot be written
         ├── DiskFullError     no space left
-        └── BusyError         another writer held the file longer than the limit
+        ├── BusyError         another writer held the file longer than the limit
+        └── UnreachableError  the shared log does not answer
 
 `message` says what happened and to what. `next_step` says what to do, and never suggests a
 destructive command, because agents follow it.
@@ -112,3 +113,7 @@ class DiskFullError(StoreError):
 
 class BusyError(StoreError):
     code = "busy"
+
+
+class UnreachableError(StoreError):
+    code = "unreachable"

@@ -6,6 +6,7 @@ configuration      doxa below XDG_CONFIG_HOME (~/.config)
 data of the hooks  <memory file>-hooks, a folder next to the memory file
 import cursors     <memory file>-imports, another
 archives of agents <memory file>-agents, a third
+logs of turns      <memory file>-signals, a fourth
 """
 
 from __future__ import annotations
@@ -44,3 +45,12 @@ def imports_folder(memory: Path) -> Path:
 def agents_folder(memory: Path) -> Path:
     """Return the folder that holds the archives of the agents of a memory file."""
     return memory.with_name(f"{memory.name}-agents")
+
+
+def is_of_memory(memory: Path, path: Path) -> bool:
+    """Return whether a path is a memory file, its write-ahead log, or in a folder that doxa keeps
+    next to it. Links are followed."""
+    found, file = path.resolve(), memory.resolve()
+    folders = (hooks_folder, signals_folder, imports_folder, agents_folder)
+    files = (file, *(file.with_name(f"{file.name}-{end}") for end in ("wal", "shm", "journal")))
+    return found in files or any(found.is_relative_to(one(file)) for one in folders)

@@ -9,6 +9,7 @@ jobs and while they work. Jobs that must not run at once have leases of their ow
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -65,10 +66,14 @@ def work_through(
     jobs: Mapping[str, Work],
     *,
     began: Callable[[str], None] | None = None,
+    budget_s: float | None = None,
+    monotonic: Callable[[], float] = time.monotonic,
 ) -> list[Shift]:
     """Do jobs in order. They are skipped if another process has the lease, and the rest of them if
-    it was lost. `began` is called with the name of each job that begins. The shift is a run too,
-    with one report of all jobs. A full file keeps none, and retention still empties it."""
+    it was lost. `began` is called with the name of each job that begins. After `budget_s` seconds
+    no further job begins. The shift is a run too, with one report of all jobs. A full file keeps
+    none, and retention still empties it."""
+    ends = None if budget_s is None else monotonic() + budget_s
     done: list[Shift] = []
     run: JobRun | None = None
     try:
@@ -79,6 +84,10 @@ def work_through(
             for name, work in jobs.items():
                 if stop_asked():
                     done.append(Shift(name, "skipped", reason="It was asked to stop."))
+                    continue
+                if ends is not None and monotonic() >= ends:
+                    why = f"The {budget_s:g} seconds of the shift are over."
+                    done.append(Shift(name, "skipped", reason=why))
                     continue
                 held.renew()
                 if began is not None:

@@ -94,11 +94,13 @@ def verify_erased(store: Store, text: str) -> ErasureProof:
 
 
 def _files_of(copies: Iterable[Copy]) -> Iterator[tuple[str, str]]:
-    """Yield the files that copies consist of, with their kind: notes are a folder."""
+    """Yield the files that copies consist of, with their kind: notes and research bundles are
+    folders."""
     for copy in copies:
         place = Path(copy.path)
-        if copy.kind == "notes" and place.is_dir():
-            yield from ((str(path), copy.kind) for path in sorted(place.rglob("*.md")))
+        if place.is_dir():
+            found = place.rglob("*.md" if copy.kind == "notes" else "*")
+            yield from ((str(path), copy.kind) for path in sorted(found) if path.is_file())
         else:
             yield copy.path, copy.kind
 

@@ -342,6 +342,17 @@ class ElementWriter(Reader):
         )
         if self.binding is not None:
             self.binding.check(names, clean, self._search.rules)
+        self._replace_node(before, names, clean, data)
+        if not self._guards.labels.keys().isdisjoint(names):
+            self._dirty[identity] = None
+        if not self._guards.judged.isdisjoint(names):
+            self._owed[identity] = None
+
+    def _replace_node(
+        self, before: Node, names: tuple[str, ...], clean: Properties, data: bytes
+    ) -> None:
+        """Write what was logged of a node, and what depends on it."""
+        identity = before.id
         apply.set_node(
             self._db,
             identity,
@@ -361,10 +372,6 @@ class ElementWriter(Reader):
         if not self._windows.idle:
             self._windows.changed(Subject(False, identity, names, clean, self.now, before.born))
         self._search.node_touched(identity, names, before=(before.labels, before.props))
-        if not self._guards.labels.keys().isdisjoint(names):
-            self._dirty[identity] = None
-        if not self._guards.judged.isdisjoint(names):
-            self._owed[identity] = None
 
     def delete_node(self, identity: NodeId) -> None:
         """Close the node: it leaves the present and stays in the past. Its edges must be gone."""
@@ -382,6 +389,10 @@ class ElementWriter(Reader):
                 node=identity,
             )
         self._log("node.delete", identity, payload=canonical({"id": identity}))
+        self._remove_node(before)
+
+    def _remove_node(self, before: Node) -> None:
+        identity = before.id
         apply.delete_node(self._db, identity, self.now)
         self._cache.node_gone(identity, before.props.get("kref"))
         self._node_changed(
@@ -498,6 +509,11 @@ class ElementWriter(Reader):
             self._guarded(before.type, before.src, dst=before.dst, props=props_held)
         data = encode_properties(clean, owner=before.type)
         self._log("edge.set", identity, payload=b'{"id":%d,"props":%b}' % (identity, data))
+        self._replace_edge(before, clean, data)
+
+    def _replace_edge(self, before: Edge, clean: Properties, data: bytes) -> None:
+        """Write what was logged of an edge, and what depends on it."""
+        identity = before.id
         apply.set_edge(self._db, identity, props=data, now=self.now)
         self._cache.edge_set(
             before._replace(props=decode_properties(data.decode()), since=self.now)
@@ -519,6 +535,10 @@ class ElementWriter(Reader):
         if self._guarded(before.type, before.src, dst=before.dst, props=before.props, judged=False):
             self._guards.edge_removal(self.rights, before.type)
         self._log("edge.delete", identity, payload=b'{"id":%d}' % identity)
+        self._remove_edge(before)
+
+    def _remove_edge(self, before: Edge) -> None:
+        identity = before.id
         apply.delete_edge(self._db, identity, self.now)
         self._cache.edge_gone(before)
         self._index.edge_changed(

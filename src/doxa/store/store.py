@@ -17,7 +17,7 @@ from typing import Any
 import apsw
 
 from doxa.base.clock import Clock, SystemClock
-from doxa.base.errors import DoxaError, StoreError
+from doxa.base.errors import DoxaError, StoreError, UnreachableError
 from doxa.base.ids import NodeId, Role
 from doxa.base.limits import ACCESS_NOTED_ITEMS_MAX, ACCESS_WAITING_ITEMS_MAX
 from doxa.base.values import canonical
@@ -35,6 +35,7 @@ from doxa.store.indexing.search_rows import (
     rules_of,
 )
 from doxa.store.indexing.search_texts import SearchRule
+from doxa.store.locking.group import WriterTurn
 from doxa.store.locking.require_free import require_free
 from doxa.store.log_writer import LogWriter, read_start
 from doxa.store.migration.migrate import prepare
@@ -46,6 +47,7 @@ from doxa.store.scope.binding import ProjectBinding
 from doxa.store.stream.commit_signal import CommitSignal
 from doxa.store.stream.cursors import save_cursor
 from doxa.store.stream.leases import take_lease
+from doxa.store.stream.shared_writes import SharedTurn, SharedWrites
 from doxa.store.transaction import Transaction
 from doxa.store.visibility.access import ACCESSES, AccessBuffer, AccessRecord
 from doxa.store.visibility.evaluator import Expressions
@@ -88,6 +90,7 @@ class Store:
         )  # called when accesses wait to be written, or windows to follow
         # called after an erasure, to reach what lies next to the file; returns what is left, or ""
         self.on_scrub: Callable[[], str] = str
+        self.shared: SharedWrites | None = None  # set if other servers write to the same log
         self._engine = Engine(self.path, read_only=read_only)
         self._catalogue_version = -1
         self._declared = declared({})
@@ -152,6 +155,8 @@ class Store:
             ):  # one that another thread is at has its notes: they are written, or put back
                 pass
             self.flush_accesses()
+        except UnreachableError:  # notes of accesses wait for no engine
+            pass
         except Exception:
             self._engine.close()
             raise
@@ -169,6 +174,8 @@ class Store:
                     db, self._engine.moment.now, getattr(self._local, "entries", None)
                 )
                 return
+            if self.shared is not None:
+                self.shared.before_read()
             db.execute("BEGIN")
             try:
                 reader = self._reader(db, self.clock.now_ns())
@@ -268,7 +275,7 @@ class Store:
         db = self._engine.connection()
         require_free(db, identity, run)
         with translated(self.path):
-            turn = self._engine.begin(db, stopped, shares=shares)
+            turn, shared = self._begin(db, stopped, shares)
             db = turn.db
             tx: Transaction | None = None
             try:
@@ -291,6 +298,8 @@ class Store:
                     counted=counted,
                 )
                 tx.turn = turn
+                if shared is not None:
+                    tx.on_expired = shared.end
                 tx.binding = self.binding
                 self._local.entries = tx.entries
                 if self._copied and copy_mark(db):  # a member of the group may have
@@ -299,7 +308,7 @@ class Store:
                 self._judging(tx)
                 tx.begin_run(run)
                 yield tx
-                self._commit(tx, db)
+                self._commit(tx, db, shared)
             except BaseException as error:
                 turn.rollback(error)
                 self._engine.end()
@@ -309,12 +318,32 @@ class Store:
             finally:
                 self._local.entries = None
                 self._engine.end()
+                if shared is not None:
+                    shared.end()
                 if tx is not None:
                     tx.let_go(self._engine.opened or db)
 
-    def _commit(self, tx: Transaction, db: apsw.Connection) -> None:
+    def _begin(
+        self, db: apsw.Connection, stopped: Callable[[], bool] | None, shares: bool
+    ) -> tuple[WriterTurn, SharedTurn | None]:
+        """Begin a transaction of this file, after that of the shared log if there is one. What is
+        committed there is not committed with others here."""
+        if self.shared is None:
+            return self._engine.begin(db, stopped, shares=shares), None
+        shared = self.shared.begin(stopped)
+        try:
+            return self._engine.begin(db, stopped), shared
+        except BaseException:
+            shared.end()
+            raise
+
+    def _commit(
+        self, tx: Transaction, db: apsw.Connection, shared: SharedTurn | None = None
+    ) -> None:
         tx.require_not_expired()
         tx.finish()
+        if shared is not None and tx.receipt_made is not None:
+            shared.commit(tx)
         if tx.catalogue_changed:
             db.execute("UPDATE meta SET value = value + 1 WHERE key = 'catalogue'")
         assert tx.turn is not None
@@ -375,6 +404,8 @@ class Store:
     def take_lease(self, name: str, *, held: int, ttl_ns: int) -> int:
         """Take, renew or give back (`ttl_ns` 0) the lease of a job; see stream/leases.py. Returns
         the token to hold, 0 if somebody else has it."""
+        if self.shared is not None:
+            return self.shared.take_lease(name, held=held, ttl_ns=ttl_ns)
         return take_lease(self._engine, name, held=held, now=self.clock.now_ns(), ttl_ns=ttl_ns)
 
     def save_cursor(self, key: str, seq: int | None, *, back: bool = False) -> None:
@@ -459,6 +490,10 @@ class Store:
 
     def require_whole(self, what: str) -> None:
         """Raise RoleError for `what`, if this store is bound to projects: it reads a whole file."""
+
+    def unbound(self) -> Store:
+        """Return the store of the whole file, for a check of what lies outside of it."""
+        return self
 
     def backup(self, target: str | os.PathLike[str]) -> Path:
         """Write a consistent copy while others read and write. The target must not exist; it

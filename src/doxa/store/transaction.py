@@ -7,7 +7,7 @@ behind. The chain is drawn in `log.py`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -107,6 +107,8 @@ class Transaction(ElementWriter):
         self.catalogue_changed = False
         self.turn: WriterTurn | None = None  # set by the store that began it
         self.expired = False
+        self.on_expired: Callable[[], None] = lambda: None
+        self.is_keyed = False  # it carries out a call with an idempotency key
         self._check_before_commit = check_before_commit
 
     @property
@@ -164,6 +166,13 @@ class Transaction(ElementWriter):
             raise self.binding.refusal("the catalogue, which is the file's")
         if name == QUOTA:
             parse_quota(value)  # type: ignore[arg-type]  # checked there
+        if name.startswith("search:") and value is not None:
+            parse_rule(name, value)
+        self._declare(name, value)
+
+    def _declare(self, name: str, value: object) -> None:
+        """Log and write an entry of the catalogue, and what depends on it."""
+        if name == QUOTA:
             forget_count(self._db)
         label = name.removeprefix("search:") if name.startswith("search:") else None
         rule = None if label is None or value is None else parse_rule(name, value)
@@ -242,6 +251,10 @@ class Transaction(ElementWriter):
                     )
                 )
         require_free(self._db, self.catalogue_all("hold:"), nodes=set(nodes), edges=gone_edges)
+        return self._erase(nodes, gone_edges)
+
+    def _erase(self, nodes: Sequence[NodeId], gone_edges: Collection[int]) -> int:
+        """Log and carry out an erasure. Returns payloads destroyed."""
         mark(self._db, self.tx)
         self._search.erased()
         for node in self.nodes(nodes):
@@ -476,6 +489,7 @@ class Transaction(ElementWriter):
         self.entries.discard()
         if self.turn is not None:
             self.turn.rollback()
+        self.on_expired()
 
     def require_not_expired(self) -> None:
         """Raise StoreError if another thread undid it."""

@@ -18,6 +18,7 @@ import zipfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib.util import find_spec
+from typing import Any
 
 from doxa.agent.attachments.kinds import DOCX, PDF, PLAIN
 from doxa.base.errors import InputError, LimitError
@@ -29,7 +30,13 @@ from doxa.base.limits import (
 )
 
 _LIBRARIES = {PDF: "pypdf", DOCX: "docx"}
-_REASONS = {"encrypted": ": it is encrypted", "type": ": it declares a document type"}
+_REASONS = {
+    "encrypted": ": it is encrypted",
+    "type": ": it declares a document type",
+    "script": ": it holds a script",
+    "files": ": it holds other files",
+}
+_DEPTH_MAX = 20  # of values within one object of a PDF
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +134,9 @@ def _refused(content: bytes, mime: str) -> str:
 
         reader = pypdf.PdfReader(io.BytesIO(content))
         # one with an owner's password alone opens with none
-        return "encrypted" if reader.is_encrypted and not reader.decrypt("") else ""
+        if reader.is_encrypted and not reader.decrypt(""):
+            return "encrypted"
+        return next((why for one in _objects(reader) for why in _active(one)), "")
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
         for entry in archive.infolist():
             if entry.filename.casefold().endswith((".xml", ".rels", ".vml", ".svg")):
@@ -135,6 +144,31 @@ def _refused(content: bytes, mime: str) -> str:
                 if b"<!DOCTYPE" in part or b"<!ENTITY" in part:
                     return "type"
     return ""
+
+
+def _objects(reader: Any) -> Iterator[Any]:
+    """Yield every object of a PDF; those that cannot be read hold nothing that is read here."""
+    for number in range(1, int(reader.trailer["/Size"])):
+        try:
+            yield reader.get_object(number)
+        except Exception:  # noqa: S112  # a damaged object raises anything
+            continue
+
+
+def _active(value: Any, depth: int = 0) -> Iterator[str]:
+    """Yield what an object of a PDF runs or carries: scripts, programs, other files."""
+    if isinstance(value, dict):
+        if value.get("/S") in ("/JavaScript", "/Launch") or "/JS" in value:
+            yield "script"
+        if "/EF" in value or value.get("/Type") == "/EmbeddedFile" or "/EmbeddedFiles" in value:
+            yield "files"
+        inner: Any = value.values()
+    else:
+        inner = value if isinstance(value, list) else ()
+    if depth < _DEPTH_MAX:
+        for one in inner:
+            if isinstance(one, dict | list):
+                yield from _active(one, depth + 1)
 
 
 def _pdf(content: bytes, pages: int) -> tuple[Iterator[str], int]:

@@ -6,7 +6,8 @@
               source differs from what was previewed, nothing is decided
     accept    in one transaction: the belief (trust verified), its DERIVED_FROM edges to the claim
               and to the sources that are in the graph, the decision, the state
-    reverse   in one transaction: the belief is retired, the state is `reversed`
+    reverse   in one transaction: the belief is retired unless a newer revision stands in its
+              place, the reversal with its hashes, the state is `reversed`
 
 Candidates are records, so neither recall nor a prompt reads them.
 """
@@ -14,13 +15,13 @@ Candidates are records, so neither recall nor a prompt reads them.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, get_args
 
 from doxa.agent.claims.handles import ResolvedHandle, parse_handle, resolve_handle
 from doxa.agent.claims.modes import Mode, mode_of
-from doxa.agent.claims.types import CLAIM, DECISION
+from doxa.agent.claims.types import CLAIM, DECISION, REVERSAL
 from doxa.agent.claims.verdicts import Verified, verify
 from doxa.agent.records.records import (
     list_records,
@@ -67,7 +68,7 @@ SETTLED = frozenset(("evergreen", "expires_after", "user_correction_wins"))
 _STATES = {"accept": "accepted", "reject": "rejected", "defer": "deferred", "reverse": "reversed"}
 _AGAINST = frozenset(("denial", "number", "date", "name"))
 _EXCERPT_CHARS = 400
-_SPACE = "claims"
+SPACE = "claims"
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +146,7 @@ def propose(
 def preview(reader: Reader, kref: str) -> ClaimPreview:
     """Return what the sources of a claim say now. Raises NotFoundError."""
     claim = require_claim(reader, kref)
-    checks = tuple(_checks(reader, claim))
+    checks = tuple(checks_of(reader, claim))
     return ClaimPreview(
         claim.kref,
         claim.text,
@@ -192,13 +193,11 @@ def decide(
             )
         claim = require_claim(tx, kref)
         if decision == "accept":
-            belief = _state(ledger, tx, claim, seen)
-            _note(tx, claim, seen, belief)
+            _note(tx, claim, seen, DECISION, _state(ledger, tx, claim, seen))
         elif decision == "reverse" and claim.state == "accepted":
             belief = str(claim.notes[DECISION]["belief"])
-            item = tx.node_by_kref(str(parse_target(belief).item()))
-            assert item is not None
-            set_deprecated(tx, item, True)
+            _retire(tx, belief)
+            _note(tx, claim, seen, REVERSAL, belief)
         return move_record(tx, claim.kref, _STATES[decision], said=reason)
 
 
@@ -215,7 +214,7 @@ def _state(ledger: Ledger, tx: Transaction, claim: Record, seen: ClaimPreview) -
     draft = Draft(
         summary=claim.text,
         project=claim.project,
-        space=_SPACE,
+        space=SPACE,
         name=claim.name,
         kind="preference" if claim.data["kind"] == "user_preference" else "fact",
         trust="verified",
@@ -226,7 +225,7 @@ def _state(ledger: Ledger, tx: Transaction, claim: Record, seen: ClaimPreview) -
         for one in seen.sources
         if one.supports and one.kref and not one.kref.endswith(".record")
     ]
-    address = parse_target(f"kref://{claim.project}/{_SPACE}/{claim.name}.{draft.kind}")
+    address = parse_target(f"kref://{claim.project}/{SPACE}/{claim.name}.{draft.kind}")
     change = ledger.upsert(tx, address, ledger.check(draft), links=dict.fromkeys(grounds))
     belief = tx.node_by_kref(change.kref)
     assert belief is not None
@@ -234,12 +233,21 @@ def _state(ledger: Ledger, tx: Transaction, claim: Record, seen: ClaimPreview) -
     return change.kref
 
 
-def _note(tx: Transaction, claim: Record, seen: ClaimPreview, belief: str) -> None:
+def _retire(tx: Transaction, belief: str) -> None:
+    """Retire the belief of a claim, if it is held still: a newer revision is somebody else's
+    statement, and stays. One that was erased is gone already."""
+    revision = tx.node_by_kref(belief)
+    item = tx.node_by_kref(str(parse_target(belief).item()))
+    if revision is not None and item is not None and tx.edges_in(revision.id, "CURRENT"):
+        set_deprecated(tx, item, True)
+
+
+def _note(tx: Transaction, claim: Record, seen: ClaimPreview, name: str, belief: str) -> None:
     note_record(
         tx,
         claim.kref,
         {
-            DECISION: {
+            name: {
                 "belief": belief,
                 "by": tx.identity.actor,
                 "claim": seen.claim_hash,
@@ -265,7 +273,14 @@ def hash_of_sources(checks: Sequence[SourceCheck]) -> str:
     return hashlib.sha256(canonical(said)).hexdigest()
 
 
-def _checks(reader: Reader, claim: Record) -> Iterator[SourceCheck]:
+def is_borne_out(checks: Iterable[SourceCheck]) -> bool:
+    """Return whether sources bear a claim out: one supports it, and none speaks against it."""
+    found = list(checks)
+    return any(one.supports for one in found) and not any(one.reason in _AGAINST for one in found)
+
+
+def checks_of(reader: Reader, claim: Record) -> Iterator[SourceCheck]:
+    """Yield what each source of a claim says of it now."""
     for held in claim.data["sources"]:
         handle, then = str(held["handle"]), str(held["hash"])
         now = resolve_handle(reader, handle, project=claim.project, agent=claim.agent)

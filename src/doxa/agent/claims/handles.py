@@ -206,6 +206,7 @@ def _file(reader: Reader, handle: Handle, project: str, agent: str) -> ResolvedH
 
 
 def _archive(reader: Reader, handle: Handle, project: str, agent: str) -> ResolvedHandle:
+    own = f"kref://{project}/"
     root, _, day = handle.place.partition("@")
     if not _DAY.fullmatch(day) or not handle.part.isdecimal():
         raise Unreadable("an archive is named archive:ROOT@YYYY-MM-DD#LINE")
@@ -217,6 +218,8 @@ def _archive(reader: Reader, handle: Handle, project: str, agent: str) -> Resolv
         if isinstance(held, dict) and held.get("n") == int(handle.part):
             payload: dict[str, Any] = held.get("payload") or {}
             props: dict[str, Any] = payload.get("props", payload)
+            if not str(props.get("kref", own)).startswith(own):
+                raise Unreadable("it is of another project")
             return ResolvedHandle(
                 str(handle),
                 str(props.get("text", "")),

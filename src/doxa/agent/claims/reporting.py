@@ -1,8 +1,9 @@
 """What may be given to a prompt, and what is worth an operator's look. Pure functions of records.
 
-The live gate: accepted claims alone, in the mode enforce, whose belief is held still and whose
-policy asks for no check first; at most 8, of one kind and of one type of source at most half, and
-at most 3 whose sources are handoffs only. Any limit that is met leaves out the older claim.
+The live gate: accepted claims alone, in the mode enforce, whose belief is held still, whose
+sources bear them out still, and whose policy asks for no check first; at most 8, of one kind and
+of one type of source at most half, and at most 3 whose sources are handoffs only. Any limit that is
+met leaves out the older claim.
 
 The report promotes nothing. Of each candidate it says how often it recurs, over how many types of
 source, how old it is, what it is in tension with, and whether it is ready for a decision; it joins
@@ -62,7 +63,12 @@ class ClaimReport:
 
 
 def live(
-    claims: Iterable[Record], *, now_ns: int, is_held: Callable[[str], bool], limit: int
+    claims: Iterable[Record],
+    *,
+    now_ns: int,
+    is_held: Callable[[str], bool],
+    is_backed: Callable[[Record], bool],
+    limit: int,
 ) -> list[Record]:
     """Return the accepted claims that may be given to a prompt, the newest first."""
     most = min(limit, CLAIMS_LIVE_ITEMS_MAX)
@@ -81,6 +87,7 @@ def live(
             or any(types[one] >= half for one in found)
             or (only and handoffs >= CLAIMS_LIVE_HANDOFF_ITEMS_MAX)
             or not is_held(str(claim.notes[DECISION]["belief"]))
+            or not is_backed(claim)
         ):
             continue
         chosen.append(claim)

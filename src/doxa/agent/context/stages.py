@@ -16,13 +16,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from doxa.agent.continuity.modes import modes
 from doxa.base.ids import digest_of
 from doxa.belief.types import Conflict
-from doxa.recall import Hit, Recall
 from doxa.store import Store
+
+if TYPE_CHECKING:
+    from doxa.recall import Hit, Recall
 
 Pool = Literal["essential", "high", "medium", "low", "minimal"]
 # Shares of the budget. What a pool does not need goes to the next one, never to one before it, so

@@ -11,15 +11,25 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
-from doxa.agent.continuity.chain import ArchiveFiles, ArchiveLine, genesis, make_line, problem_of
+from doxa.agent.continuity.chain import (
+    ArchiveFiles,
+    ArchiveLine,
+    genesis,
+    make_line,
+    problem_of,
+    read_lines,
+)
 from doxa.agent.continuity.exchanges import in_order, pairs_of
 from doxa.agent.continuity.topics import topics_of
 from doxa.agent.continuity.types import KNOWLEDGE, ROOT, SESSION
+from doxa.base.errors import DoxaError
 from doxa.base.limits import ARCHIVE_BATCH_ITEMS_MAX
 from doxa.base.places import agents_folder
 from doxa.base.values import canonical, decode
@@ -128,8 +138,6 @@ def scrub_archives(store: Store) -> str:
     folder = agents_folder(Path(store.path))
     if not folder.is_dir():
         return ""
-    from urllib.parse import unquote
-
     failed = []
     for own in sorted(folder.iterdir()):
         if not (own / "archive").is_dir():
@@ -210,8 +218,9 @@ def verify_archive(store: Store, agent: str) -> ArchiveProof:
     if not files.folder.is_dir():
         waiting = len(list(_owed(store, agent, after=0)))
         return ArchiveProof(agent, True, not waiting, 0, 0, 0, waiting, end[1])
-    with files.locked():
-        n, _, _ = files.end()
+    with nullcontext() if store.read_only else files.locked():
+        if not store.read_only:
+            files.end()
         lines: list[ArchiveLine] = []
         for line in files.lines():
             found = problem_of(line, end)
@@ -235,13 +244,44 @@ def verify_archive(store: Store, agent: str) -> ArchiveProof:
         agent,
         valid,
         not missing and not waiting,
-        n,
+        end[0],
         erased,
         len(files.days()),
         waiting,
         end[1],
         tuple(problems[:_PROBLEMS_SHOWN]),
     )
+
+
+def archives_behind(store: Store, late_ns: int) -> tuple[int, list[str]]:
+    """Return how many archives lie next to a file, and what is wrong with them in words: entries
+    of the log that wait longer than `late_ns` for their line, and what cannot be read. Nothing is
+    cut or written."""
+    folder, wrong, number = agents_folder(Path(store.path)), list[str](), 0
+    for own in sorted(folder.glob("*/archive")) if folder.is_dir() else ():
+        number += 1
+        agent = unquote(own.parent.name)
+        try:
+            files = ArchiveFiles(folder, agent)
+            lines = [line for path in files.days()[-2:] for line in read_lines(path)]
+            waiting = list(_owed(store, agent, after=lines[-1].seq if lines else 0))
+        except (DoxaError, OSError) as error:
+            said = error.message if isinstance(error, DoxaError) else error.strerror
+            wrong.append(f"that of {agent} cannot be read: {said}")
+            continue
+        with store.read() as reader:
+            made = _times(reader, waiting[:1]) if waiting else []
+            if made and reader.now - made[0] > late_ns:
+                wrong.append(f"{len(waiting)} entries of {agent} wait")
+    return number, wrong
+
+
+def _times(reader: Reader, seqs: Sequence[int]) -> list[int]:
+    rows = reader.rows(
+        "SELECT r.time FROM log l JOIN receipt r ON r.tx = l.tx WHERE l.seq IN carray(?)",
+        (int64_array(list(seqs)),),
+    )
+    return [row[0] for row in rows]
 
 
 def _owed(store: Store, agent: str, *, after: int) -> Iterator[int]:

@@ -123,6 +123,8 @@ def due(reader: Reader, key: SessionKey, reason: str) -> tuple[bool, int, int]:
     known = find_record(reader, key.kref)
     counted = int(known.notes.get("counted", 0)) if known else 0
     new, upto = _new_exchanges(reader, key, counted)
+    if reason == "end" and known is not None and known.state == "ended" and upto <= counted:
+        return False, 0, counted  # it ended already, with all that was said
     if reason != "turn":
         return upto > 0 or counted > 0, new, max(upto, counted)
     last = int(known.notes.get("checkpoint_ns", 0)) if known else 0
@@ -152,8 +154,10 @@ def write_handoff(
     After a turn only where one is due."""
     is_due, new, upto = due(tx, key, reason)
     if not is_due:
-        return HandoffWritten("", "nothing was said" if not upto else "one was written just now")
-    session = open_session(tx, key, mode=mode)
+        return HandoffWritten("", why_skipped(reason, upto))
+    known = find_record(tx, key.kref)
+    has_ended = reason == "end" and known is not None and known.state == "ended"
+    session = known if known and has_ended else open_session(tx, key, mode=mode)
     thread = find_record(tx, key.thread_record)
     compactions = int(thread.notes.get("compactions", 0)) if thread else 0
     compactions += reason == "compaction"
@@ -190,11 +194,18 @@ def write_handoff(
             "compactions": int(session.notes.get("compactions", 0)) + (reason == "compaction"),
         },
     )
-    if reason == "end":
+    if reason == "end" and not has_ended:
         move_record(tx, session.kref, "ended")
     _note_thread(tx, key, thread, handoff=made.kref, compactions=compactions)
     consolidate = compactions >= CONSOLIDATE_COMPACTIONS_ITEMS_MIN
     return HandoffWritten(made.kref, "", exchanges, compactions, consolidate)
+
+
+def why_skipped(reason: str, upto: int) -> str:
+    """Return why a handoff that is not due is not written, in words."""
+    if not upto:
+        return "nothing was said"
+    return "the session ended already" if reason == "end" else "one was written just now"
 
 
 def _supersede(tx: Transaction, kref: str) -> None:

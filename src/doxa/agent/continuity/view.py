@@ -14,6 +14,7 @@ from doxa.agent.continuity.modes import table
 from doxa.agent.continuity.topics import TopicInfo, topics_of
 from doxa.agent.records.types import Record
 from doxa.base.clock import NS
+from doxa.base.errors import InputError
 from doxa.base.limits import (
     CONTINUITY_TURN_CHARS_MAX,
     HANDOFF_LINES_ITEMS_MAX,
@@ -265,13 +266,24 @@ def _relation(turns: Sequence[Node]) -> Relation:
 # Warm start
 
 
+def check_language(language: str) -> None:
+    """Raise InputError for a language in which nothing can be said."""
+    known = [name for name, said in table("warm_start").items() if isinstance(said, dict)]
+    if language not in known:
+        raise InputError(
+            f"There are no warm starts in {language[:20]!r}.",
+            next_step=f"Use one of {', '.join(known)}.",
+            field="language",
+        )
+
+
 def prose(
     view: HandoffView, *, language: str, now: int, roles: Collection[str] = ("user", "assistant")
 ) -> str:
     """Return a handoff in sentences, by a template, at most `HANDOFF_PROSE_CHARS_MAX` long. Only
     turns of these roles are quoted; what is said is quoted, never taken for an instruction."""
     words = table("warm_start")
-    say: dict[str, str] = words.get(language) or words["en"]
+    say: dict[str, str] = words[language]
     if view.health in ("quarantined", "orphaned") or not view.last:
         return ""
     parts = [

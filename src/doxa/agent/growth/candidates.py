@@ -16,15 +16,17 @@ from collections.abc import Sequence
 from doxa.agent.growth.wording import form_problem
 from doxa.agent.records.records import find_record, move_record, record_kref, write_record
 from doxa.agent.records.types import Record
+from doxa.base.clock import NS
 from doxa.base.errors import InputError, LimitError
 from doxa.base.limits import GROWTH_CANDIDATES_ITEMS_MAX
 from doxa.belief.kref import slug
-from doxa.store import Reader, Transaction
+from doxa.store import Identity, Reader, Store, Transaction
 
 CANDIDATE = "growth_candidate"
 FILES = ("SOUL", "AGENTS", "ANCHOR", "TOOLS", "MEMORY")
 ORIGINS = ("operator", "agent", "contemplation")
 OPEN, CRYSTALLISED, TAKEN_BACK = "candidate", "crystallised", "taken_back"
+_WAITS_NS = 90 * 86_400 * NS  # as long as a retention class that is warm
 CLOSED = ("rejected", "withdrawn", "expired", TAKEN_BACK)
 
 
@@ -78,6 +80,24 @@ def propose(
         data={"file": file, "origin": origin},
         about=about,
     )
+
+
+def expire_candidates(store: Store, project: str) -> int:
+    """Move the candidates of a project that nobody decided about for 90 days to `expired`, and
+    return how many. An operator who proposes the same line opens it again."""
+    with store.read() as reader:
+        rows = reader.rows(
+            "SELECT n.kref, n.props ->> '$.agent' FROM node n JOIN node_label l ON l.node = n.id"
+            " AND l.label = 'Record' WHERE n.project = ? AND n.props ->> '$.type' = ? AND"
+            " n.props ->> '$.state' = ? AND coalesce(n.props ->> '$.moved_ns',"
+            " n.props ->> '$.made_ns') < ? ORDER BY n.kref LIMIT ?",
+            (project, CANDIDATE, OPEN, reader.now - _WAITS_NS, GROWTH_CANDIDATES_ITEMS_MAX),
+        )
+    for agent in sorted({agent for _, agent in rows}):
+        with store.write(Identity(agent, "agent"), op="growth.expire") as tx:
+            for kref in (kref for kref, own in rows if own == agent):
+                move_record(tx, kref, "expired", expected=(OPEN,), said="nobody decided about it")
+    return len(rows)
 
 
 def candidate_name(file: str, text: str) -> str:

@@ -29,10 +29,10 @@ from doxa.agent.growth.identity import AgentIdentity, assemble
 from doxa.agent.growth.wording import form_problem
 from doxa.agent.records.records import list_records, move_record, write_record
 from doxa.agent.records.types import Record
-from doxa.base.clock import format_time
 from doxa.base.errors import ConflictError, InputError, RoleError, StoreError
 from doxa.base.ids import is_below_operator
 from doxa.base.limits import IDENTITY_FILE_BYTES_MAX, IDENTITY_LINES_ITEMS_MAX
+from doxa.base.values import decode
 from doxa.store import Identity, Reader, Store
 
 RECEIPT = "identity_receipt"
@@ -114,6 +114,7 @@ def export_identity(
     earlier export left them are a ConflictError; with `replace` a copy of each is kept."""
     _require_operator_role(identity)
     root = folder.resolve()
+    _require_own(store, project, agent, root)
     with store.read() as reader:
         found = assemble(reader, project, agent)
         earlier = receipts(reader, project, agent, str(root))
@@ -140,7 +141,7 @@ def export_identity(
             project=project,
             agent=agent,
             kind=RECEIPT,
-            name=f"{format_time(tx.now).translate(dict.fromkeys(map(ord, '-:.')))}-{tx.tx}",
+            name=f"{tx.now:020d}",
             state=WRITTEN,
             data={
                 "folder": str(root),
@@ -149,6 +150,8 @@ def export_identity(
                 "files": {path: _sha(text.encode()) for path, text in sorted(texts.items())},
             },
         )
+    for path in (*(str(root / one) for one in sorted(texts)), *kept):
+        store.note_copy(path, kind="export")
     return ExportedIdentity(made.kref, found.digest, tuple(written), tuple(kept))
 
 
@@ -370,6 +373,30 @@ def _keep(path: Path) -> str:
 
 def _sha(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
+
+
+def exported_folders(store: Store) -> list[tuple[str, str, str]]:
+    """Return project, agent and folder of each export in force, of the whole file."""
+    with store.unbound().read() as reader:
+        rows = reader.rows(
+            "SELECT n.project, n.props ->> '$.agent', n.props ->> '$.data' FROM node n JOIN"
+            " node_label l ON l.node = n.id AND l.label = 'Record' WHERE n.props ->> '$.type' = ?"
+            " AND n.props ->> '$.state' = ?",
+            (RECEIPT, WRITTEN),
+        )
+    return [(project, agent, str(decode(data)["folder"])) for project, agent, data in rows]
+
+
+def _require_own(store: Store, project: str, agent: str, root: Path) -> None:
+    """Refuse a folder in which files of another identity of this memory lie, of any project: they
+    are compared with the receipt of that one. What `replace` takes over is what nobody exported."""
+    for *own, folder in exported_folders(store):
+        if own != [project, agent] and folder == str(root):
+            raise ConflictError(
+                f"{root} holds the files of another identity.",
+                next_step="Name a folder of its own for each agent and project.",
+                path=str(root),
+            )
 
 
 def _require_operator_role(identity: Identity) -> None:

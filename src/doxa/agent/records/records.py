@@ -12,6 +12,8 @@ import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+import msgspec
+
 from doxa.agent.records.types import Record
 from doxa.base.errors import ConflictError, InputError, LimitError, NotFoundError
 from doxa.base.limits import (
@@ -64,7 +66,7 @@ def write_record(
     kref = record_kref(project, agent, kind, name)
     text = redact(text).text
     held = _redacted(dict(data or {}))
-    body = canonical(held).decode()
+    body = _body(held)
     if len(text) + len(body) > RECORD_CHARS_MAX:
         raise LimitError(
             f"A record holds at most {RECORD_CHARS_MAX:,} characters, not {len(text) + len(body)}.",
@@ -101,9 +103,7 @@ def write_record(
         "made_ns": tx.now,
         "made_by": tx.identity.actor,
     }
-    node = tx.create_node(
-        ("Record",), props | ({"notes": canonical(dict(notes)).decode()} if notes else {})
-    )
+    node = tx.create_node(("Record",), props | ({"notes": _body(dict(notes))} if notes else {}))
     for address in dict.fromkeys(about):
         tx.create_edge(CONCERNS, node, dst=resolve(tx, parse_target(address)).id)
     made = tx.node(node)
@@ -136,7 +136,7 @@ def note_record(tx: Transaction, kref: str, notes: Mapping[str, Any]) -> Record:
     """Set notes of a record, by name, and return it: what changes without a change of state."""
     node = require_record(tx, kref)
     held = decode(str(node.props.get("notes", "{}")))
-    body = canonical({**held, **_redacted(dict(notes))}).decode()
+    body = _body({**held, **_redacted(dict(notes))})
     if len(body) > RECORD_CHARS_MAX:
         raise LimitError(
             f"Notes have at most {RECORD_CHARS_MAX:,} characters, not {len(body):,}.",
@@ -209,6 +209,14 @@ def list_records(
     rows = reader.rows(sql, (prefix, prefix + "\U0010ffff", *wanted, limit))
     found = {node.id: node for node in reader.nodes([row[0] for row in rows])}
     return [read_record(found[row[0]]) for row in rows if row[0] in found]
+
+
+def _body(data: Mapping[str, Any]) -> str:
+    """Return data as JSON, as the store keeps it. Its texts were redacted one by one. In one line,
+    the store could take a digest behind a file's name, such as secret.md, for that secret."""
+    line = canonical(dict(data))
+    found = line.decode()
+    return found if redact(found).text == found else msgspec.json.format(line, indent=1).decode()
 
 
 def _redacted(value: Any) -> Any:

@@ -21,58 +21,20 @@ import io
 import json
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-FEATURES = (
-    "composite",
-    "correction",
-    "novelty",
-    "contradiction",
-    "loop",
-    "confabulation",
-    "tension",
-    "coherence",
-    "user_length",
-    "reply_length",
-    "length_ratio",
-    "user_questions",
-    "reply_questions",
-    "user_exclamations",
-    "user_self_reference",
-    "reply_self_reference",
-    "user_entropy",
-    "reply_entropy",
-    "overlap_of_reply",
-    "overlap_with_user_before",
-    "overlap_with_reply_before",
-    "digits",
-    "pause_minutes",
-    "session_minutes",
-    "turn_index",
-)
+from doxa.agent.signals.observation import FEATURES, Observation
+
 LATENT, HIDDEN = 64, 128
 RATE, MOMENTUM, CLIP = 0.01, 0.9, 1.0
 SURPRISES_KEPT, SURPRISES_MIN = 200, 50
 _RUNNING = 0.01  # the least weight of a turn in the running means
 
 Vector = npt.NDArray[np.floating[Any]]
-
-
-@dataclass(frozen=True, slots=True)
-class Observation:
-    """What a turn showed: the surprise, its percentile (None until SURPRISES_MIN turns), the
-    learner's losses, and how many turns it has learnt from."""
-
-    surprise: float | None
-    percentile: float | None
-    reconstruction_loss: float
-    prediction_loss: float | None
-    updates: int
 
 
 class Dynamics:

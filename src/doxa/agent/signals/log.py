@@ -22,12 +22,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from doxa.agent.signals.dynamics import FEATURES, Dynamics, Observation
 from doxa.agent.signals.measure import SignalValues, TurnTrace, digest_of, measure
+from doxa.agent.signals.observation import FEATURES, Observation
 from doxa.agent.signals.patterns import phrases
 from doxa.base.limits import (
     SIGNALS_KEPT_TURNS,
@@ -39,6 +39,9 @@ from doxa.base.limits import (
 )
 from doxa.base.places import signals_folder
 from doxa.base.words import terms
+
+if TYPE_CHECKING:
+    from doxa.agent.signals.dynamics import Dynamics
 
 try:
     import fcntl
@@ -71,9 +74,11 @@ class TurnLog:
     """The log of one agent. A process keeps one for each agent that it observes."""
 
     def __init__(self, path: Path, seed: int = 0) -> None:
+        from doxa.agent.signals.dynamics import Dynamics
+
         self.path, self._seed = path, seed
         self._lines: list[dict[str, Any]] = []
-        self._learner = Dynamics(seed)
+        self._learner: Dynamics = Dynamics(seed)
         self._saved = path.with_name(f"{path.stem}.npz")
         self._former = _former(path)
         self._turn = threading.Lock()
@@ -154,6 +159,8 @@ class TurnLog:
 
     def _begin(self) -> None:
         """Read the learner that was saved, and the lines before it which the next turn needs."""
+        from doxa.agent.signals.dynamics import Dynamics
+
         try:
             self._learner, self._read = Dynamics.load(self._saved)
         except (OSError, KeyError, ValueError, EOFError, zipfile.BadZipFile):

@@ -49,9 +49,13 @@ def refuse(node: Node, why: str, next_step: str) -> ConstraintError:
 
 def require_edges(tx: Transaction, node: Node, krefs: tuple[str, ...]) -> None:
     """Check that a record concerns what it names, so that it is erased with it."""
-    found = {edge.dst for edge in tx.edges_out(node.id, CONCERNS)}
-    nodes = [tx.node_by_kref(kref) for kref in krefs if kref]
-    if any(one is None or one.id not in found for one in nodes):
+    found = set()  # an edge reaches the revision that was current
+    for edge in tx.edges_out(node.id, CONCERNS):
+        concerned = tx.node(edge.dst)
+        if concerned is not None:
+            kref = str(concerned.props.get("kref", ""))
+            found |= {kref, kref.partition("?")[0]}
+    if not found >= {kref for kref in krefs if kref}:
         raise refuse(node, "names what it does not concern.", "Write it with the verb for it.")
 
 

@@ -75,9 +75,9 @@ class JobVerbs(BeliefVerbs):
         dream and backup, which verifies the newest backup. A job that fails stops no other, and one
         process does them on a file at a time. With `every_s`, `idle_s` or `entries` they are left
         out until they are due: so long since the last dream, so long without a change, or so many
-        new entries of the log. Each job is bounded: 20 sessions, mentions of 2,000 sources. The run
-        `nightshift` keeps one report, what was lost or refused first. With `follow` it returns when
-        the memory is closed.
+        new entries of the log. Each job is bounded: 20 sessions, mentions of 2,000 sources; after
+        `budget_s` seconds no further job begins. The run `nightshift` keeps one report, what was
+        lost or refused first. With `follow` it returns when the memory is closed.
         """
         given = checked("nightshift", options)
         arguments.flags(follow=given["follow"])
@@ -105,7 +105,7 @@ class JobVerbs(BeliefVerbs):
     ) -> list[Shift]:
         from doxa.dream.nightshift import Shift, work_through
 
-        for name in ("every_s", "idle_s"):
+        for name in ("every_s", "idle_s", "budget_s"):
             arguments.number(given[name], name, optional=True)
         arguments.whole(given["entries"], "entries", optional=True)
         dreaming = _options({name: given[name] for name in _OF_DREAM})
@@ -124,7 +124,7 @@ class JobVerbs(BeliefVerbs):
         if not self._is_due(where, ordered, given):
             return [Shift(name, "skipped", reason="it is not due") for name in ordered]
         jobs = {name: known[name] for name in ordered}
-        return work_through(self._store, where, jobs, began=began)
+        return work_through(self._store, where, jobs, began=began, budget_s=given["budget_s"])
 
     def _is_due(self, project: str, jobs: list[str], given: Mapping[str, Any]) -> bool:
         from doxa.dream import Triggers, why_due

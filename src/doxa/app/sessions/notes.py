@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from doxa.app.checks import path_outside
 from doxa.app.sessions.consolidating import ConsolidationVerbs
 from doxa.belief import check_name
 from doxa.ingestion import arguments
@@ -90,7 +91,7 @@ class NoteVerbs(ConsolidationVerbs):
         return load_rows(
             self._store,
             self.identity,
-            arguments.path(path, "path"),
+            path_outside(path, "path", self._store),
             label=label,
             key=key,
             edge=edge,

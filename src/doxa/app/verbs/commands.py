@@ -5,6 +5,7 @@ from __future__ import annotations
 from doxa.app.verbs.model import CommandOnly, Group
 
 _STARTS = "it starts a program"
+_SHARED = "it is about an engine; a memory is opened by its URL"
 _POLICY = "in the other interfaces, policies are statements of Cypher"
 _FOLDERS = "it edits a table of folders, which is in no memory file"
 _COPIES = "it makes files on a schedule; in Python, `backup` makes one"
@@ -67,6 +68,9 @@ SHELL = (
     CommandOnly(
         "follow", "care", "Ship the verified log to a folder, as the memory grows.", _COPIES
     ),
+    CommandOnly("replicate", "care", "Append a file's log to a tenant of a shared log.", _SHARED),
+    CommandOnly("pull", "care", "Make a file of a tenant of a shared log.", _SHARED),
+    CommandOnly("tenants", "care", "List the tenants of a shared log.", _SHARED),
     CommandOnly("policy list", "care", "List all policies.", _POLICY),
     CommandOnly("policy apply", "care", "Apply policy commands, all of them or none.", _POLICY),
     CommandOnly("policy bootstrap", "care", "Install the standard policies.", _POLICY),

@@ -46,8 +46,9 @@ JOBS = (
         " other, and one process does them on a file at a time. With `every_s`, `idle_s` or"
         " `entries` they are left out until they are due: so long since the last dream, so long"
         " without a change, or so many new entries of the log. Each job is bounded: 20 sessions,"
-        " mentions of 2,000 sources. The run `nightshift` keeps one report, what was lost or"
-        " refused first. With `follow` it returns when the memory is closed.",
+        " mentions of 2,000 sources; after `budget_s` seconds no further job begins. The run"
+        " `nightshift` keeps one report, what was lost or refused first. With `follow` it returns"
+        " when the memory is closed.",
         options_of(NightshiftOptions),
         "list[Shift]",
         writes=True,

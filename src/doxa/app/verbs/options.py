@@ -249,6 +249,10 @@ class NightshiftOptions(TypedDict, total=False):
     seconds: Annotated[float | None, _SECONDS]
     calls: Annotated[int, _CALLS]
     tokens: Annotated[int | None, _TOKENS]
+    budget_s: Annotated[
+        float | None,
+        Parameter("Seconds after which no further job begins.", None, cli="--budget"),
+    ]
     every_s: Annotated[float | None, Parameter("Seconds between two dreams.", None, cli="--every")]
     idle_s: Annotated[float | None, Parameter("Seconds without a change.", None, cli="--idle")]
     entries: Annotated[int | None, Parameter("New entries of the log.", None)]
@@ -342,6 +346,13 @@ class OpenOptions(TypedDict, total=False):
     ]
     working_ttl_s: Annotated[
         int, Parameter("How long a session lives after its last use.", WORKING_TTL_S)
+    ]
+    tenant: Annotated[str, Parameter("The tenant, if a shared log is opened.", "")]
+    replica: Annotated[
+        str | Path | None, Parameter("The folder of the replicas of shared logs.", None)
+    ]
+    read_level: Annotated[
+        str, Parameter("What reads of a replica ask for: local, session or latest.", "session")
     ]
 
 

@@ -41,7 +41,6 @@ _WAIT_MOST_S = 0.02
 _STATEMENTS_CACHED = 400
 _FILE_MODE = 0o600
 _PRAGMAS: tuple[tuple[str, str | int], ...] = (
-    ("synchronous", "FULL"),
     ("foreign_keys", 0),
     ("cache_size", -65_536),
     (
@@ -95,6 +94,8 @@ class Engine:
         """`prepared` is called with every new connection."""
         self.path = path
         self._prepared = prepared
+        # NORMAL where the engine of a shared log makes commits durable (Replica)
+        self.synchronous = "FULL"
         self.read_only = read_only
         self._local = threading.local()
         self._all: list[apsw.Connection] = []
@@ -209,7 +210,7 @@ class Engine:
             connection = self._readable(connection)
         else:
             connection.execute("PRAGMA journal_mode=WAL")
-        for name, value in _PRAGMAS:
+        for name, value in (*_PRAGMAS, ("synchronous", self.synchronous)):
             connection.pragma(name, value)
         connection.create_scalar_function(
             "doxa_instant", lambda *given: text_instant_key(*given), 1, deterministic=True

@@ -165,20 +165,26 @@ def replayed_digest(store: Store) -> str:
         replica.close()
 
 
+def replay_log(source: apsw.Connection, target: apsw.Connection) -> None:
+    """Apply the log of a file to an empty state, which may lie in the same file. Windows and what
+    else is derived are not made."""
+    cursor = source.execute(
+        "SELECT l.op, p.payload, r.time, l.element, l.seq FROM log l JOIN log_payload p ON"
+        " p.seq = l.seq JOIN receipt r ON r.tx = l.tx ORDER BY l.seq"
+    )
+    stated = rewritten(source)
+    for op, payload, time, element, seq in cursor:
+        if is_superseded(stated, op, element, seq):
+            continue
+        replay_entry(target, op, body=decode(payload), now=time)
+
+
 def _replay(snapshot: Reader, replica: apsw.Connection) -> bool:
     """Build the state in an empty database. Returns whether its windows can be compared."""
     for _, sql in MIGRATIONS:
         replica.execute(sql)
     replica.execute("BEGIN")
-    cursor = snapshot._db.execute(
-        "SELECT l.op, p.payload, r.time, l.element, l.seq FROM log l JOIN log_payload p ON"
-        " p.seq = l.seq JOIN receipt r ON r.tx = l.tx ORDER BY l.seq"
-    )
-    stated = rewritten(snapshot._db)
-    for op, payload, time, element, seq in cursor:
-        if is_superseded(stated, op, element, seq):
-            continue
-        replay_entry(replica, op, body=decode(payload), now=time)
+    replay_log(snapshot._db, replica)
     windows, known = _knows_windows(snapshot), snapshot.declared()
     if windows and (known.evaluator.rules.any or known.suppressing):
         writer = WindowWriter(replica, known.evaluator, lambda: known.search, suppressing=True)

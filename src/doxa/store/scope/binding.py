@@ -13,6 +13,9 @@ from doxa.store.apply import project_of
 _NAMED = re.compile(r"kref://([^/?\s'\",)\]]+)")
 PROJECT_RULES = ("constraints", "entrenchment")  # the catalogue's entries that name a project
 
+# The catalogue's entries of what lies outside of the file and belongs to no project: folders.
+WHOLE_ENTRIES = ("claims:roots",)
+
 
 class ProjectBinding(NamedTuple):
     """The projects that a session sees and writes; its own nodes without an address lie in the

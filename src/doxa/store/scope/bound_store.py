@@ -38,11 +38,13 @@ class BoundStore(Store):
         self.accesses = whole.accesses
         self.commits = whole.commits
         self._flushing = whole._flushing
+        self.shared = whole.shared
         self._engine = Engine(
             self.path,
             read_only=self.read_only,
             prepared=partial(install, projects=self.bound.projects),
         )
+        self._engine.synchronous = whole._engine.synchronous
         self._catalogue_version = -1
         self._declared = declared({})
         self._known = {}
@@ -71,6 +73,9 @@ class BoundStore(Store):
 
     def require_whole(self, what: str) -> NoReturn:
         self._refuse(what)
+
+    def unbound(self) -> Store:
+        return self.whole
 
     def backup(self, target: str | os.PathLike[str]) -> Path:
         self._refuse("a backup")

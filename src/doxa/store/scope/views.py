@@ -21,7 +21,7 @@ from contextlib import contextmanager
 
 import apsw
 
-from doxa.store.scope.binding import PROJECT_RULES
+from doxa.store.scope.binding import PROJECT_RULES, WHOLE_ENTRIES
 
 _WHOLE = "(SELECT whole FROM temp.doxa_scope)"
 
@@ -84,7 +84,7 @@ def views(projects: Sequence[str]) -> list[tuple[str, str]]:
             "catalogue",
             f"SELECT * FROM main.catalogue WHERE {_WHOLE} OR NOT ("
             + " OR ".join(f"name LIKE '{kind}%'" for kind in rules)
-            + f") OR name IN ({own})",
+            + f" OR name IN ({', '.join(map(_literal, WHOLE_ENTRIES))})) OR name IN ({own})",
         ),
     ]
 

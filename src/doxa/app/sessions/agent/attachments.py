@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from doxa.app.checks import one_project
+from doxa.app.checks import one_project, path_outside
 from doxa.app.retries import retryable
 from doxa.app.sessions.agent.evolution import EvolutionVerbs
 from doxa.base.errors import InputError, NotFoundError
@@ -47,7 +47,7 @@ class AttachmentsVerbs(EvolutionVerbs):
         turns = tuple(arguments.texts(about, "about"))
         for value, field in ((name, "name"), (session, "session"), (thread, "thread")):
             arguments.text(value, field)
-        given = source if isinstance(source, bytes) else arguments.path(source, "source")
+        given = source if isinstance(source, bytes) else path_outside(source, "source", self._store)
         received = receive(given, name=name, extract=extract)
         with self._store.write(self.identity, op="attachment_add") as tx:
             kref = store_receipt(

@@ -51,6 +51,8 @@ class ContextVerbs(AttachmentsVerbs):
         names = ("question", "session", "thread", "mode", "language", "agent")
         for value, name in zip(given, names, strict=True):
             arguments.text(value, name)
+        if project is not None:
+            arguments.project(project)
         arguments.whole(tokens_max, "tokens_max")
         arguments.flags(check=check, commands=commands)
         situation = situation_of(

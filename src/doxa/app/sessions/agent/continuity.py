@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from doxa.app.checks import path_outside, require_writable
 from doxa.app.sessions.notes import NoteVerbs
 from doxa.base.errors import InputError, NotFoundError, RoleError
 from doxa.base.ids import is_below_operator
@@ -43,7 +44,7 @@ class ContinuityVerbs(NoteVerbs):
         from doxa.agent.continuity import handoff as handoffs
         from doxa.agent.continuity.exchanges import turns_of, view_of
         from doxa.agent.continuity.modes import check_mode
-        from doxa.agent.continuity.view import SessionOpened, view_of_handoff
+        from doxa.agent.continuity.view import SessionOpened, check_language, view_of_handoff
         from doxa.agent.records.records import find_record
         from doxa.base.limits import (
             CONSOLIDATE_COMPACTIONS_ITEMS_MIN,
@@ -54,6 +55,7 @@ class ContinuityVerbs(NoteVerbs):
         for value, name in ((mode, "mode"), (title, "title"), (language, "language")):
             arguments.text(value, name)
         check_mode(mode)
+        check_language(language)
         with self._store.write(self.identity, op="session_open") as tx:
             known = find_record(tx, key.kref)
             resumed = known is not None and handoffs.is_resumed(known, tx.now)
@@ -164,8 +166,7 @@ class ContinuityVerbs(NoteVerbs):
         with self._store.read() as reader:
             is_due, _, upto = handoffs.due(reader, key, reason)
         if not is_due:
-            skipped = "one was written just now" if upto else "nothing was said"
-            return handoffs.HandoffWritten("", skipped)
+            return handoffs.HandoffWritten("", handoffs.why_skipped(reason, upto))
         with self._store.write(self.identity, op="handoff_write") as tx:
             return handoffs.write_handoff(tx, key, reason=reason, mode=mode)
 
@@ -184,10 +185,11 @@ class ContinuityVerbs(NoteVerbs):
         none. Handoffs are of the last seven days.
         """
         from doxa.agent.continuity import handoff as handoffs
-        from doxa.agent.continuity.view import view_of_handoff
+        from doxa.agent.continuity.view import check_language, view_of_handoff
 
         key = self._session_key(session, thread, project)
         arguments.text(language, "language")
+        check_language(language)
         arguments.text(mode, "mode")
         with self._store.read() as reader:
             again = handoffs.taken_by(reader, key) is not None
@@ -214,10 +216,11 @@ class ContinuityVerbs(NoteVerbs):
         """
         from doxa.agent.continuity.handoff import ready_handoffs, thread_handoff
         from doxa.agent.continuity.modes import check_mode, may_read
-        from doxa.agent.continuity.view import view_of_handoff
+        from doxa.agent.continuity.view import check_language, view_of_handoff
 
         place = self._chat_project(project)
         arguments.text(language, "language")
+        check_language(language)
         for value, name in ((thread, "thread"), (mode, "mode")):
             arguments.text(value, name)
         reads, own = check_mode(mode), self._agent(agent)
@@ -246,10 +249,11 @@ class ContinuityVerbs(NoteVerbs):
         role. One of which nothing can be read is quarantined when it is asked for.
         """
         from doxa.agent.continuity.handoff import quarantine
-        from doxa.agent.continuity.view import view_of_handoff
+        from doxa.agent.continuity.view import check_language, view_of_handoff
 
         for value, name in ((handoff, "handoff"), (reason, "reason"), (language, "language")):
             arguments.text(value, name)
+        check_language(language)
         arguments.flags(release=release)
         self._chat_project(project)
         with self._store.write(self.identity, op="handoff_quarantine") as tx:
@@ -276,7 +280,8 @@ class ContinuityVerbs(NoteVerbs):
 
         arguments.flags(remove=remove)
         self._require_operator("declare a folder")
-        place, given = self._chat_project(project), arguments.path(folder, "folder")
+        place = self._chat_project(project)
+        given = path_outside(folder, "folder", self._store)
         found = given.resolve() if remove else checked_folder(given)
         with self._store.write(self.identity, op="knowledge_root") as tx:
             return declare_root(tx, place, self._agent(agent), found, remove=remove).kref
@@ -347,13 +352,15 @@ class ContinuityVerbs(NoteVerbs):
         """
         from doxa.agent.continuity.archive import write_archive
 
-        return write_archive(self._whole("archive_write"), self._agent(agent, own=True))
+        source, own = self._whole("archive_write"), self._agent(agent, own=True)
+        require_writable(source)
+        return write_archive(source, own)
 
     def archive_verify(self, *, agent: str = "") -> ArchiveProof:
         """Check the chain of an archive, and every line against the log of the memory."""
         from doxa.agent.continuity.archive import verify_archive
 
-        return verify_archive(self._whole("archive_verify"), self._agent(agent))
+        return verify_archive(self._whole("archive_verify"), self._agent(agent, own=True))
 
     def archive_rebuild(self, target: str | Path, *, agent: str = "") -> ArchiveRebuilt:
         """Make a new memory file from an archive, and compare the digests of both.
@@ -366,7 +373,7 @@ class ContinuityVerbs(NoteVerbs):
 
         source, own = self._whole("archive_rebuild"), self._agent(agent)
         self._require_operator("rebuild a memory")
-        path = arguments.path(target, "target")
+        path = path_outside(target, "target", self._store)
         if path.exists():
             raise InputError(
                 f"{path} exists already.", next_step="Name a new file.", field="target"
@@ -383,8 +390,7 @@ class ContinuityVerbs(NoteVerbs):
         from doxa.agent.continuity.metrics import report
         from doxa.base.places import agents_folder
 
-        self._store.require_open()
-        return report(agents_folder(Path(self._store.path)))
+        return report(agents_folder(Path(self._whole("hook_report").path)))
 
     # What these share
 
@@ -419,12 +425,19 @@ class ContinuityVerbs(NoteVerbs):
         )
 
     def _thread(self, thread: str, project: str) -> str:
-        """The address of a thread: as it is given, or of its name."""
+        """The address of a thread of the project: as it is given, or of its name."""
         from doxa.belief import parse_kref, place_of
         from doxa.ingestion.ingest import CONVERSATIONS, thread_kref
 
-        if "://" in thread:
-            return str(parse_kref(thread).item())
+        if thread.startswith("kref://"):
+            found = parse_kref(thread).item()
+            if (found.project, found.kind) != (project, "thread"):
+                raise InputError(
+                    f"{thread[:200]} is not the address of a thread of {project}.",
+                    next_step="Give its name, or its address from session_list.",
+                    field="thread",
+                )
+            return str(found)
         return str(thread_kref(place_of(project, CONVERSATIONS), thread))
 
     def _turns(

@@ -21,8 +21,9 @@ class GateVerbs(ClaimsVerbs):
     ) -> RestartInfo:
         """Begin to continue after a restart, with the key of the session and a budget of calls.
 
-        Two calls reach the runtime, one compares the session, then as many as were declared. An
-        agent begins another one when the one before is done; an operator closes it.
+        Two calls reach the runtime, one compares the session, then as many as were declared.
+        Budgets outlive the process. An agent begins another one when the one before is done; an
+        operator's closes it.
         """
         from doxa.agent.gate.continuing import begin, restart_info
 
@@ -46,7 +47,8 @@ class GateVerbs(ClaimsVerbs):
     ) -> RestartInfo:
         """Enter a call that was made after a restart, and return what is allowed next.
 
-        A used budget, another session, or the same failure of the same call twice stops it.
+        A used budget, another session, or the same failure of the same call twice stops it; then
+        the operator takes over.
         """
         from doxa.agent.gate.continuing import restart_info, step
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from doxa.app.checks import one_project
+from doxa.app.checks import one_project, path_outside, require_writable
 from doxa.app.sessions.agent.continuity import ContinuityVerbs
 from doxa.base.errors import InputError, RoleError
 from doxa.base.ids import is_below_operator
@@ -187,10 +187,11 @@ class GrowthVerbs(ContinuityVerbs):
         from doxa.agent.growth.files import ExportedIdentity, export_identity, release_folder
         from doxa.agent.growth.identity import assemble
 
-        path = arguments.path(folder, "folder")
+        path = path_outside(folder, "folder", self._store)
         arguments.text(form, "form")
         arguments.flags(replace=replace, release=release)
         name, place = self._grown(agent), self._growth_place(project)
+        require_writable(self._store)
         if release:
             ended = release_folder(
                 self._store, self.identity, project=place, agent=name, folder=path
@@ -222,7 +223,7 @@ class GrowthVerbs(ContinuityVerbs):
         """
         from doxa.agent.growth.files import import_identity
 
-        path = arguments.path(folder, "folder")
+        path = path_outside(folder, "folder", self._store)
         arguments.text(form, "form")
         name, place = self._grown(agent), self._growth_place(project)
         return import_identity(
@@ -252,6 +253,7 @@ class GrowthVerbs(ContinuityVerbs):
             arguments.text(value, field)
         sources = arguments.texts(about, "about")
         name, place = self._grown(agent), self._growth_place(project)
+        require_writable(self._store)
         with self._store.read() as reader:
             lines = principles(reader, place, name)
         turn = self._turn_log(place, name).observe(
@@ -335,6 +337,7 @@ class GrowthVerbs(ContinuityVerbs):
     def _turn_log(self, project: str, agent: str) -> TurnLog:
         from doxa.agent.signals.log import TurnLog, log_path
 
+        self._store.require_open()
         bound = self._store.binding
         if bound is not None and project not in bound.projects:  # the log is a file of its own
             raise bound.refusal(f"to the project {project[:80]!r}")
@@ -351,6 +354,7 @@ class GrowthVerbs(ContinuityVerbs):
     def _contemplate_shift(self, project: str) -> Shift:
         """Do by rules the pending passes, for each agent of the project. The report of the run
         begins with what failed, and with moments that were dropped. It names no words of a line."""
+        from doxa.agent.growth.candidates import expire_candidates
         from doxa.agent.growth.contemplation import contemplate, dropped_since, waiting_agents
         from doxa.dream.nightshift import Shift
         from doxa.jobs import begin, end_dead
@@ -365,6 +369,7 @@ class GrowthVerbs(ContinuityVerbs):
             dropped = dropped_since(reader, project, since)
         with begin(self._store, "contemplate", project=project) as run:
             done = [contemplate(self._store, project=project, agent=one) for one in agents]
+            expired = expire_candidates(self._store, project)
             failed = [said for one in done for said in one.failed]
             counts = {
                 "agents": len(agents),
@@ -372,6 +377,7 @@ class GrowthVerbs(ContinuityVerbs):
                 "candidates": sum(len(one.proposed) for one in done),
                 "failed": len(failed),
                 "dropped": dropped,
+                "expired": expired,
             }
             if dropped:
                 failed.append(f"{dropped} moments were dropped, because too many waited")

@@ -53,6 +53,8 @@ class SpineVerbs(GateVerbs):
 
         arguments.text(objective, "objective")
         arguments.text(owner, "owner")
+        arguments.whole(actions_max, "actions_max")
+        arguments.whole(failures_max, "failures_max")
         now = self._store.clock.now_ns()
         ends = arguments.time(until, "until")
         holder = self._agent(agent)
@@ -361,6 +363,9 @@ def _form(kind: Any, body: Mapping[str, Any]) -> Any:
     """Return a packet's body from arguments. Raises InputError, naming the argument."""
     import msgspec
 
+    for name, value in body.items():
+        if isinstance(value, str):
+            arguments.text(value, name)
     try:
         return msgspec.convert(dict(body), kind, strict=True)
     except msgspec.ValidationError as error:

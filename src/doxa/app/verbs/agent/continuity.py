@@ -311,7 +311,7 @@ CONTINUITY: tuple[Verb, ...] = (
         "",
         parameters(),
         "list[HookLoad]",
-        errors=("StoreError",),
+        errors=("RoleError", "StoreError"),
         cli=Command(),
         absent=_FILES,
     ),

@@ -1,0 +1,62 @@
+"""The tables of a shared log in PostgreSQL, and the migrations that make them.
+
+    tenant(tenant, tx, hash, size, erased_tx)             the head: who holds a tenant has its row
+    transaction(tenant, tx, first_seq, last_seq, hash, body, answers)
+    snapshot(tenant, tx, hash, data)
+    lease(tenant, name, until)
+    migration(number, name)                               of the schema, not of a tenant
+
+All lie in the schema `doxa_log`. The tenant is the first column of every key, so that a distributed
+PostgreSQL can shard by it. Statements about one tenant run as the role `doxa_log_tenant`, which
+row-level security confines to the rows of the tenant that the transaction has set.
+"""
+
+from __future__ import annotations
+
+ROLE = "doxa_log_tenant"
+
+_FIRST = f"""
+CREATE TABLE doxa_log.tenant(
+  tenant text COLLATE "C" NOT NULL PRIMARY KEY,
+  tx bigint NOT NULL, hash bytea NOT NULL, size bigint NOT NULL DEFAULT 0,
+  erased_tx bigint NOT NULL DEFAULT 0);
+CREATE TABLE doxa_log.transaction(
+  tenant text COLLATE "C" NOT NULL, tx bigint NOT NULL,
+  first_seq bigint NOT NULL, last_seq bigint NOT NULL,
+  hash bytea NOT NULL, body bytea NOT NULL, answers bytea,
+  PRIMARY KEY(tenant, tx));
+ALTER TABLE doxa_log.transaction ALTER COLUMN body SET STORAGE EXTERNAL;
+CREATE INDEX transaction_answers ON doxa_log.transaction(tenant, tx) WHERE answers IS NOT NULL;
+CREATE TABLE doxa_log.snapshot(
+  tenant text COLLATE "C" NOT NULL, tx bigint NOT NULL, hash bytea NOT NULL, data bytea NOT NULL,
+  PRIMARY KEY(tenant, tx));
+ALTER TABLE doxa_log.snapshot ALTER COLUMN data SET STORAGE EXTERNAL;
+CREATE TABLE doxa_log.lease(
+  tenant text COLLATE "C" NOT NULL, name text COLLATE "C" NOT NULL, until bigint NOT NULL,
+  PRIMARY KEY(tenant, name));
+DO $$ BEGIN
+  IF NOT EXISTS (SELECT 1 FROM pg_roles WHERE rolname = '{ROLE}') THEN
+    CREATE ROLE {ROLE} NOLOGIN NOBYPASSRLS;
+  END IF;
+END $$;
+GRANT {ROLE} TO CURRENT_USER;
+GRANT USAGE ON SCHEMA doxa_log TO {ROLE};
+GRANT SELECT, INSERT, UPDATE ON doxa_log.tenant, doxa_log.transaction TO {ROLE};
+GRANT SELECT, INSERT, UPDATE, DELETE ON doxa_log.snapshot, doxa_log.lease TO {ROLE};
+"""
+
+_WALLS = "".join(
+    f"ALTER TABLE doxa_log.{table} ENABLE ROW LEVEL SECURITY;\n"
+    f"CREATE POLICY one_tenant ON doxa_log.{table} TO {ROLE}\n"
+    "  USING (tenant = current_setting('doxa.tenant', true))\n"
+    "  WITH CHECK (tenant = current_setting('doxa.tenant', true));\n"
+    for table in ("tenant", "transaction", "snapshot", "lease")
+)
+
+# Applied in order, each once, in one transaction under an advisory lock. Names are never reused.
+MIGRATIONS: tuple[tuple[str, str], ...] = (("first", _FIRST), ("walls", _WALLS))
+LOCK = 0x646F7861  # of the advisory lock
+PREPARE = """
+CREATE SCHEMA IF NOT EXISTS doxa_log;
+CREATE TABLE IF NOT EXISTS doxa_log.migration(number integer PRIMARY KEY, name text NOT NULL);
+"""

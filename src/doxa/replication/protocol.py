@@ -1,0 +1,224 @@
+"""The contract of a shared log, which every engine keeps (tests/replication/test_contract.py).
+
+A tenant is one log: transactions 1, 2, 3, ..., each with the receipt and the entries that a file
+would have. The head is the number and the hash of the last receipt. The holder of a tenant may
+append, once; an append is durable when it returns, and refused unless it continues the head:
+
+    with log.hold("acme", wait_ms=60_000) as hold:
+        hold.head                      # Head(tx=41, hash=...)
+        hold.append([transaction])     # 42, whose receipt continues the hash of 41
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Sequence
+from types import TracebackType
+from typing import Any, NamedTuple, Protocol
+
+from doxa.base.errors import ConflictError, CorruptError, InputError
+from doxa.base.limits import NAME_CHARS_MAX
+from doxa.store.log_writer import GENESIS, entry_hash, receipt_hash
+
+
+class Head(NamedTuple):
+    """The end of a log: the number of the last transaction, 0 before the first, and the hash of
+    its receipt."""
+
+    tx: int
+    hash: bytes
+
+    @property
+    def token(self) -> str:
+        """What a client hands on to say how far it has seen: `tx@hash`."""
+        return f"{self.tx}@{self.hash.hex()}"
+
+
+START = Head(0, GENESIS)
+
+
+class SharedEntry(NamedTuple):
+    """One entry. `payload` is None once it was erased; then `payload_hash` holds its place."""
+
+    op: str
+    element: int
+    salt: bytes | None
+    payload: bytes | None
+    payload_hash: bytes | None = None
+
+
+class SharedTransaction(NamedTuple):
+    """One transaction as it lies in a file. `receipt` has the columns of the table `receipt`.
+
+    `erased` are the numbers of entries whose payloads it destroyed. `retained` is the horizon of
+    retention after it, None if it did not move. `answers` are the rows of calls with an idempotency
+    key that it carried out: key, expires, salt, request, answer.
+    """
+
+    receipt: tuple[Any, ...]
+    entries: tuple[SharedEntry, ...]
+    erased: tuple[int, ...] = ()
+    retained: str | None = None
+    answers: tuple[tuple[Any, ...], ...] = ()
+
+    @property
+    def tx(self) -> int:
+        return int(self.receipt[0])
+
+    @property
+    def time(self) -> int:
+        return int(self.receipt[1])
+
+    @property
+    def first_seq(self) -> int:
+        return int(self.receipt[6])
+
+    @property
+    def head(self) -> Head:
+        """The head of the log after it."""
+        return Head(self.receipt[0], self.receipt[11])
+
+
+class Snapshot(NamedTuple):
+    """A doxa file with all of the log up to `head`."""
+
+    head: Head
+    data: bytes
+
+
+class TenantInfo(NamedTuple):
+    """A tenant of an engine. `size_bytes` counts the bodies of its transactions."""
+
+    tenant: str
+    head: Head
+    size_bytes: int
+
+
+class AppendHold(Protocol):
+    """The right to append to one tenant, held by one writer at a time."""
+
+    head: Head
+
+    def append(self, transactions: Sequence[SharedTransaction]) -> None:
+        """Append, durable and as one; ends the hold. Raises ConflictError if they do not continue
+        the head, UnreachableError if the engine does not say whether it did (`outcome`)."""
+        ...
+
+    def release(self) -> None:
+        """Give the right back, from any thread; more than once does no harm."""
+        ...
+
+    def __enter__(self) -> AppendHold: ...
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None: ...
+
+
+class SharedLog(Protocol):
+    """One engine. Safe to share between threads. Every call raises UnreachableError within a
+    bounded time if the engine does not answer."""
+
+    def head(self, tenant: str) -> Head:
+        """Return the end of the log, `START` for a tenant without transactions."""
+        ...
+
+    def hash_at(self, tenant: str, tx: int) -> bytes | None:
+        """Return the hash of a receipt, None if there is no such transaction."""
+        ...
+
+    def hold(
+        self, tenant: str, *, wait_ms: int, stopped: Callable[[], bool] | None = None
+    ) -> AppendHold:
+        """Wait for the right to append. Raises BusyError after `wait_ms`, or if `stopped` says
+        so."""
+        ...
+
+    def read(self, tenant: str, after: int, *, limit_bytes: int) -> list[SharedTransaction]:
+        """Return the transactions after a number, in order: at least one if there is one, and no
+        more than about `limit_bytes` of bodies."""
+        ...
+
+    def wait(self, tenant: str, after: int, *, timeout_s: float) -> int:
+        """Wait until the log has a transaction after this number, or the time has passed. Returns
+        the number of the head."""
+        ...
+
+    def put_snapshot(self, tenant: str, snapshot: Snapshot) -> None:
+        """Keep a snapshot in place of those before it. Raises ConflictError if its head is not a
+        transaction of the log, or if content was erased after it."""
+        ...
+
+    def newest_snapshot(self, tenant: str) -> Snapshot | None: ...
+
+    def take_lease(self, tenant: str, name: str, *, held: int, now: int, ttl_ns: int) -> int:
+        """Take, renew (`held`) or give back (`ttl_ns` 0) a named lease; as Store.take_lease."""
+        ...
+
+    def tenants(self) -> list[TenantInfo]:
+        """Return all tenants in the order of their names. For operators."""
+        ...
+
+    def close(self) -> None: ...
+
+
+def check_tenant(tenant: object) -> str:
+    """Return the name of a tenant. Raises InputError unless it is printable and of a bounded
+    length."""
+    if not isinstance(tenant, str) or not tenant.strip() or not tenant.isprintable():
+        raise InputError(
+            f"The name of a tenant is printable text; this is {tenant!r:.60}.",
+            next_step="Give the name of the tenant: tenant='acme'.",
+            field="tenant",
+        )
+    if len(tenant) > NAME_CHARS_MAX:
+        raise InputError(
+            f"The name of a tenant has up to {NAME_CHARS_MAX} characters; this has {len(tenant)}.",
+            next_step="Give a shorter name.",
+            field="tenant",
+        )
+    return tenant
+
+
+def continues(head: Head, transactions: Sequence[SharedTransaction], tenant: str) -> Head:
+    """Check that transactions continue a head, receipt by receipt, and return the head after them.
+    Raises ConflictError if they do not."""
+    for one in transactions:
+        expected = receipt_hash(head.hash, one.receipt[:10], one.receipt[10])
+        if one.tx != head.tx + 1 or expected != one.receipt[11]:
+            raise ConflictError(
+                f"Transaction {one.tx} does not continue the log of tenant {tenant}, which ends at"
+                f" {head.tx}; nothing was appended.",
+                next_step="Let the replica catch up, then repeat the call.",
+                tenant=tenant,
+                change=head.tx,
+            )
+        head = one.head
+    return head
+
+
+def chained(one: SharedTransaction, head: bytes) -> list[tuple[int, int, str, int, bytes, bytes]]:
+    """Return the rows of the table `log` for a transaction whose entries follow the entry with this
+    hash. Raises CorruptError if the chain does not lead to its receipt."""
+    rows, seq = [], one.first_seq
+    for entry in one.entries:
+        if entry.payload is not None and entry.salt is not None:
+            payload_hash = hashlib.sha256(entry.salt + entry.payload).digest()
+        else:
+            payload_hash = entry.payload_hash or b""
+        head = entry_hash(
+            head, seq=seq, tx=one.tx, op=entry.op, element=entry.element, payload_hash=payload_hash
+        )
+        rows.append((seq, one.tx, entry.op, entry.element, payload_hash, head))
+        seq += 1
+    if seq != one.receipt[7] + 1 or head != one.receipt[10]:
+        raise CorruptError(
+            f"Transaction {one.tx} of the shared log does not verify: its entries are not those"
+            " that its receipt covers.",
+            next_step="Stop writing, and compare the engine with its latest backup.",
+            change=one.tx,
+        )
+    return rows

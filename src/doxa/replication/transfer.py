@@ -1,0 +1,93 @@
+"""From a file to a shared log and back. Both keep the log as it is: transactions, receipts and
+hashes are the same, so the same proof holds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from doxa.base.errors import ConflictError, StoreError
+from doxa.base.limits import BUSY_TIMEOUT_MS, REPLICA_FETCH_BYTES_MAX
+from doxa.replication.following import local_head
+from doxa.replication.protocol import Head, SharedLog, SharedTransaction, check_tenant
+from doxa.replication.replica import Replica, read_transactions
+from doxa.store import Store, verify_log
+from doxa.store.visibility.evaluator import Expressions
+
+_TRANSACTIONS_AT_ONCE = 500
+
+
+class Moved(NamedTuple):
+    """What was copied: the transactions that were new there, and the head afterwards."""
+
+    tenant: str
+    transactions: int
+    head: Head
+
+
+def replicate(store: Store, log: SharedLog, tenant: str) -> Moved:
+    """Append the log of a file to a tenant that has none, or that has the beginning of it. Can be
+    repeated after an interruption. Raises ConflictError for a tenant with another log, CorruptError
+    if the file does not verify."""
+    check_tenant(tenant)
+    verify_log(store)
+    head, own = log.head(tenant), local_head(store)
+    first = head.tx
+    db = store.connection()
+    known = (
+        db.execute("SELECT hash FROM receipt WHERE tx = ?", (first,)).get if first else head.hash
+    )
+    if known != head.hash:
+        raise ConflictError(
+            f"Tenant {tenant} has a log that is not the beginning of that of {store.path};"
+            " nothing was appended.",
+            next_step="Choose a new tenant.",
+            tenant=tenant,
+            change=first,
+        )
+    for batch in _batches(store, first, own):
+        with log.hold(tenant, wait_ms=BUSY_TIMEOUT_MS) as hold:
+            hold.append(batch)
+    return Moved(tenant, own.tx - first, log.head(tenant))
+
+
+def _batches(store: Store, after: int, own: Head) -> Iterator[list[SharedTransaction]]:
+    db = store.connection()
+    retained = db.execute("SELECT value FROM meta WHERE key = 'retained'").get
+    batch: list[SharedTransaction] = []
+    size = 0
+    for start in range(after + 1, own.tx + 1, _TRANSACTIONS_AT_ONCE):
+        last = min(start + _TRANSACTIONS_AT_ONCE - 1, own.tx)
+        for one in read_transactions(db, start, last):
+            batch.append(one._replace(retained=retained) if one.tx == own.tx else one)
+            size += sum(len(entry.payload or b"") for entry in one.entries)
+            if size >= REPLICA_FETCH_BYTES_MAX or len(batch) >= _TRANSACTIONS_AT_ONCE:
+                yield batch
+                batch, size = [], 0
+    if batch:
+        yield batch
+
+
+def pull(
+    log: SharedLog, tenant: str, path: Path, *, expressions: Expressions | None = None
+) -> Moved:
+    """Make a file of a tenant: a memory of its own from here on. Raises StoreError if something is
+    at the path, or the tenant is empty."""
+    if path.exists():
+        raise StoreError(
+            f"{path} exists already.", next_step="Choose another path.", path=str(path)
+        )
+    if not log.head(tenant).tx:
+        raise StoreError(
+            f"Tenant {tenant} has no log; nothing was made.",
+            next_step="Look for its name in the list of tenants.",
+            tenant=tenant,
+        )
+    with Store(path, expressions=expressions) as store:
+        try:
+            head = Replica(store, log, tenant).catch_up()
+            verify_log(store)
+        finally:
+            store.shared = None
+    return Moved(tenant, head.tx, head)

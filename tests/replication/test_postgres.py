@@ -1,0 +1,223 @@
+"""What holds of the engine PostgreSQL beyond the contract: walls between tenants, one wire form of
+every statement, restarts, and an engine that does not answer."""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from doxa.app.expressions import LazyExpressions
+from doxa.base.errors import ConflictError, StoreError, UnreachableError
+from doxa.replication.opening import open_log
+from doxa.replication.protocol import Head
+from doxa.replication.replica import Replica
+from doxa.store import Identity, Store, digest, verify_log
+from tests.fixtures_shared import opened
+from tests.replication.logs import Chain
+from tests.replication.postgres import MISSING, PostgresServer, programs
+
+pytestmark = pytest.mark.skipif(programs() is None, reason=MISSING)
+PLENTY = 1 << 20
+
+
+@pytest.fixture
+def url(postgres: PostgresServer, request: pytest.FixtureRequest) -> str:
+    return postgres.create(f"own_{abs(hash(request.node.name))}")
+
+
+@pytest.fixture
+def own_server() -> Iterator[PostgresServer]:
+    """A server that may be killed."""
+    server = PostgresServer()
+    yield server
+    server.close()
+
+
+def test_every_statement_names_the_tenant_first() -> None:
+    """In its condition or as the first column that it writes; so do the keys of all tables."""
+    from doxa.replication.engines import postgres_schema as schema
+    from doxa.replication.engines import postgres_statements as statements
+
+    found = {name: text for name, text in vars(statements).items() if name.isupper()}
+    assert len(found) >= 18
+    for name, text in found.items():
+        if name == "BEGIN":
+            assert "set_config('doxa.tenant', %(tenant)s, true)" in text
+            continue
+        for part in re.split(r"(?<=RETURNING tenant\)) ", text):
+            assert re.search(
+                r"WHERE tenant\s*= %\(tenant\)s|VALUES\(%\(tenant\)s|SELECT moved", part
+            )
+        for columns in re.findall(r"INSERT INTO [\w.]+\((.*?)\)", text):
+            assert columns.startswith("tenant, "), name
+        assert "doxa_log." in text, name
+    tables = "".join(text for _, text in schema.MIGRATIONS)
+    keys = re.findall(r"PRIMARY KEY\((.*?)\)", tables) + re.findall(
+        r"CREATE INDEX \w+ ON [\w.]+\((.*?)\)", tables
+    )
+    assert len(keys) >= 4 and all(key.startswith("tenant") for key in keys)
+    assert tables.count("ENABLE ROW LEVEL SECURITY") == tables.count("CREATE TABLE")
+
+
+def test_the_engine_shows_one_tenant_only(url: str) -> None:
+    """Under the role of a transaction, statements without a condition see the tenant alone, and
+    write no other."""
+    import psycopg
+
+    from doxa.replication.engines import postgres_statements as sql
+
+    log = open_log(url)
+    for tenant in ("acme", "zoo"):
+        with log.hold(tenant, wait_ms=1_000) as hold:
+            hold.append([Chain().next(b"of " + tenant.encode())])
+    log.close()
+    told = {"role": "doxa_log_tenant", "tenant": "acme", "wait": "1000", "idle": "10000"}
+    with psycopg.connect(url) as connection:
+        connection.execute(sql.BEGIN, told)
+        for table in ("tenant", "transaction"):
+            rows = connection.execute(f"SELECT tenant FROM doxa_log.{table}").fetchall()
+            assert rows == [("acme",)]
+        assert connection.execute("UPDATE doxa_log.tenant SET tx = 9").rowcount == 1
+        with pytest.raises(psycopg.errors.InsufficientPrivilege):
+            connection.execute(sql.TAKE_LEASE, {"tenant": "zoo", "name": "x", "until": 1})
+        connection.rollback()
+        connection.execute(sql.BEGIN, told)
+        with pytest.raises(psycopg.errors.InsufficientPrivilege):
+            connection.execute("DELETE FROM doxa_log.transaction")
+        connection.rollback()
+        connection.execute(sql.BEGIN, told | {"tenant": ""})
+        assert connection.execute("SELECT count(*) FROM doxa_log.transaction").fetchone() == (0,)
+
+
+def test_the_engine_refuses_an_append_after_a_moved_head(url: str) -> None:
+    """The compare-and-set of the engine itself, without the check of the client."""
+    log, chain = open_log(url), Chain()
+    first, second = chain.next(b"one"), chain.next(b"two")
+    with log.hold("acme", wait_ms=1_000) as hold:
+        hold.append([first])
+    for wrong in (Head(0, bytes(32)), Head(1, bytes(32)), Head(2, first.receipt[11])):
+        hold = log.hold("acme", wait_ms=1_000)
+        hold.head = wrong
+        with pytest.raises(ConflictError), hold:
+            hold._append([second])  # type: ignore[attr-defined]
+    assert log.head("acme") == first.head
+    assert log.read("acme", 0, limit_bytes=PLENTY) == [first]
+    log.close()
+
+
+def test_nothing_of_a_session_outlives_a_transaction(url: str) -> None:
+    """So that a pooler may hand each transaction another connection."""
+    log, chain = open_log(url), Chain()
+    with log.hold("acme", wait_ms=1_000) as hold:
+        hold.append([chain.next(b"one")])
+    connection = log._pool.getconn()  # type: ignore[attr-defined]
+    told = connection.execute(
+        "SELECT current_setting('role'), current_setting('doxa.tenant', true),"
+        " current_setting('lock_timeout'), (SELECT count(*) FROM pg_prepared_statements),"
+        " (SELECT count(*) FROM pg_locks WHERE locktype = 'advisory')"
+    ).fetchone()
+    log._pool.putconn(connection)  # type: ignore[attr-defined]
+    log.close()
+    assert told == ("none", "", "0", 0, 0)
+
+
+def test_servers_that_start_at_once_make_the_tables_once(url: str) -> None:
+    logs, failed = [open_log(url) for _ in range(6)], []
+
+    def use(log: object) -> None:
+        try:
+            log.head("acme")  # type: ignore[attr-defined]
+        except BaseException as error:
+            failed.append(error)
+
+    threads = [threading.Thread(target=use, args=(log,)) for log in logs]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    for log in logs:
+        log.close()
+    assert failed == []
+
+
+def test_a_schema_of_a_newer_version_is_left_alone(url: str) -> None:
+    import psycopg
+
+    log = open_log(url)
+    log.head("acme")
+    log.close()
+    with psycopg.connect(url) as connection:
+        connection.execute("INSERT INTO doxa_log.migration VALUES(3, 'of tomorrow')")
+    log = open_log(url)
+    with pytest.raises(StoreError, match="newer version"):
+        log.head("acme")
+    log.close()
+
+
+def test_an_engine_that_is_killed_loses_nothing_that_was_acknowledged(
+    own_server: PostgresServer, tmp_path: Path
+) -> None:
+    """Reads go on meanwhile and say so, writes are refused, and all goes on afterwards."""
+    url = own_server.create("shop")
+    given = {"tenant": "acme", "replica": tmp_path / "one", "background": True}
+    with opened(url, **given) as memory:  # type: ignore[arg-type]
+        kept = memory.remember("Deploys are on Thursday", project="p")
+        own_server.kill()
+        assert len(memory.recall("deploys", project="p").hits) == 1
+        with pytest.raises(UnreachableError, match="does not answer"):
+            memory.remember("Deploys are on Friday", project="p")
+        assert memory.replica is not None and not memory.replica.status.reachable
+        with opened(url, **given | {"background": False}) as alone:  # type: ignore[arg-type]
+            assert len(alone.recall("deploys", project="p").hits) == 1
+        with pytest.raises(UnreachableError):
+            opened(url, tenant="acme", replica=tmp_path / "new")  # type: ignore[arg-type]
+        told = {one.name: one for one in memory.doctor()}["replica"]
+        assert not told.ok and "last heard of" in told.detail
+        own_server.start()
+        memory.remember("Rollbacks are on Friday", project="p")
+        assert memory.replica.status.reachable
+        assert {one.name: one for one in memory.doctor()}["replica"].ok
+        with opened(url, tenant="acme", replica=tmp_path / "two") as other:  # type: ignore[arg-type]
+            assert digest(other.store) == digest(memory.store)
+            assert verify_log(other.store) == verify_log(memory.store)
+            assert "Thursday" in str(other.get(str(kept.kref)))
+
+
+@pytest.mark.parametrize("committed", [True, False])
+def test_a_connection_that_breaks_during_the_commit_is_not_guessed_about(
+    url: str, tmp_path: Path, committed: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The outcome is looked up: the write is acknowledged if the engine has it, else refused; and
+    the replica is what the engine is, either way."""
+    import psycopg
+
+    from doxa.replication.engines.postgres import PostgresHold
+
+    append = PostgresHold._append
+
+    def broken(self: PostgresHold, transactions: object) -> None:
+        if committed:
+            append(self, transactions)  # type: ignore[arg-type]
+        self._connection.close()
+        raise psycopg.OperationalError("server closed the connection unexpectedly")
+
+    with Store(tmp_path / "one.db", expressions=LazyExpressions()) as store:
+        replica = Replica(store, open_log(url), "acme")
+        monkeypatch.setattr(PostgresHold, "_append", broken)
+        try:
+            with store.write(Identity("ana", "agent"), op="test") as tx:
+                tx.create_node(["Thing"], {})
+            assert committed
+        except UnreachableError as error:
+            assert not committed and error.fields["outcome"] == "none"
+        monkeypatch.undo()
+        assert store.last_transaction() == replica.log.head("acme").tx == int(committed)
+        with store.write(Identity("ana", "agent"), op="test") as tx:
+            tx.create_node(["Thing"], {})
+        assert replica.catch_up() == replica.log.head("acme")
+        replica.stop()
+        store.shared = None

@@ -1,0 +1,73 @@
+"""From a file to a shared log and back: the same receipts, state and proof."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from doxa.app.shared import list_tenants, pull_file, replicate_file
+from doxa.base.clock import FakeClock
+from doxa.base.errors import ConflictError, InputError, StoreError
+from doxa.cli.application import app
+from doxa.store import check, digest, verify_log
+from tests.fixtures_shared import opened
+from tests.transfer.random_graphs import RandomGraph
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_file_goes_to_the_engine_and_comes_back(
+    shared_url: str, tmp_path: Path, seed: int
+) -> None:
+    clock = FakeClock()
+    with opened(tmp_path / "own.db", clock=clock) as own:
+        RandomGraph(own, clock, seed).run(60)
+        wanted = digest(own.store), verify_log(own.store)
+    sent = replicate_file(tmp_path / "own.db", shared_url, "acme")
+    assert sent["transactions"] == wanted[1].receipts
+    assert sent["token"] == f"{wanted[1].receipts}@{wanted[1].head}"
+    assert replicate_file(tmp_path / "own.db", shared_url, "acme")["transactions"] == 0
+    pull_file(shared_url, tmp_path / "back.db", "acme")
+    with opened(tmp_path / "back.db", clock=clock) as back:
+        assert (digest(back.store), verify_log(back.store)) == wanted
+        assert check(back.store) == []
+    replica = {"tenant": "acme", "replica": tmp_path / "r", "clock": clock}
+    with opened(shared_url, **replica) as memory:  # type: ignore[arg-type]
+        assert (digest(memory.store), verify_log(memory.store)) == wanted
+        RandomGraph(memory, clock, seed + 1).run(5)
+    with opened(tmp_path / "own.db", clock=clock) as own:
+        own.remember("meanwhile the file went its own way", project="p")
+    with pytest.raises(ConflictError, match="not the beginning"):
+        replicate_file(tmp_path / "own.db", shared_url, "acme")
+    (told,) = list_tenants(shared_url)
+    assert told["tenant"] == "acme" and told["size_bytes"] > 1_000
+
+
+def test_the_commands(shared_url: str, tmp_path: Path) -> None:
+    def run(*given: object) -> object:
+        done = CliRunner().invoke(app, [*map(str, given), "--json"])
+        assert done.exit_code == 0, done.output
+        return json.loads(done.output)
+
+    with opened(tmp_path / "own.db") as own:
+        own.remember("Deploys are on Thursday", project="p")
+    url = f"{shared_url}?tenant=acme"
+    sent = run("replicate", tmp_path / "own.db", url)
+    assert run("tenants", shared_url)[0]["token"] == sent["token"]  # type: ignore[index]
+    assert run("pull", url, tmp_path / "back.db")["token"] == sent["token"]  # type: ignore[index]
+
+
+def test_what_cannot_be_moved_is_refused(shared_url: str, tmp_path: Path) -> None:
+    taken = tmp_path / "taken.db"
+    taken.write_text("mine")
+    with pytest.raises(StoreError, match="no log"):
+        pull_file(shared_url, tmp_path / "new.db", "nobody")
+    with pytest.raises(StoreError):
+        replicate_file(tmp_path / "absent.db", shared_url, "acme")
+    with pytest.raises(InputError, match="none is named"):
+        replicate_file(taken, shared_url)
+    with pytest.raises(StoreError, match="exists already"):
+        pull_file(shared_url, taken, "acme")
+    assert taken.read_text() == "mine"
