@@ -17,13 +17,20 @@ from typing import Any
 import doxa
 from doxa.app import Session
 from doxa.base.clock import FakeClock
-from doxa.base.errors import DoxaError
 from doxa.hosts import spool
 from doxa.hosts.events import HookEvent
 from doxa.hosts.pipeline import Pipeline
 from doxa.store import Transaction
+from tests.agent.month_runtime import (
+    CANDIDATE,
+    after_session,
+    after_turn,
+    attempt,
+    before_turn,
+    memory_kb,
+    night,
+)
 
-CANDIDATE = "the marmalade conjecture"  # in every belief and line that nobody approved
 CRASHED = 9
 
 
@@ -40,7 +47,9 @@ def main(arguments: list[str]) -> int:
         for number, session in enumerate(plan["sessions"]):
             clock.set(max(clock.now_ns(), session["turns"][0]["time"]))
             drive(own, clock, session, number)
-            tell("done", session=session["name"])
+            after_session(own, tell, session["name"], number)
+            night(own, tell)
+            tell("done", session=session["name"], memory_kb=memory_kb())
     return 0
 
 
@@ -95,7 +104,11 @@ def by_verbs(own: Session, clock: FakeClock, session: dict[str, Any], number: in
     tell("opened", session=name, resumed=opened.resumed, history=len(opened.history))
     for place, exchange in enumerate(exchanges(session["turns"])):
         clock.set(max(clock.now_ns(), exchange[-1]["time"]))
+        asked = exchange[0]["text"]
+        before_turn(own, tell, asked, name, mode, place)
         own.ingest([{**turn, "session": name, "thread": thread} for turn in exchange])
+        about = [hit.kref for hit in own.recent(kinds=("exchange",), limit=1)]
+        after_turn(own, asked, exchange[-1]["text"], name, about)
         if place % 5 == 4:
             own.handoff_write(name, thread=thread, reason="compaction")
             say_handed(name, mode, own.handoff_show(thread, mode=mode), taken=False)
@@ -124,10 +137,15 @@ def by_hooks(own: Session, clock: FakeClock, session: dict[str, Any], number: in
     say_handed(name, "code", own.handoff_take(name, mode="code"))  # what it began with, again
     for place, turn in enumerate(session["turns"][first:], first):
         clock.set(max(clock.now_ns(), turn["time"]))
-        send({"user": "prompt", "assistant": "answer"}.get(turn["role"], "tool"), turn["text"])
+        kind = {"user": "prompt", "assistant": "answer"}.get(turn["role"], "tool")
+        if kind == "prompt":
+            before_turn(own, tell, turn["text"], name, "code", place)
+        send(kind, turn["text"])
         tell("stored", session=name, place=place)
         if place % 3 == 2:
             hooks.settle()
+        if kind == "answer":
+            after_turn(own, session["turns"][place - 1]["text"], turn["text"], name, [])
         if place % 10 == 9:
             send("compaction", f"What {name} said up to {place}.")
             hooks.settle()
@@ -170,16 +188,8 @@ def plant(own: Session, thread: str, number: int) -> None:
 def propose_identity(own: Session, number: int) -> None:
     """What growth offers for that, and every way in which the agent might approve it itself."""
     line = own.growth_propose(f"I hold that {CANDIDATE} is true, for the time {number}.")
-    for attempt in (
-        lambda: own.crystallise_approve(line.kref, line.content_hash),
-        lambda: own.crystallise_apply(line.kref, "0" * 32),
-    ):
-        try:
-            attempt()
-        except DoxaError as error:
-            tell("refused", error=type(error).__name__)
-        else:
-            tell("passed", kref=line.kref)
+    attempt(tell, lambda: own.crystallise_approve(line.kref, line.content_hash))
+    attempt(tell, lambda: own.crystallise_apply(line.kref, "0" * 32))
     shown = own.identity_show()
     tell("prompt", session="", text=shown.block)
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import doxa
+from doxa.agent.growth import contemplation
 from doxa.agent.growth.contemplation import InquiryPass
 from doxa.agent.growth.metabolism import MOMENT
 from doxa.agent.records.records import list_records
@@ -260,3 +262,31 @@ def test_a_candidate_that_nobody_decides_about_expires(memory: Memory, clock: Fa
     assert agent.growth_propose("I prefer short answers.", file="MEMORY").state == "expired"
     mine = memory.growth_propose("I prefer short answers.", file="MEMORY", agent="ana")
     assert mine.state == "candidate"  # an operator opens it again
+
+
+def test_a_moment_that_another_process_takes_meanwhile_is_left_to_it(
+    memory: Memory, tmp_path: Path, clock: FakeClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As a night does next to the agent itself."""
+    assert told(memory.session(actor="ana"))
+    read, taken = contemplation._begin, []
+
+    def raced(store: Any, *given: Any) -> Any:
+        listed = list_records
+
+        def late(reader: Any, **which: Any) -> list[Record]:
+            found = listed(reader, **which)
+            if which["kind"] == MOMENT and not taken:
+                taken.append(which)
+                with opened(tmp_path, clock) as other:
+                    assert other.session(actor="ana").contemplate().begun
+            return found
+
+        monkeypatch.setattr(contemplation, "list_records", late)
+        return read(store, *given)
+
+    monkeypatch.setattr(contemplation, "_begin", raced)
+    done = memory.session(actor="ana").contemplate()
+    assert taken
+    assert (done.begun, done.merged) == ((), 0)
+    assert [one.state for one in moments(memory)] == ["contemplated"]

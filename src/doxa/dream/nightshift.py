@@ -11,11 +11,12 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
 from doxa.base.clock import format_time
-from doxa.base.errors import BusyError, DoxaError, RoleError
+from doxa.base.errors import BusyError, DoxaError, LimitError, RoleError
 from doxa.base.limits import NIGHTSHIFT_LEASE_MS
 from doxa.base.stopping import stop_asked
 from doxa.jobs import JobRun, begin, end_dead, lease
@@ -50,7 +51,7 @@ class Shift:
 @dataclass(frozen=True, slots=True)
 class Work:
     """A job of the night shift. `do` gets its run and returns counts; `number` is how many elements
-    the run touches at most; no quota stops a `regular` one. With `notes_itself`, `do` needs no run
+    the run touches at most; `regular` as in `begin`. With `notes_itself`, `do` needs no run
     and returns a Shift."""
 
     do: Callable[[JobRun], Mapping[str, Any]] | None = None
@@ -70,14 +71,16 @@ def work_through(
 ) -> list[Shift]:
     """Do jobs in order. They are skipped if another process has the lease, and the rest of them if
     it was lost. `began` is called with the name of each job that begins. After `budget_s` seconds
-    no further job begins. The shift is a run too, with one report of all jobs."""
+    no further job begins. The shift is a run too, with one report of all jobs. A full file keeps
+    none, and retention still empties it."""
     ends = None if budget_s is None else monotonic() + budget_s
     done: list[Shift] = []
     run: JobRun | None = None
     try:
         with lease(store, NIGHTSHIFT, ttl_ms=NIGHTSHIFT_LEASE_MS) as held:
             end_dead(store, NIGHTSHIFT, project=project, mine=(NIGHTSHIFT,))
-            run = begin(store, NIGHTSHIFT, project=project, regular=True)
+            with suppress(LimitError):
+                run = begin(store, NIGHTSHIFT, project=project, regular=True)
             for name, work in jobs.items():
                 if stop_asked():
                     done.append(Shift(name, "skipped", reason="It was asked to stop."))

@@ -236,18 +236,20 @@ def begin(
     model: str | None = None,
     actor: str = "",
     regular: bool = False,
+    counted: bool = True,
 ) -> JobRun:
     """Begin a run of a job in a project. `model` names who concludes; None: rules.
 
-    The quota of the file counts the record of the run: raises LimitError if it is full. `regular`:
-    a thread of doxa itself does the job again and again. No quota stops that; its record takes the
-    place of older ones, so that the last RUNS_REGULAR_ITEMS_MAX stay.
+    The quota of the file counts the record of the run: raises LimitError if it is full. No quota
+    stops one that is not `counted`: that of a thread of doxa itself. `regular`: the job is done
+    again and again, and its record takes the place of older ones, so that the last
+    RUNS_REGULAR_ITEMS_MAX stay.
     """
     check_name(job, what="job")
     caps, budget = caps or Caps(), budget or Budget()
     place = place_of(project, "")
     who = Identity(actor or f"job:{job}", "system")
-    with store.write(who, op=f"{job}.begin", counted=not regular) as tx:
+    with store.write(who, op=f"{job}.begin", counted=counted) as tx:
         ensure_place(tx, place)
         stamp = format_time(tx.now).translate(dict.fromkeys(map(ord, "-:.")))
         kref = str(Kref(place.project, (), f"{job}-{stamp}", RUN_KIND))

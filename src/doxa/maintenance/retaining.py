@@ -26,7 +26,7 @@ def retain_as_job(
     emptied; `regular` as in `begin`."""
     _check(identity)
     try:
-        run = begin(store, JOB, project=project, regular=regular)
+        run = begin(store, JOB, project=project, regular=regular, counted=not regular)
     except LimitError:
         return retain_and_scrub(store, identity, stopped=stopped)
     with run:

@@ -404,7 +404,11 @@ def _newest(
     """The latest rows of a mask that are not hidden."""
     while True:
         rows = np.flatnonzero(allowed)
-        newest = rows[np.argsort(-project["time"][rows], kind="stable")[:limit]]
+        times = project["time"][rows]
+        if len(rows) > limit:  # only those as late as the last that is wanted are sorted
+            late = times >= np.partition(times, len(rows) - limit)[len(rows) - limit]
+            rows, times = rows[late], times[late]
+        newest = rows[np.argsort(-times, kind="stable")[:limit]]
         hidden = hidden_rows(reader, project, newest)
         if not len(hidden):
             return newest

@@ -73,7 +73,7 @@ def apply_transactions(
                 _follow(store, db, tenant, new)
                 erased = erased or any(one.erased for one in new)
         head = local_head(store)
-        store.commits.notify()
+        store.commits.notify(head.tx)
     if erased:
         store.scrub()
     return head

@@ -265,7 +265,7 @@ def looked_at(
         "" if text is None else text.text[:ATTACHMENT_EXCERPT_CHARS_MAX],
         str(notes.get("observation", "")),
         notes.get("observed_ns"),
-        None if text is None else text.data["pages"],
+        None if text is None else text.data.get("pages"),
         text is not None and bool(text.data["cut"]),
         text.text if whole and text is not None else "",
     )

@@ -77,7 +77,7 @@ def _commitments(known: Sequence[Hit]) -> list[ContextLine]:
 def _unanswered(situation: Situation) -> list[ContextLine]:
     """The user's last message, if the conversation before ended without an answer to it."""
     since_ns = situation.since_ns
-    last = situation.recent(kinds=("exchange",), limit=1)
+    last = [] if since_ns is None else situation.recent(kinds=("exchange",), limit=1)
     if since_ns is None or not last or last[0].speaker != "user" or last[0].time > since_ns:
         return []
     hit = last[0]

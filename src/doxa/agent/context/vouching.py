@@ -14,11 +14,13 @@ Everything else reaches the model through the results of tools, quoted and label
 from __future__ import annotations
 
 import re
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
 
 from doxa.agent.claims.claims import SPACE
 from doxa.agent.claims.types import CLAIM
 from doxa.agent.context.saying import says
+from doxa.base.ids import NodeId
 from doxa.recall import Hit
 from doxa.store import Node, Reader
 
@@ -28,6 +30,8 @@ BELIEF_KINDS = tuple(
 )
 _CLAIMED = f"/{SPACE}/{CLAIM}-"  # in the address of the belief of an accepted claim
 _RECEIPT_FROM = "SELECT tx, time, role, op FROM receipt WHERE tx >= ? ORDER BY tx LIMIT 1"
+_RECEIPTS_IN = "SELECT time, role, op FROM receipt WHERE tx BETWEEN ? AND ?"
+_READ_AT_ONCE = 64  # receipts; below that, reading all is cheaper than halving once more
 
 
 def vouched(reader: Reader, hits: Iterable[Hit]) -> list[Hit]:
@@ -44,15 +48,19 @@ def vouched(reader: Reader, hits: Iterable[Hit]) -> list[Hit]:
     nodes = {
         str(node.props["kref"]): node for node in reader.nodes_by_kref([h.kref for h in found])
     }
-    return [hit for hit in found if hit.kref in nodes and _is_vouched(reader, hit, nodes[hit.kref])]
+    known = [(hit, nodes[hit.kref]) for hit in found if hit.kref in nodes]
+    stated = _stated_by_operators(reader, [node for hit, node in known if hit.trust == "stated"])
+    return [hit for hit, node in known if _is_vouched(reader, hit, node, node.id in stated)]
 
 
-def _is_vouched(reader: Reader, hit: Hit, node: Node) -> bool:
+def _is_vouched(reader: Reader, hit: Hit, node: Node, by_operator: bool) -> bool:
     if hit.trust == "verified":
         return not _is_of_claim(reader, node)
+    if by_operator:
+        return True
     if hit.trust == "candidate":
         return node.props.get("speaker_role") == "user" and said_by_user(reader, node)
-    return said_by_user(reader, node) or _stated_by_operator(reader, node)
+    return said_by_user(reader, node)
 
 
 def _is_of_claim(reader: Reader, node: Node) -> bool:
@@ -64,16 +72,36 @@ def _is_of_claim(reader: Reader, node: Node) -> bool:
     return any(one is not None and one.props.get("type") == CLAIM for one in found)
 
 
-def _stated_by_operator(reader: Reader, node: Node) -> bool:
-    """Whether an operator's own statement made the node. Times of receipts rise with their numbers,
-    so that the one of a time is found by halving."""
-    low, high = 1, reader.last_change()
-    while low < high:
-        middle = (low + high) // 2
-        row = reader.rows(_RECEIPT_FROM, (middle,))[0]
-        low, high = (int(row[0]) + 1, high) if row[1] < node.born else (low, middle)
-    row = reader.rows(_RECEIPT_FROM, (low,))[0]
-    return row[1] == node.born and row[2] == "operator" and row[3] not in ("import", "ingest")
+def _stated_by_operators(reader: Reader, nodes: Sequence[Node]) -> set[NodeId]:
+    """Return those nodes that an operator's own statement made."""
+    made = _receipts_of(reader, sorted({node.born for node in nodes}), 1, reader.last_change())
+    return {
+        node.id
+        for node in nodes
+        if node.born in made
+        and made[node.born][0] == "operator"
+        and made[node.born][1] not in ("import", "ingest")
+    }
+
+
+def _receipts_of(
+    reader: Reader, times: Sequence[int], low: int, high: int
+) -> dict[int, tuple[str, str]]:
+    """Return role and operation of the receipts of these times, which rise, among the receipts with
+    numbers from `low` to `high`. Times of receipts rise with their numbers, so that all are found
+    by halving together."""
+    if not times:
+        return {}
+    if high - low < _READ_AT_ONCE:
+        rows = reader.rows(_RECEIPTS_IN, (low, high))
+        wanted = set(times)
+        return {int(time): (str(role), str(op)) for time, role, op in rows if time in wanted}
+    middle = (low + high) // 2
+    number, time, role, op = reader.rows(_RECEIPT_FROM, (middle,))[0]
+    before, after = bisect_left(times, time), bisect_right(times, time)
+    found = {int(time): (str(role), str(op))} if before < after else {}
+    found |= _receipts_of(reader, times[:before], low, middle - 1)
+    return found | _receipts_of(reader, times[after:], int(number) + 1, high)
 
 
 def said_by_user(reader: Reader, node: Node) -> bool:

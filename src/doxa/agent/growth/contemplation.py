@@ -176,6 +176,8 @@ def _begin(
         )
     for moment in waits:
         with store.write(who, op="contemplate.begin") as tx:
+            if read_record(require_record(tx, moment.kref)).state != WAITING:
+                continue  # another process took it meanwhile
             begins = min(tx.now, store.clock.now_ns())
             known = list_records(
                 tx, project=project, agent=agent, kind=INQUIRY, newest=True, limit=200

@@ -32,6 +32,7 @@ from doxa.store import (
 
 _CAPACITY_MIN = 256
 _CHUNK = 65_536  # rows whose intermediate results stay in the processor's cache
+_FEW_OF = 16  # one of so many is few enough to be copied
 
 Floats = NDArray[np.float32]
 Rows = NDArray[np.int64]
@@ -122,11 +123,13 @@ class VectorIndex:
         self._require(len(vector))
         rows = self._rows[:count]
         keep = allowed.take(rows) if int(rows.max()) < len(allowed) else _within(rows, allowed)
-        found, mean, spread = (
-            self._by_cosine(vector, keep, depth)
-            if self.exact
-            else self._by_code(vector, keep, depth, centred=centred)
-        )
+        places = np.flatnonzero(keep)
+        if len(places) * _FEW_OF < count:  # a few entries are gathered, and the rest is not read
+            found, mean, spread = self._among(places, vector, depth, centred=centred, of=count)
+        elif self.exact:
+            found, mean, spread = self._by_cosine(vector, keep, depth)
+        else:
+            found, mean, spread = self._by_code(vector, keep, depth, centred=centred)
         return Near(np.unique(rows[found]).astype(np.int64), mean, spread)
 
     def _require(self, dimensions: int) -> None:
@@ -134,6 +137,23 @@ class VectorIndex:
         asked, held = dimensions if self.exact else -(-dimensions // 64) * 32, self._data.shape[1]
         if asked != held:
             raise wrong_length(held, asked, of="numbers" if self.exact else "bytes of a code")
+
+    def _among(
+        self, places: Rows, vector: Floats, depth: int, *, centred: bool, of: int
+    ) -> tuple[Rows, float, float]:
+        """The same as the two below, of an index that held the entries at these places alone."""
+        assert self._data is not None
+        part = VectorIndex(exact=self.exact)
+        part.count, part._data = len(places), self._data[places]
+        if not self.exact:
+            part._signs, part._levels = self._signs[:, places], self._levels
+        every = np.ones(len(places), dtype=bool)
+        found, mean, spread = (
+            part._by_cosine(vector, every, depth)
+            if self.exact
+            else part._by_code(vector, every, depth, centred=centred, of=of)
+        )
+        return places[found], mean, spread
 
     def _by_cosine(self, vector: Floats, keep: Mask, depth: int) -> tuple[Rows, float, float]:
         assert self._data is not None
@@ -150,7 +170,7 @@ class VectorIndex:
         return np.flatnonzero(keep), mean, spread
 
     def _by_code(
-        self, vector: Floats, keep: Mask, depth: int, *, centred: bool
+        self, vector: Floats, keep: Mask, depth: int, *, centred: bool, of: int = 0
     ) -> tuple[Rows, float, float]:
         assert self._data is not None
         words = code_signs(
@@ -173,7 +193,9 @@ class VectorIndex:
         total = int(counts.sum())
         if not total:
             return np.zeros(0, dtype=np.int64), 0.0, 0.0
-        least = max(constants.SIGN_CANDIDATES_MIN, len(keep) // constants.SIGN_CANDIDATES_OF, depth)
+        least = max(
+            constants.SIGN_CANDIDATES_MIN, (of or len(keep)) // constants.SIGN_CANDIDATES_OF, depth
+        )
         wanted, upto = min(least, total), np.cumsum(counts)
         limit = int(np.searchsorted(upto, wanted))
         found = np.flatnonzero(distance <= limit)
