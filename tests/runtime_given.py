@@ -104,7 +104,9 @@ def _context(operator: Any, agent: Any, verb: str, folder: Path) -> dict[str, An
     if verb == "context_withdraw":
         made = operator.window_declare("2026-01-01", "2026-01-02", "A test ran")
         return {"kref": made.kref}
-    return {"kind": "stat", "path": str(folder / "plan.txt")}
+    path = folder / "declared.txt"
+    path.write_text("a plan")
+    return {"kind": "stat", "path": str(path)}
 
 
 def _spine(operator: Any, agent: Any, verb: str, folder: Path) -> dict[str, Any]:

@@ -180,6 +180,11 @@ _BY_CLASS: dict[str, Status] = {
         "25N02",
         "invalid transaction state - unable to complete transaction",
     ),
+    "unreachable": Status(
+        "Neo.TransientError.General.DatabaseUnavailable",
+        "08N09",
+        "connection exception - database unavailable",
+    ),
     "closed": STOPPING,
     "read_only": Status(
         "Neo.ClientError.General.ForbiddenOnReadOnlyDatabase", "25G02", "invalid transaction state"

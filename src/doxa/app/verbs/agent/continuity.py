@@ -13,6 +13,10 @@ _FILES: why.Reasons = {
     "cypher": "it reads and writes files next to the memory",
     "mcp": why.OPERATOR,
 }
+_FOLDER: why.Reasons = {
+    "cypher": "it reads files of the machine",
+    "mcp": "it reads files of the machine, which a person names in a shell",
+}
 _THREAD = Parameter("The thread, or its name; without one, it is named as the session.", "")
 _OF_THREAD = Parameter("Only of this thread, or name of one.", "")
 _OF_SESSION = Parameter("Only of this session.", None)
@@ -208,7 +212,7 @@ CONTINUITY: tuple[Verb, ...] = (
         writes=True,
         errors=("NotFoundError", *_WRITTEN),
         cli=Command(),
-        absent=_FILES,
+        absent=_FOLDER,
     ),
     Verb(
         "knowledge_index",
@@ -221,7 +225,7 @@ CONTINUITY: tuple[Verb, ...] = (
         writes=True,
         errors=("NotFoundError", *_WRITTEN),
         cli=Command(),
-        absent=_FILES,
+        absent=_FOLDER,
     ),
     Verb(
         "knowledge_list",
@@ -302,7 +306,7 @@ CONTINUITY: tuple[Verb, ...] = (
         role="operator",
         errors=("CorruptError", "RoleError", *_REFUSED),
         cli=Command(),
-        absent=_FILES,
+        absent=_FOLDER,
     ),
     Verb(
         "hook_report",
