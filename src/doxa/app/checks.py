@@ -161,6 +161,14 @@ def path_outside(value: str | Path, field: str, store: Store) -> Path:
     return found
 
 
+def folder_outside(value: str | Path, field: str, store: Store) -> Path:
+    """Return a folder that is not the memory's own, and whose whole name is text: records of the
+    memory keep it, and the operating system permits names that are not."""
+    found = path_outside(value, field, store)
+    arguments.text(str(found.absolute()), field)
+    return found
+
+
 def require_writable(store: Store) -> None:
     """Raise ReadOnlyError where a memory was opened for reading alone: what lies next to it stays
     as it is too."""

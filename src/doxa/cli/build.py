@@ -43,7 +43,7 @@ COMMAND_MODULES = {
     "pull": "doxa.cli.shared.commands:pull",
     "tenants": "doxa.cli.shared.commands:tenants",
     "operator": "doxa.cli.operator:operator",
-    "policy": "doxa.cli.policy:policy",
+    "policy": "doxa.cli.policies.commands:policy",
     "on": "doxa.cli.on_event:on_event",
     "mcp": "doxa.cli.servers:mcp",
     "brief": "doxa.cli.hosts:brief",

@@ -120,7 +120,7 @@ def walk_svg(walk: Any, texts: dict[str, str]) -> str:
 
 def explanation_svg(found: Any) -> str:
     """Return an explanation: grounds to the left, what depends on it to the right, what it replaced
-    and what it gave way to around it."""
+    and what it was retracted for around it."""
     own = found.revision.kref
     status = f"{found.revision.status}, {found.revision.trust}, {found.revision.confidence:g}"
     cards = [Card(own, found.revision.summary, status, 0, "self")]
@@ -129,7 +129,7 @@ def explanation_svg(found: Any) -> str:
         (found.grounds, -1, "supports", True),
         (found.replaced, -1, "replaced by", True),
         (found.dependents, 1, "supports", False),
-        (found.gave_way_to, 1, "gave way to", False),
+        (found.gave_way_to, 1, "retracted for", False),
         (found.contradicts, 1, "contradicts", False),
     ):
         for at, row in enumerate(rows):

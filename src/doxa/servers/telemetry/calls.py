@@ -43,7 +43,7 @@ class Spans(Protocol):
 
 
 class Telemetry:
-    """What the calls of this process are told to. `spans` is None unless traces are exported."""
+    """Where the calls of this process are reported. `spans` is None unless traces are exported."""
 
     def __init__(self) -> None:
         self.registry = MetricRegistry()

@@ -1,5 +1,5 @@
 """Epochs: a copy of a file that is written to says so in its log, so that two files with one past
-and two futures can be told apart.
+and two futures can be distinguished.
 
     original   receipt 1 ─ 2 ─ 3 ─ 4 ─ 5
     copy       receipt 1 ─ 2 ─ 3 ─ 4'        4' begins with the entry `epoch`: number, id, why, of

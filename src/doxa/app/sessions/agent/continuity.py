@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from doxa.app.checks import path_outside, require_writable
+from doxa.app.checks import folder_outside, path_outside, require_writable
 from doxa.app.sessions.notes import NoteVerbs
 from doxa.base.errors import InputError, NotFoundError, RoleError
 from doxa.base.ids import is_below_operator
@@ -281,7 +281,7 @@ class ContinuityVerbs(NoteVerbs):
         arguments.flags(remove=remove)
         self._require_operator("declare a folder")
         place = self._chat_project(project)
-        given = path_outside(folder, "folder", self._store)
+        given = folder_outside(folder, "folder", self._store)
         found = given.resolve() if remove else checked_folder(given)
         with self._store.write(self.identity, op="knowledge_root") as tx:
             return declare_root(tx, place, self._agent(agent), found, remove=remove).kref

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from doxa.app.checks import path_outside
+from doxa.app.checks import folder_outside
 from doxa.app.sessions.agent.spine import _form, _listed
 from doxa.app.sessions.agent.standing import StandingVerbs
 from doxa.belief import Kref
@@ -135,7 +135,7 @@ class EvolutionVerbs(StandingVerbs):
         """
         from doxa.agent.evolution.bundles import export_bundle, write_files
 
-        place = path_outside(folder, "folder", self._store)
+        place = folder_outside(folder, "folder", self._store)
         with self._store.write(self.identity, op="bundle_export") as tx:
             made, texts = export_bundle(
                 tx,

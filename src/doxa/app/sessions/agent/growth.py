@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from doxa.app.checks import one_project, path_outside, require_writable
+from doxa.app.checks import folder_outside, one_project, require_writable
 from doxa.app.sessions.agent.continuity import ContinuityVerbs
 from doxa.base.errors import InputError, RoleError
 from doxa.base.ids import is_below_operator
@@ -187,7 +187,7 @@ class GrowthVerbs(ContinuityVerbs):
         from doxa.agent.growth.files import ExportedIdentity, export_identity, release_folder
         from doxa.agent.growth.identity import assemble
 
-        path = path_outside(folder, "folder", self._store)
+        path = folder_outside(folder, "folder", self._store)
         arguments.text(form, "form")
         arguments.flags(replace=replace, release=release)
         name, place = self._grown(agent), self._growth_place(project)
@@ -223,7 +223,7 @@ class GrowthVerbs(ContinuityVerbs):
         """
         from doxa.agent.growth.files import import_identity
 
-        path = path_outside(folder, "folder", self._store)
+        path = folder_outside(folder, "folder", self._store)
         arguments.text(form, "form")
         name, place = self._grown(agent), self._growth_place(project)
         return import_identity(

@@ -75,7 +75,7 @@ from doxa.servers.unit_of_work import resolve
 
 EVENTS = "text/event-stream"
 _KEY = re.compile(r"[!-~]{1,200}")
-RECORD = "doxa.record"  # in the scope of a request: what is told about it
+RECORD = "doxa.record"  # in the scope of a request: what is reported about it
 _ALWAYS = ("fields", "cursor")
 _JOB = f"{PREFIX}/jobs/"
 

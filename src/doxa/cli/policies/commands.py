@@ -183,7 +183,7 @@ def plot(
     as_json: Json = False,
 ) -> None:
     """Draw a profile's score over time, with the threshold and when it hides."""
-    from doxa.cli.curves import curve_text, drawn
+    from doxa.cli.policies.curves import curve_text, drawn
 
     with opened(db, as_json, read_only=True) as memory:
         found = drawn(
@@ -393,7 +393,7 @@ def _rule_words(found: dict[str, Any]) -> str:
 
 
 def _curve_words(found: dict[str, Any], decay: dict[str, Any]) -> str:
-    from doxa.cli.curves import from_words, shape_words
+    from doxa.cli.policies.curves import from_words, shape_words
 
     since = f", {found['anchor']}" if found["anchor"] and decay["function"] != "none" else ""
     shape = shape_words(decay["function"], decay["halfLifeSeconds"])

@@ -1,0 +1,1 @@
+"""The commands about policies, and their curves drawn in characters."""
