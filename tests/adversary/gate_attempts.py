@@ -376,7 +376,6 @@ UNFIT: set[str | tuple[str, str]] = {
     "scaffold_decide",
     "standing_appeal",
     ("govern", "decision"),
-    ("govern", "lease"),
     ("outcome", "decision"),
     "attachment_note",
     "chat_consolidated",
