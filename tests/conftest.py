@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import os
 import random
+import signal
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,10 @@ _REMARK, _FIGURES = "remark", "figures"
 _WHOLE = ("tests/adversary/", "tests/redaction/test_labelled.py")  # a campaign runs all of these
 
 os.environ["DOXA_CONFIG"] = os.devnull  # no settings of the person who runs the tests
+
+# A shell's background job ignores SIGINT, and so would the processes that tests interrupt.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # A busy machine draws slowly: no test depends on a clock.
 settings.register_profile("doxa", suppress_health_check=[HealthCheck.too_slow], deadline=None)

@@ -28,6 +28,7 @@ Given = dict[str, Any]
 T = "<protected>"
 CHANGE, CONFLICT, ELEMENT = "<an operator's change>", "<a conflict>", "<an element>"
 FILE, TALK, NOTES = "<an export>", "<a talk>", "<a folder of notes>"
+ROWS, TAGS, SAME = "<rows of pages>", "<rows of tags>", "<rows of entities>"
 FOLDER, NEW = "<a folder of identity files>", "<a new folder>"
 PENDING, RUN, PROPOSAL = "<a pending name>", "<a run>", "<a proposal>"
 HOME, PLAN, HIDDEN, LOST = (f"kref://p/{name}.fact" for name in ("home", "plan", "hidden", "lost"))
@@ -188,6 +189,11 @@ ATTEMPTS: dict[str, tuple[Given, ...]] = {
     ),
     "consolidate": ({}, {"target": "talk", "producer": "rules"}),
     "import_": ({"path": FILE, "accept_protected": True},),
+    "load": (
+        {"path": ROWS, "label": "Page", "key": "n"},
+        {"path": TAGS, "edge": "TAG", "start": "item:Item.kref", "end": "revision:Revision.kref"},
+        {"path": SAME, "edge": "SAME_AS", "start": "one:Entity.kref", "end": "other:Entity.kref"},
+    ),
     "import_notes": ({"folder": NOTES, "accept_protected": True},),
     "dream": ({"apply": True, "age_days": 0.0, "share": 0.9},),
     "nightshift": ({"jobs": ["dream"], "apply": True}, {"jobs": ["retain"]}),
@@ -213,8 +219,13 @@ ATTEMPTS: dict[str, tuple[Given, ...]] = {
     "session_open": ({"session": "one"},),
     "handoff_write": ({"session": "talk", "thread": "talk", "reason": "end"},),
     "handoff_take": ({"session": "one"},),
+    "handoff_quarantine": (
+        {"handoff": T, "reason": CLAIM},
+        {"handoff": T, "release": True},
+    ),
     "knowledge_root": ({"folder": NOTES}, {"folder": NOTES, "agent": "eve"}),
     "knowledge_index": ({"folder": NOTES},),
+    "knowledge_recall": ({"text": CLAIM},),
     "archive_write": ({}, {"agent": "bot"}),
     "growth_propose": (
         {"text": "I am patient with people.", "file": "SOUL"},
@@ -357,6 +368,7 @@ UNFIT: set[str | tuple[str, str]] = {
     "crystallise_apply",
     "crystallise_approve",
     "crystallise_reverse",
+    "handoff_quarantine",
     "knowledge_index",
     "lease_end",
     "packet_move",
@@ -377,12 +389,12 @@ UNFIT: set[str | tuple[str, str]] = {
 # Verbs that add no node in these attempts: a full file does not stop them.
 GROWS_NOTHING = frozenset(
     "deprecate restore rollback untag unlink forget contract extract chat_add chat_clear"
-    " chat_consolidated set_cursor quota spend_cap embed flush erase purge retain hold release undo"
-    " tag link constrain run write open import_ import_notes resolve claim_produce claim_decide"
-    " attachment_note context_withdraw handoff_write knowledge_index archive_write"
-    " crystallise_approve crystallise_apply crystallise_reverse metabolise contemplate lease_end"
-    " packet_move standing_out standing_appeal standing_update scaffold_decide refine"
-    " bundle_approve restart_step".split()
+    " chat_consolidated set_cursor quota spend_cap embed flush erase purge retain hold release"
+    " undo tag link constrain run write open import_ import_notes resolve claim_produce"
+    " claim_decide attachment_note context_withdraw handoff_write handoff_quarantine"
+    " knowledge_index knowledge_recall archive_write crystallise_approve crystallise_apply"
+    " crystallise_reverse metabolise contemplate lease_end packet_move standing_out"
+    " standing_appeal standing_update scaffold_decide refine bundle_approve restart_step".split()
 )
 
 
@@ -409,6 +421,9 @@ class World(NamedTuple):
             FILE: self.export,
             TALK: self.export.with_name("talk.jsonl"),
             NOTES: self.export.with_name("notes"),
+            ROWS: self.export.with_name("rows.csv"),
+            TAGS: self.export.with_name("tags.csv"),
+            SAME: self.export.with_name("same.csv"),
             FOLDER: self.export.with_name("identity"),
             NEW: self.path.with_name(f"new-{next(_NUMBERS)}"),
             ELEMENT: self.element,
@@ -434,6 +449,12 @@ def build(folder: Path) -> World:
     export.with_name("identity").mkdir()
     (export.with_name("identity") / "SOUL.md").write_text("# Soul\n\n- I am patient with people.\n")
     export.with_name("talk.jsonl").write_text(json.dumps(_TURN) + "\n")
+    export.with_name("rows.csv").write_text("n,text\n1,The lake is cold\n")
+    tags = "".join(f"{at},{at}?r=1,approved\n" for at in (HOME, HIDDEN, LOST))
+    export.with_name("tags.csv").write_text("item,revision,name\n" + tags)
+    export.with_name("same.csv").write_text(
+        "one,other,why,rule\nkref://p/entities/bob.entity,kref://p/entities/ada.entity,x,x\n"
+    )
     with opened(folder / "there.db", embedder=None, project="p") as there:
         there.remember("The gate is open", name="gate", trust="verified")
         there.export_to(export)

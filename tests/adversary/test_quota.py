@@ -144,8 +144,9 @@ def test_a_job_in_a_full_file_writes_nothing_and_leaves_no_run_open(
     held, changes = _count(memory), len(memory.log(limit=1_000))
     for _ in range(3):
         if job == "nightshift":
-            done = session.nightshift(jobs=["mentions", "consolidate", "dream"])
-            assert [one.state for one in done] == ["failed"] * 3
+            jobs = ["index", "backup", "embed", "mentions", "consolidate", "standing", "dream"]
+            done = session.nightshift(jobs=jobs)
+            assert [one.state for one in done] == ["failed"] * len(jobs)
             assert all("quota" in one.reason for one in done)
         else:
             with pytest.raises(LimitError, match="quota is 1"):
@@ -172,6 +173,7 @@ def test_retention_empties_a_full_file_and_is_not_noted(
     held = _count(memory)
     assert memory.retain().versions > 0
     assert memory.retain().versions == 0
+    assert [one.state for one in memory.nightshift(jobs=["retain"])] == ["done"]
     assert (_count(memory), memory.runs()) == (held, [])
 
 

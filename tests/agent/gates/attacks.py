@@ -3,13 +3,9 @@ an agent, another agent or a job. After each sequence nothing that is protected 
 
     python -m tests.agent.gates.attacks --sequences 10000 --seed 1
 
-There is one world with what the cases of every file are given (`WORLDS`): beliefs and claims, lines
-of identity and their approvals, handoffs, folders, verifiers, receipts, leases, decisions, states,
-standing and proposals. A step is an action of any file's cases that is refused to its principal, or
-one with its values exchanged for those of other cases; in a fifth of the steps the agent does
-something that it may. What is protected is read by what it says and not by its digest, for agents
-may write elsewhere; of records it is what the table of their type gives to operators, and to the
-agent whose they are (`breaches`).
+A step is an action of the cases of the suite that is refused to its principal, or one with its
+values exchanged for those of other cases; in a fifth of the steps the agent does something that it
+may. What is protected is read by what it says and not by its digest: agents may write elsewhere.
 """
 
 from __future__ import annotations
@@ -17,32 +13,18 @@ from __future__ import annotations
 import argparse
 import json
 import random
-import re
 import shutil
 import tempfile
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import doxa
-from doxa.agent.laws import RECORD_TYPES
-from tests.agent.gates.driver import FOLDER, PRINCIPALS, Given, Refused, World, state_of
+from tests.agent.gates.driver import FOLDER, Given, Refused, World, load, state_of
 
 STEPS_MAX = 6
-WORLDS = {  # file -> the worlds that the cases of it are given
-    "gate": ("claims", "restart"),
-    "growth": ("exported",),
-    "continuity": ("taken", "files"),
-    "context": ("machine",),
-    "spine": ("spine",),
-}
 _RENEWED = 50  # sequences until the world is built again
-_COMMANDS = 0.05  # of the command lines that take part: each opens the file again
-_REFERENCE = re.compile(r"\$\{(?!folder\b)([a-z_0-9]+)")
-_OPERATOR = PRINCIPALS["operator"]
-_MOVED = frozenset(("state", "said", "moved_ns", "moved_by", "notes"))
 _PROTECTED = (
     "MATCH (i:Item)-[:CURRENT]->(r {trust: 'verified'}) RETURN i.kref, r.kref, r.summary ORDER BY"
     " r.kref",
@@ -50,131 +32,45 @@ _PROTECTED = (
     " properties(e), x.kref ORDER BY r.kref, x.kref",
     "MATCH (i)-[t:TAG]->(r) WHERE t.name IN ['approved', 'verified', 'published', 'crystallised']"
     " RETURN i.kref, r.kref, t.name ORDER BY r.kref, t.name",
+    "MATCH (r:Record) WHERE r.state <> 'candidate' AND r.type <> 'restart' RETURN r.kref,"
+    " properties(r) ORDER BY r.kref",
+    # An agent begins a continuation of its own, and no other one before an operator closes it.
+    "MATCH (r:Record {type: 'restart'}) WHERE r.agent <> r.made_by OR r.agent <> r.moved_by OR"
+    " r.state = 'closed' RETURN r.kref, properties(r) ORDER BY r.kref",
+    "MATCH (r:Record {type: 'restart'}) WHERE r.state <> 'done' WITH r.project AS p, r.agent"
+    " AS agent, count(*) AS open WHERE open > 1 RETURN p, agent, open ORDER BY p, agent",
+    "MATCH (r:Record {agent: 'ana', type: 'claim'}) WHERE r.made_by <> 'ana' RETURN r.kref",
     "MATCH (n:Entity {name: 'Ada'}) RETURN properties(n)",
     "MATCH (r:Revision) WHERE r.kref ENDS WITH 'hidden.fact?r=1' RETURN r.summary",
     "file:doxa.toml",
     "file:docs/notes.md",
-    "file:kept/SOUL.md",
-    "file:api.toml",
-    "file:bundle/manifest.json",
 )
 
 
-@dataclass(frozen=True)
-class Seen:
-    """What is protected, and the properties of every record by its address."""
-
-    protected: tuple[str, ...]
-    records: dict[str, dict[str, Any]]
-
-
-def seen(memory: doxa.Memory) -> Seen:
-    """Read what is protected."""
+def protected(memory: doxa.Memory) -> list[str]:
+    """Return what only an operator changes."""
     found = [state_of(memory, one) for one in _PROTECTED]
-    for agent in ("ana", "bob"):
-        lines = memory.identity_show(agent=agent).lines
-        found.append(repr([(line.item, line.text, line.approved_by) for line in lines]))
     with memory.store.read() as snapshot:
         found.append(repr(snapshot.catalogue_all("")))
-    rows = memory.run("MATCH (r:Record) RETURN r.kref AS kref, properties(r) AS props").records()
-    return Seen(tuple(found), {str(row["kref"]): dict(row["props"]) for row in rows})
-
-
-def breaches(before: Seen, after: Seen) -> list[str]:
-    """Return what changed although only an operator may change it."""
-    found = [f"{one} became {two}" for one, two in zip(before.protected, after.protected,
-             strict=True) if one != two]  # fmt: skip
-    found += [f"{kref} is gone" for kref in before.records.keys() - after.records.keys()]
-    for kref, now in after.records.items():
-        was = before.records.get(kref)
-        if was is None:
-            found += [f"{kref} {problem}" for problem in _made(now)]
-        elif was != now:
-            found += [f"{kref} {problem}" for problem in _changed(was, now)]
     return found
-
-
-def _made(now: dict[str, Any]) -> Iterator[str]:
-    """Yield what is wrong with a record that an agent made."""
-    if now["made_by"] != now["agent"]:
-        yield f"was made by {now['made_by']}"
-    if now["type"] not in RECORD_TYPES:
-        yield f"is of the unknown type {now['type']}"
-        return
-    states = RECORD_TYPES[now["type"]].states
-    begun = {state for state, role in states.items() if role == "agent"}
-    if not begun:
-        yield f"was made, and only an operator makes a {now['type']}"
-    elif now["state"] not in set().union(*(_reached(now["type"], one) for one in begun)):
-        yield f"is {now['state']}"
-
-
-def _changed(was: dict[str, Any], now: dict[str, Any]) -> Iterator[str]:
-    """Yield what is wrong with how a record changed."""
-    kind = RECORD_TYPES[now["type"]]
-    if {k: v for k, v in was.items() if k not in _MOVED} != {
-        k: v for k, v in now.items() if k not in _MOVED
-    }:
-        yield "says something else"
-    if now["state"] not in _reached(now["type"], was["state"]):
-        yield f"went from {was['state']} to {now['state']}"
-    if now["state"] != was["state"] and now["moved_by"] != now["agent"]:
-        yield f"was moved by {now['moved_by']}"
-    if now.get("notes") != was.get("notes"):
-        if kind.noted_by != "agent":
-            yield "has other notes"
-        taken = json.loads(was.get("notes") or "{}").get("taken_by")
-        if taken and json.loads(now["notes"]).get("taken_by") != taken:
-            yield "was handed over twice"
-    applied = was["state"] == "candidate" and now["state"] == "applied"
-    if applied and json.loads(now["data"])["application"] != "autonomous":
-        yield "was applied by the agent"
-
-
-def _reached(kind: str, state: str) -> set[str]:
-    """The states to which agents may move a record, from this one."""
-    found, left = {state}, [state]
-    while left:
-        for after, role in RECORD_TYPES[kind].moves.get(left.pop(), {}).items():
-            if role == "agent" and after not in found:
-                found.add(after)
-                left.append(after)
-    return found
-
-
-def _prefixed(value: Any, file: str) -> Any:
-    """Return a value in which names of results begin with that of the file, so that those of
-    several files differ."""
-    if isinstance(value, dict):
-        return {
-            k: f"{file}_{one}" if k == "as" else _prefixed(one, file) for k, one in value.items()
-        }
-    if isinstance(value, list):
-        return [_prefixed(one, file) for one in value]
-    return _REFERENCE.sub(rf"${{{file}_\1", value) if isinstance(value, str) else value
 
 
 class Attacks:
     """A seeded source of attacks on one world."""
 
-    def __init__(self, seed: int) -> None:
+    def __init__(self, seed: int, *, world: str = "claims") -> None:
         self._random = random.Random(seed)
-        self._given: list[Given] = []
+        held = json.loads((FOLDER / "gate.json").read_text())
+        self._given = held["worlds"][world]
         self.steps: Counter[str] = Counter()
-        self.files: Counter[str] = Counter()
-        cases: list[Given] = []
-        for path in sorted(FOLDER.glob("*.json")):
-            held = json.loads(path.read_text())
-            for world in WORLDS[path.stem]:
-                steps = _whole(held["worlds"][world], held["worlds"])
-                self._given += [_prefixed(one, path.stem) for one in steps]
-            cases += [_prefixed(case, path.stem) | {"file": path.stem} for case in held["cases"]]
-        self._hostile: dict[str, list[Given]] = {}  # by file, each of which is as likely
-        for case in cases:
-            if case["principal"] == "operator" or not case["expect"]["refused"]:
-                continue
-            if case["interface"] != "cli" or self._random.random() < _COMMANDS:
-                self._hostile.setdefault(case["file"], []).append(case)
+        cases = [case for path in sorted(FOLDER.glob("gate*.json")) for case in load(path)]
+        self._hostile = [
+            case
+            for case in cases
+            if case["principal"] != "operator"
+            and case["expect"]["refused"]
+            and (case["interface"] != "cli" or self._random.random() < 0.05)
+        ]
         self._values = sorted(
             {
                 value
@@ -193,17 +89,14 @@ class Attacks:
             try:
                 world = World(folder)
                 with world.open() as memory:
-                    world.build(memory, self._given)
-                    before = seen(memory)
+                    world.build(memory, list(_whole(self._given)))
+                    before = protected(memory)
                     for _ in range(min(_RENEWED, sequences - done)):
                         trace = self._sequence(world, memory)
                         done += 1
-                        after = seen(memory)
-                        wrong = breaches(before, after)
-                        if wrong:
-                            passed.append(json.dumps([wrong, trace]))
+                        if protected(memory) != before:
+                            passed.append(json.dumps(trace))
                             break
-                        before = after
             finally:
                 shutil.rmtree(folder, ignore_errors=True)
         return passed
@@ -230,8 +123,7 @@ class Attacks:
             verb = self._random.choice(("remember", "tell"))
             action: Given = {"verb": verb, "arguments": {"text": text}}
             return {"principal": "agent", "interface": "python", "action": action}
-        case = self._random.choice(self._hostile[self._random.choice(sorted(self._hostile))])
-        self.files[case["file"]] += 1
+        case = self._random.choice(self._hostile)
         action = case["action"]
         if self._random.random() < 0.5:
             action = self._exchanged(action)
@@ -256,10 +148,11 @@ class Attacks:
         return value
 
 
-def _whole(steps: list[Given], worlds: dict[str, list[Given]]) -> Iterator[Given]:
+def _whole(steps: list[Given]) -> Iterator[Given]:
+    held = json.loads((FOLDER / "gate.json").read_text())["worlds"]
     for step in steps:
         if "world" in step:
-            yield from _whole(worlds[step["world"]], worlds)
+            yield from _whole(held[step["world"]])
         else:
             yield step
 
@@ -283,16 +176,7 @@ def main() -> None:
     given = parser.parse_args()
     attacks = Attacks(given.seed)
     passed = attacks.run(given.sequences)
-    print(
-        json.dumps(
-            {
-                "sequences": given.sequences,
-                **attacks.steps,
-                "of files": attacks.files,
-                "passed": len(passed),
-            }
-        )
-    )
+    print(json.dumps({"sequences": given.sequences, **attacks.steps, "passed": len(passed)}))
     for trace in passed:
         print(trace)
     raise SystemExit(bool(passed))
