@@ -650,7 +650,9 @@ def test_odd_bytes_pipes_and_outputs(tmp_path: Path, models: str) -> None:
         assert (done.returncode, done.stdout) == (2, b"")
         assert json.loads(done.stderr)["error"]["code"] == "input"
     os.mkfifo(tmp_path / "pipe")
+    os.mkfifo(tmp_path / "pipe.csv")
     for arguments in (
+        ("load", "pipe.csv", "--label", "Person"),
         ("restore-backup", "pipe", "new.db"),
         ("init", "--db", "pipe"),
         ("import", "pipe"),

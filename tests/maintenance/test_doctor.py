@@ -93,6 +93,7 @@ def test_a_file_that_others_may_read(tmp_path: Path) -> None:
                 "spending",
                 "model",
                 "reranker",
+                "archives",
             ),
             True,
         )

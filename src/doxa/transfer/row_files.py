@@ -45,6 +45,12 @@ class RowFile:
                 field="path",
             )
         try:
+            if path.exists() and not path.is_file():  # opening a pipe waits for its writer
+                raise InputError(
+                    f"{path} is not a file.",
+                    next_step="Give the path of a file, which can be read again.",
+                    field="path",
+                )
             self._file: BinaryIO = path.open("rb")
         except OSError as error:
             raise InputError(

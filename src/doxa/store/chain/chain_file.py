@@ -198,6 +198,8 @@ class ChainFile:
 def is_chain(path: str | os.PathLike[str]) -> bool:
     """Return whether a file is a log that was shipped."""
     try:
+        if not Path(path).is_file():  # opening a pipe waits for its writer
+            return False
         with Path(path).open("rb") as file:
             return file.read(72)[68:] == APPLICATION_ID.to_bytes(4, "big")
     except OSError:
