@@ -314,7 +314,7 @@ def test_every_public_method_is_a_verb() -> None:
 
 def test_config_holds_the_options_of_opening() -> None:
     fields = {name: one.default for name, one in inspect.signature(doxa.Config).parameters.items()}
-    del fields["path"]
+    del fields["path"], fields["shared"]  # what is opened: a file, or a replica of a shared log
     assert fields == {
         one.name: one.default for one in VERBS["open"].parameters if one.name != "path"
     }

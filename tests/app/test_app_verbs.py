@@ -103,6 +103,7 @@ def test_every_verb(tmp_path: Path) -> None:
             "invariants",
             "log",
             "erasures",
+            "archives",
             "faded",
             "jobs",
             "vectors",

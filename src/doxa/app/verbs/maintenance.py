@@ -15,7 +15,7 @@ OPEN = Verb(
     "open",
     "start",
     "Open a memory file, or create it; without a path, the user's own.",
-    "",
+    "The URL of a shared log, such as `postgresql://host/db`, opens a replica of a tenant of it.",
     (
         argument("The memory file.", "path", name="path", default=None),
         *options_of(OpenOptions),

@@ -103,6 +103,12 @@ class ContextVerbs(AttachmentsVerbs):
         with self._store.write(self.identity, op="verifier_declare") as tx:
             node = resolve(tx, parse_target(kref))  # of an item, its current revision
             address = str(node.props["kref"])
+            if "Revision" not in node.labels:
+                raise InputError(
+                    f"{address} is not a belief.",
+                    next_step="Give the address of a belief about this machine.",
+                    field="kref",
+                )
             return write_record(
                 tx,
                 project=str(node.props["project"]),
