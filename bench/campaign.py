@@ -36,7 +36,10 @@ CAMPAIGNS: dict[str, tuple[str, ...]] = {
     "Histories of clients, with kills and policies": ("tests/adversary/test_serialisable",),
     "`verify` and `doctor` next to a writer": ("tests/adversary/test_verify_under",),
     "Damaged files": ("tests/adversary/test_damage", "tests/adversary/test_unheld"),
-    "Isolation of projects and databases": ("tests/adversary/test_isolation",),
+    "Isolation of projects and databases": (
+        "tests/adversary/test_isolation",
+        "tests/adversary/test_bound",
+    ),
     "Export, import, merge": ("tests/transfer/",),
     "Hostile exports": ("tests/adversary/test_hostile_exports",),
     "What others wrote: histories, notes, settings, frameworks": (
@@ -44,9 +47,17 @@ CAMPAIGNS: dict[str, tuple[str, ...]] = {
         "tests/adversary/test_adapter",
     ),
     "Secrets": ("tests/redaction/", "tests/adversary/test_secrets"),
-    "Roles and trust at the commit": ("tests/adversary/test_gate", "tests/adversary/test_apoc"),
+    "Roles and trust at the commit": (
+        "tests/adversary/test_gate",
+        "tests/adversary/test_apoc",
+        "tests/adversary/test_mixed",
+    ),
     "Planted text": ("tests/adversary/test_poison",),
-    "Erasure and retention": ("tests/adversary/test_erasure", "tests/adversary/test_retention"),
+    "Erasure and retention": (
+        "tests/adversary/test_erasure",
+        "tests/adversary/test_retention",
+        "tests/adversary/test_dropped",
+    ),
     "Limits: quotas and timeouts": ("tests/adversary/test_quota", "tests/adversary/test_state"),
     "Background jobs: what they may write": (
         "tests/adversary/test_background",
@@ -55,7 +66,8 @@ CAMPAIGNS: dict[str, tuple[str, ...]] = {
         "tests/adversary/test_repetition",
     ),
     "Calls that are sent again": ("tests/adversary/test_idempotency",),
-    "What hooks inject": ("tests/adversary/test_hook",),
+    "What hooks and handoffs inject": ("tests/adversary/test_hook", "tests/adversary/test_handed"),
+    "The identity of agents": ("tests/adversary/test_identity",),
     "Belief revision against its model": ("tests/properties/test_revision",),
     "Other properties and state machines": ("tests/",),
 }
