@@ -105,7 +105,8 @@ class PatternMaker:
                 start, end = row[first], row[second]
                 if not isinstance(start, Node) or not isinstance(end, Node):
                     _refuse_end(row[self.slots[0]], row[self.slots[2]])
-                edges.append((start, end, {} if evaluate is None else _map(evaluate, row, run)))
+                props = {} if evaluate is None else _map(evaluate, (*row, None), run)
+                edges.append((start, end, props))  # `None` has the place of the edge
             for row, made in zip(part, run.graph.create_edges(kind, edges), strict=True):
                 yield (*row, made)
 
