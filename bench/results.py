@@ -49,6 +49,7 @@ COMMANDS = (
     "speed",
     "hooks",
     "api",
+    "turn-signals",
     "embedding",
     "libraries",
     "graph",
