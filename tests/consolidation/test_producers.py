@@ -240,7 +240,8 @@ def test_long_jobs_call_back_as_they_go(tmp_path: Path) -> None:
         memory.consolidate(progress=parts.append)
         assert parts == [1, 1, 1]  # nothing is left to do
         began: list[str] = []
-        given = {name: None for name in ("every_s", "idle_s", "entries", "seconds", "tokens")}
+        unset = ("every_s", "idle_s", "entries", "seconds", "tokens", "budget_s")
+        given = {name: None for name in unset}
         options = {"jobs": ["mentions", "embed"], "apply": False, "share": 0.5, "number": 20}
         memory._nightshift("default", {**given, **options, "age_days": 7, "calls": 0}, began.append)
         assert began == ["embed", "mentions"]
