@@ -221,3 +221,13 @@ def test_a_run_is_no_part_of_a_transaction(memory: Memory) -> None:
         run.write(),
     ):
         pass
+
+
+def test_check_accepts_a_lease_that_is_held_and_the_progress_of_a_load(
+    memory: Memory, tmp_path: Path
+) -> None:
+    rows = tmp_path / "rows.csv"
+    rows.write_text("id\n" + "".join(f"{number}\n" for number in range(50)))
+    memory.load(rows, label="Row")
+    with lease(memory.store, "dream", kept=False):
+        assert memory.check() == []
