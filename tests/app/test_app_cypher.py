@@ -3,15 +3,19 @@ same roles."""
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import doxa
 from doxa.base.errors import DoxaError, InputError, RoleError
 from doxa.cypher.errors import QueryError
+from tests.fixtures_shared import opened
 
 
 @pytest.fixture
@@ -249,3 +253,17 @@ def test_recall_in_a_query_obeys_as_of(tmp_path: Path) -> None:
             memory.run(
                 f"AS OF SYSTEM TIME {moment} CALL doxa.history('kref://default/deploy.fact')"
             )
+
+
+def test_threads_that_ask_first_at_once_share_one_engine(tmp_path: Path) -> None:
+    for number in range(5):
+        with opened(tmp_path / f"{number}.db") as memory:
+            ready = threading.Barrier(4)
+
+            def first(memory: Any = memory, ready: threading.Barrier = ready) -> object:
+                ready.wait()
+                return memory.queries
+
+            with ThreadPoolExecutor(4) as pool:
+                found = [done.result() for done in [pool.submit(first) for _ in range(4)]]
+            assert len(set(map(id, found))) == 1

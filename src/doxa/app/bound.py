@@ -7,6 +7,7 @@ its own. What concerns the whole file is refused.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
@@ -38,6 +39,7 @@ class BoundFile(MemoryFile):
         self.store: BoundStore = BoundStore(whole.store, projects)
         self._recaller = None
         self._queries = None
+        self._building = threading.Lock()
         self.turn_logs = whole.turn_logs  # one learner for each agent and project
 
     @property

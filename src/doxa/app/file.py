@@ -104,6 +104,7 @@ class MemoryFile:
         self._queries: QueryEngine | None = None
         self._working: WorkingMemory | None = None
         self._working_lock = threading.Lock()
+        self._building = threading.Lock()
         self.turn_logs: dict[Path, TurnLog] = {}  # of agents that this process observes
         self.closing = threading.Event()
         self.following = threading.Lock()  # held during a shift of `nightshift(follow=True)`
@@ -235,7 +236,9 @@ class MemoryFile:
     def queries(self) -> QueryEngine:
         """The Cypher engine with all procedures, built at first need."""
         if self._queries is None:
-            self._queries = self._build_queries()
+            with self._building:  # two would not know of each other's running statements
+                if self._queries is None:
+                    self._queries = self._build_queries()
         return self._queries
 
     @property
