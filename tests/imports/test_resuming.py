@@ -263,7 +263,8 @@ def test_one_process_watches_and_stops_when_it_is_asked(tmp_path: Path) -> None:
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="needs SIGKILL")
 def test_a_killed_watch_loses_nothing_and_sigterm_ends_it(tmp_path: Path) -> None:
     place, db = tmp_path / "h", tmp_path / "m.db"
-    lines(place / "s1.jsonl", *(code_line(f"Number {n}.", at=n) for n in range(700)))
+    many = 3_000  # six batches, so that the first is killed long before the last
+    lines(place / "s1.jsonl", *(code_line(f"Number {n}.", at=n) for n in range(many)))
     words = ("watch", str(place), "-p", "p", "--every", "0.1", "--db", str(db), "--json")
     environ = {**os.environ, "DOXA_EMBEDDER": "none", "XDG_CONFIG_HOME": str(tmp_path)}
 
@@ -282,7 +283,7 @@ def test_a_killed_watch_loses_nothing_and_sigterm_ends_it(tmp_path: Path) -> Non
         assert first.poll() is None, first.communicate()
         time.sleep(0.005)
     first.kill()
-    first.communicate()
+    assert first.communicate()[0] == "", "it had read everything before it was killed"
     with opened(db, embedder=None, project="p") as memory:
         memory.store.save_cursor(f"lease/{JOB}", 1, back=True)  # as if its time had passed
     second = started()
@@ -294,9 +295,9 @@ def test_a_killed_watch_loses_nothing_and_sigterm_ends_it(tmp_path: Path) -> Non
     second.terminate()
     out, err = second.communicate(timeout=60)
     assert (second.returncode, out) == (0, ""), err
-    assert found["added"] < 700 and "Traceback" not in err
+    assert 0 < found["added"] < many and "Traceback" not in err
     with opened(db, embedder=None, project="p") as memory:
-        assert len(said(memory)) == 701
+        assert len(said(memory)) == many + 1
         assert check(memory.store) == []
         with lease(memory.store, JOB):
             pass

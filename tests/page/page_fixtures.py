@@ -101,6 +101,7 @@ class Reader:
         self.expects_errors = False
         self.page = self.tab(served.link(role, projects))
         self.page.wait_for_selector("main h1")
+        self.settle()  # what the start view asks for is answered, and counted as use
 
     def tab(self, address: str) -> Any:
         page = self.context.new_page()
