@@ -461,7 +461,7 @@ def test_moments_were_kept_and_inquired_into_within_their_bounds(
                 reader, project="default", agent=agent, kind="growth_moment", limit=100_000
             )
         assert moments
-        assert sum(one.state == "waiting" for one in moments) <= MOMENTS_OPEN_ITEMS_MAX
+        assert sum(one.state == "open" for one in moments) <= MOMENTS_OPEN_ITEMS_MAX
         assert memory.inquiries(agent=agent, state="")
         waiting = memory.growth_list(agent=agent, state="candidate", limit=1_000)
         assert len(waiting) <= GROWTH_CANDIDATES_ITEMS_MAX
