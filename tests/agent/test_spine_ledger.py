@@ -217,16 +217,6 @@ def test_failures_on_both_sides_of_an_operator_s_outcome_do_not_count_together(
 # Approvals
 
 
-def test_an_approval_is_used_with_what_spoke_for_the_action(world: World) -> None:
-    kref, asked = world.approved()
-    for less in ({"confirmed": False}, {"instruction": ""}):
-        assert asked[next(iter(less))]
-        with pytest.raises(ConflictError) as refused:
-            world.ana.govern(**asked | less, decision=kref)
-        assert next(iter(less)) in refused.value.message
-    assert world.ana.govern(**asked, decision=kref).may_act
-
-
 def test_an_approval_is_used_once_for_its_own_action(world: World) -> None:
     kref, asked = world.approved()
     with pytest.raises(ConflictError):

@@ -203,21 +203,14 @@ def consume(
 
 
 def _riskier(said: GovernorDecision, held: GovernorDecision) -> list[str]:
-    """Return in which fields a request names more risk, or less that speaks for the action, than
-    the one that was approved."""
+    """Return in which fields a request names more risk than the one that was approved."""
     levels = {**LEVELS, "floor": MODES}
     found = [
         name
         for name, words in levels.items()
         if words.index(getattr(said, name)) > words.index(getattr(held, name))
     ]
-    if set(said.boundaries) - set(held.boundaries):
-        found.append("boundaries")
-    if held.confirmed and not said.confirmed:
-        found.append("confirmed")
-    if held.instruction and said.instruction != held.instruction:
-        found.append("instruction")
-    return found
+    return [*found, *(["boundaries"] if set(said.boundaries) - set(held.boundaries) else [])]
 
 
 def record_outcome(
