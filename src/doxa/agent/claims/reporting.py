@@ -31,7 +31,7 @@ from doxa.base.limits import CLAIMS_LIVE_HANDOFF_ITEMS_MAX, CLAIMS_LIVE_ITEMS_MA
 from doxa.base.words import terms
 from doxa.consolidation.evidence import is_denied, numbers_in
 
-SAME_MIN, TENSION_MIN = 0.5, 1 / 3
+SAME_MIN, TENSION_MIN = 0.5, 1 / 3  # chosen and not fitted; a report decides nothing
 _DAY_NS = 86_400 * NS
 
 

@@ -40,6 +40,8 @@ COMPONENTS = (
     "tension",
     "coherence",
 )
+# Chosen and not fitted, since no set says when a conversation is agitated: novelty as in the
+# runtime that this follows (at most 0.3), and the others so that none alone is SUSTAINED.
 WEIGHTS = {
     "correction": 0.6,
     "novelty": 0.3,
