@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import random
 import tempfile
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -79,13 +80,13 @@ def _row(
 
     def measured(with_image: bool) -> Spread:
         ask(with_image, given[0])
-        return spread([seconds_of(lambda p=p: ask(with_image, p)) for p in given[1:]])
+        return spread([seconds_of(partial(ask, with_image, params)) for params in given[1:]])
 
     plain, own, after = measured(False), measured(True), []
     right = answers[True] == answers[False]
     for params in given[1:]:
         list(off.run(_WRITE, params))
-        after.append(seconds_of(lambda p=params: ask(True, p)))
+        after.append(seconds_of(partial(ask, True, params)))
     moved = spread(after)
     report.put(f"image.with.{name}.p50_ms", own.p50_ms)
     report.put(f"image.after_a_write.{name}.p50_ms", moved.p50_ms)
