@@ -16,7 +16,13 @@ from doxa.agent.laws import check_record
 from doxa.app.care.embedding import EmbeddingThread
 from doxa.app.care.maintenance import MaintenanceThread
 from doxa.app.checks import deprecated
-from doxa.app.config import Config, check_config, retain_every_s, working_url
+from doxa.app.config import (
+    Config,
+    check_config,
+    image_bytes_max,
+    retain_every_s,
+    working_url,
+)
 from doxa.app.expressions import LazyExpressions
 from doxa.app.models import ModelOptions, Models
 from doxa.app.policies import initialise_file
@@ -82,6 +88,7 @@ class MemoryFile:
             expressions=LazyExpressions(),
             decay_enabled=config.decay_enabled is not False,
             check_before_commit=_CHECK,
+            image_bytes_max=image_bytes_max(config),
         )
         self.replica = open_replica(self.store, config) if config.shared else None
         self.store.on_scrub = self._scrub_beside
