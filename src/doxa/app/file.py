@@ -33,6 +33,7 @@ from doxa.store import Identity, LogProof, Receipt, Store, check, damage_reporte
 
 if TYPE_CHECKING:
     from doxa.agent.signals.log import TurnLog
+    from doxa.app.care.growth import Growth
     from doxa.maintenance.doctor import HealthCheck
     from doxa.maintenance.embedding import Reembedding
     from doxa.models.contract import Completer, Embedder, Reranker
@@ -475,6 +476,15 @@ class MemoryFile:
         if not dry_run:
             self.wake()
         return done
+
+    def growth(self) -> Growth:
+        """Return what of the file grows, how fast, and what would trim it; and the last backup.
+
+        Every page is counted, which takes about a second for a gigabyte.
+        """
+        from doxa.app.care.growth import growth
+
+        return growth(self)
 
     def stats(self) -> dict[str, object]:
         """Return counts and sizes.

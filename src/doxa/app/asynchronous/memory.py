@@ -16,6 +16,7 @@ from doxa.app.memory import open_memory
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from doxa.app.care.growth import Growth
     from doxa.app.config import Config
     from doxa.app.memory import Memory
     from doxa.app.verbs.options import OpenOptions
@@ -133,6 +134,10 @@ class AsyncMemory(AsyncSession):
     async def stats(self) -> dict[str, object]:
         """Return counts and sizes."""
         return await on_thread(self._memory.stats)
+
+    async def growth(self) -> Growth:
+        """Return what of the file grows, how fast, and what would trim it; and the last backup."""
+        return await on_thread(self._memory.growth)
 
     async def quota(
         self,

@@ -56,7 +56,7 @@ SHELL = (
         "status",
         "care",
         "Show what a memory holds, what of it grows, how fast, and what would trim it.",
-        "`stats` has the counts; `/metrics` of a server has the sizes",
+        "`growth` and `stats` return it; `/metrics` of a server has the sizes",
     ),
     CommandOnly(
         "backups run",

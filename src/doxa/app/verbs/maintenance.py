@@ -312,6 +312,16 @@ CARE = (
         absent=_STATUS,
     ),
     Verb(
+        "growth",
+        "care",
+        "Return what of the file grows, how fast, and what would trim it; and the last backup.",
+        "Every page is counted, which takes about a second for a gigabyte.",
+        (),
+        "Growth",
+        owner="Memory",
+        absent={**why.CARE_ONLY, "cli": "`doxa status` shows it"},
+    ),
+    Verb(
         "quota",
         "care",
         "Set how much the file may hold, or tell it.",
