@@ -313,11 +313,11 @@ class MemoryFile:
         with self.store.read() as snapshot:
             return snapshot.receipts(after=after, limit=limit, newest_first=newest_first)
 
-    def verify(self) -> LogProof:
+    def verify(self, *, progress: Callable[[int], None] | None = None) -> LogProof:
         """Verify the whole log, and compare the state with a replay of it."""
         from doxa.maintenance.doctor import prove
 
-        return prove(self.store)
+        return prove(self.store) if progress is None else prove(self.store, progress)
 
     def has_receipt(self, head: str) -> bool:
         """Return whether the log contains a receipt with this hash.
@@ -426,12 +426,12 @@ class MemoryFile:
         """Check every invariant of the file; an empty list means that it is sound."""
         return check(self.store)
 
-    def backup(self, path: str | Path) -> Path:
+    def backup(self, path: str | Path, *, progress: Callable[[int], None] | None = None) -> Path:
         """Write a consistent, verified copy while others read and write."""
         target = arguments.path(path, "path")
         arguments.text(str(target), "path")
         try:
-            made = self.store.backup(target)
+            made = self.store.backup(target, progress=progress or (lambda _: None))
         except OSError as error:
             raise arguments.unusable(target, error) from None
         with Store(made, read_only=True) as copy:

@@ -116,7 +116,15 @@ CARE = (
         "care",
         "Verify the whole log, and compare the state with a replay of it.",
         "",
-        (),
+        parameters(
+            progress=Parameter(
+                "A function that is called with the number of entries since its last call: each is"
+                " verified and replayed.",
+                None,
+                kind="function",
+                absent={"cli": "a terminal shows the progress"},
+            ),
+        ),
         "LogProof",
         owner="Memory",
         errors=("CorruptError",),
@@ -154,7 +162,15 @@ CARE = (
         "care",
         "Write a consistent, verified copy while others read and write.",
         "",
-        parameters(path=argument("A path that does not exist yet.", "path", cli="TARGET")),
+        parameters(
+            path=argument("A path that does not exist yet.", "path", cli="TARGET"),
+            progress=Parameter(
+                "A function that is called with the bytes that were copied since its last call.",
+                None,
+                kind="function",
+                absent={"cli": "a terminal shows the progress"},
+            ),
+        ),
         "Path",
         owner="Memory",
         idempotent=False,
