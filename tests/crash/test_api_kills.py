@@ -18,7 +18,6 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -174,8 +173,12 @@ class Lives:
         if wait_s:
             timer.start()
         reply: Reply | None = None
-        with suppress(*GONE):
+        try:
             reply = self.send(request)
+        except TimeoutError:  # neither an answer nor an end
+            self.kill()
+        except GONE:
+            pass
         if wait_s:
             timer.join()
         elif reply is not None:
@@ -195,10 +198,13 @@ class Lives:
         return len(reply.json["messages"]) if reply.status == 200 else 0
 
     def close(self) -> None:
-        if self._pid:
-            self.kill()
-            self.ended()
-        self._process.communicate(timeout=PATIENCE_S)
+        try:
+            if self._pid:
+                self.kill()
+                self.ended()
+            self._process.communicate(timeout=PATIENCE_S)
+        finally:
+            self._process.kill()
 
 
 @pytest.fixture
