@@ -91,6 +91,7 @@ class Cluster:
         self.programs = self.folder / "programs"
         self.settings = self.folder / "deploy"
         self._switch = f"{self.name}-switch"
+        self._started: list[subprocess.Popen[bytes]] = []  # by this process
 
     # Hosts and the network
 
@@ -155,6 +156,16 @@ class Cluster:
                 with _absent_is_fine():
                     os.kill(process, signal.SIGKILL)
             time.sleep(0.02)
+        self._started = [one for one in self._started if one.poll() is None]
+
+    def kill_postgres(self, host: str) -> None:
+        """End PostgreSQL of a host, and nothing else: Patroni sees it."""
+        own = str(self._own(host) / "data/postgresql")
+        for process in self.processes(host):
+            with _absent_is_fine():
+                command = Path(f"/proc/{process}/cmdline").read_bytes().decode().split("\0")
+                if command[0].endswith("/postgres") and own in command:
+                    os.kill(process, signal.SIGKILL)
 
     def down(self) -> None:
         """End all processes of these hosts, remove the namespaces and the folder."""
@@ -175,7 +186,9 @@ class Cluster:
             own = self._own(host)
             (own / "data").mkdir(exist_ok=True)
             shutil.chown(own / "data", _user(), pwd.getpwnam(_user()).pw_gid)
-            self._spawn(host, "etcd", [str(self.programs / "usr/bin/etcd")], self._file(host, "etcd.env"))
+            self._spawn(
+                host, "etcd", [str(self.programs / "usr/bin/etcd")], self._file(host, "etcd.env")
+            )
             patroni = ["/usr/bin/python3", "-m", "patroni", str(self.settings / "patroni.yml")]
             self._spawn(host, "patroni", patroni, self._file(host, "patroni.env"))
             self._start_redis(host)
@@ -187,7 +200,11 @@ class Cluster:
             self._balance(host, "haproxy-doxa.cfg")
 
     def _balance(self, host: str, configuration: str) -> None:
-        program = [str(self.programs / "usr/sbin/haproxy"), "-f", str(self.settings / configuration)]
+        program = [
+            str(self.programs / "usr/sbin/haproxy"),
+            "-f",
+            str(self.settings / configuration),
+        ]
         self._spawn(host, "haproxy", program, self._values(host))
 
     def _start_redis(self, host: str) -> None:
@@ -229,14 +246,16 @@ class Cluster:
         runner = ["ip", "netns", "exec", self.namespace(host), "setpriv", f"--reuid={known.pw_uid}"]
         runner += [f"--regid={known.pw_gid}", "--clear-groups", "--"]
         with (self._own(host) / f"{name}.log").open("ab") as log:
-            subprocess.Popen(
-                [*runner, *command],
-                cwd="/",
-                env=environment,
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=log,
-                start_new_session=True,
+            self._started.append(
+                subprocess.Popen(
+                    [*runner, *command],
+                    cwd="/",
+                    env=environment,
+                    stdin=subprocess.DEVNULL,
+                    stdout=log,
+                    stderr=log,
+                    start_new_session=True,
+                )
             )
 
     def start_servers(self) -> None:
@@ -299,7 +318,15 @@ class Cluster:
         """Run a statement at the primary, as its superuser."""
         word = self._passwords()["SUPERUSER_PASSWORD"]
         at = f"postgresql://postgres:{word}@127.0.0.1:5432/{database}"
-        return self.run("app1", str(postgresql(self.programs) / "psql"), at, "-v", "ON_ERROR_STOP=1", "-Atc", statement)
+        return self.run(
+            "app1",
+            str(postgresql(self.programs) / "psql"),
+            at,
+            "-v",
+            "ON_ERROR_STOP=1",
+            "-Atc",
+            statement,
+        )
 
     def run(self, host: str, *command: str) -> str:
         """Run a command on a host, and return what it printed."""
@@ -381,7 +408,7 @@ def _user() -> str:
 
 @contextmanager
 def _absent_is_fine() -> Iterator[None]:
-    with suppress(ProcessLookupError):
+    with suppress(ProcessLookupError, FileNotFoundError):
         yield
 
 

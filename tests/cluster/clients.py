@@ -1,0 +1,124 @@
+"""What runs on the hosts of a cluster: writers and readers that keep a journal, and the judge that
+reads what the engine and the replicas have. Each is a process: `python -m tests.cluster.clients`.
+
+    write URL FOLDER NAME JOURNAL STOP    one line for each attempt, until the file STOP exists
+    read URL FOLDER NAME JOURNAL STOP     one line for each read, with what was seen
+    judge URL FOLDER...                   the log, state and proof of replicas in these folders
+
+An attempt of a writer ends as `acked`, `none` (refused, and surely not written) or `unknown`. A
+writer of verbs repeats its call with the same key until it is acknowledged, so there it is once.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from doxa.app import Memory, open_memory
+from doxa.base.errors import DoxaError
+from doxa.models import HashEmbedder
+from doxa.store import Identity, check, digest, replayed_digest, verify_log
+
+_PAUSE_S = 0.05
+_ME = Identity("ana", "agent")
+
+
+def _opened(url: str, folder: str, **options: Any) -> Memory:
+    """A memory, as soon as the engine lets it open."""
+    while True:
+        try:
+            return open_memory(
+                url,  # type: ignore[arg-type]
+                replica=folder,
+                role="operator",
+                embedder=HashEmbedder(dimensions=384),
+                **options,
+            )
+        except DoxaError as error:
+            print(error.message, file=sys.stderr, flush=True)
+            time.sleep(0.5)
+
+
+def write(url: str, folder: str, name: str, journal: str, stop: str) -> None:
+    by_verbs = name.startswith("verb")
+    with _opened(url, folder, background=False) as memory, Path(journal).open("a") as told:
+        n = 0
+        while not Path(stop).exists():
+            n += 1
+            attempt = _by_verb if by_verbs else _by_store
+            for line in attempt(memory, name, n, stop):
+                told.write(json.dumps(line) + "\n")
+                told.flush()
+            time.sleep(_PAUSE_S)
+
+
+def _by_store(memory: Memory, name: str, n: int, stop: str) -> Iterator[dict[str, Any]]:
+    line: dict[str, Any] = {"by": name, "n": n, "began": time.monotonic()}
+    try:
+        with memory.store.write(_ME, op="test") as tx:
+            tx.create_node(["Entry"], {"by": name, "n": n})
+        line |= {"state": "acked", "tx": tx.tx}
+    except DoxaError as error:
+        line |= {"state": error.fields.get("outcome", "none"), "why": error.message}
+    yield line | {"ended": time.monotonic()}
+
+
+def _by_verb(memory: Memory, name: str, n: int, stop: str) -> Iterator[dict[str, Any]]:
+    """Once and for all, whatever happens in between."""
+    line: dict[str, Any] = {"by": name, "n": n, "began": time.monotonic(), "state": "unknown"}
+    while line["state"] != "acked" and not Path(stop).exists():
+        try:
+            memory.remember(
+                f"Entry {n} of {name}",
+                project="p",
+                name=f"{name}-{n}",
+                idempotency_key=f"{name}/{n}",
+            )
+            line |= {"state": "acked"}
+        except DoxaError as error:
+            line["why"] = error.message
+            time.sleep(_PAUSE_S)
+    yield line | {"ended": time.monotonic()}
+
+
+def read(url: str, folder: str, name: str, journal: str, stop: str) -> None:
+    """Follow the log; what was seen once is seen for ever."""
+    with _opened(url, folder, background=True) as memory, Path(journal).open("a") as told:
+        while not Path(stop).exists():
+            assert memory.replica is not None
+            with memory.store.read() as snapshot:
+                seen = snapshot.rows("SELECT count(*) FROM node")[0][0]
+            status = memory.replica.status
+            line = {"by": name, "at": time.monotonic(), "seen": seen, "tx": status.tx}
+            line |= {"reachable": status.reachable, "age_s": status.age_s}
+            told.write(json.dumps(line) + "\n")
+            told.flush()
+            time.sleep(0.1)
+
+
+def judge(url: str, *folders: str) -> None:
+    """Prove each replica, and print what one of them has. The new one reads all from the engine."""
+    proofs, entries = set(), []
+    for folder in folders:
+        with _opened(url, folder, background=False) as memory:
+            assert memory.replica is not None
+            memory.replica.catch_up()
+            assert check(memory.store) == []
+            assert digest(memory.store) == replayed_digest(memory.store)
+            proofs.add((digest(memory.store), verify_log(memory.store)))
+            with memory.store.read() as snapshot:
+                entries = snapshot.rows(
+                    "SELECT json_extract(props, '$.by'), json_extract(props, '$.n'),"
+                    " json_extract(props, '$.summary') FROM node"
+                )
+    print(json.dumps({"proofs": len(proofs), "entries": entries}))
+
+
+if __name__ == "__main__":
+    os.environ["DOXA_CONFIG"] = os.devnull
+    {"write": write, "read": read, "judge": judge}[sys.argv[1]](*sys.argv[2:])

@@ -1,0 +1,130 @@
+"""A real cluster in network namespaces. It costs minutes, so it runs when it is asked for:
+
+DOXA_TEST_CLUSTER=120 python -m pytest tests/cluster      (seconds of the longest play)
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from tests.replication.postgres import FOLDER
+
+ROOT = Path(__file__).parent.parent.parent
+ASKED = os.environ.get("DOXA_TEST_CLUSTER", "")
+_JUDGE_S = 300
+
+
+def _script() -> ModuleType:
+    found = importlib.util.spec_from_file_location(
+        "cluster_script", ROOT / "scripts" / "cluster.py"
+    )
+    assert found is not None and found.loader is not None
+    module = importlib.util.module_from_spec(found)
+    sys.modules["cluster_script"] = module
+    found.loader.exec_module(module)
+    return module
+
+
+script = _script()
+
+
+class Play:
+    """A cluster with clients on its hosts, and the journals that they keep."""
+
+    def __init__(self, cluster: Any, folder: Path) -> None:
+        self.cluster = cluster
+        self.folder = folder
+        self.tenant = folder.name
+        self.stop = folder / "stop"
+        self._clients: list[subprocess.Popen[bytes]] = []
+
+    def begin(self, verb: str, host: str, name: str) -> None:
+        journal = self.folder / f"{name}.jsonl"
+        given = [
+            self.cluster.url(self.tenant),
+            self._replica(name),
+            name,
+            str(journal),
+            str(self.stop),
+        ]
+        self._clients.append(self._python(host, verb, *given))
+
+    def end(self) -> None:
+        """Let every client finish its call."""
+        self.stop.touch()
+        for client in self._clients:
+            client.wait(timeout=120)
+        self._clients.clear()
+        self.stop.unlink()
+
+    def abandon(self) -> None:
+        for client in self._clients:
+            client.kill()
+            client.wait()
+
+    def lines(self, name: str) -> list[dict[str, Any]]:
+        journal = self.folder / f"{name}.jsonl"
+        if not journal.exists():
+            return []
+        return [json.loads(line) for line in journal.read_text().splitlines()]
+
+    def judged(self, host: str, *names: str) -> list[Any]:
+        """Prove the replicas of these clients and a new one; the entries that all have."""
+        folders = [
+            self._replica(name) for name in (*names, f"new-{len(list(self.folder.iterdir()))}")
+        ]
+        asked = self._python(host, "judge", self.cluster.url(self.tenant), *folders, answer=True)
+        told, _ = asked.communicate(timeout=_JUDGE_S)
+        assert asked.returncode == 0
+        found = json.loads(told)
+        assert found["proofs"] == 1, "replicas differ"
+        return list(found["entries"])
+
+    def _replica(self, name: str) -> str:
+        return str(self.folder / f"replica-{name}")
+
+    def _python(self, host: str, *given: str, answer: bool = False) -> subprocess.Popen[bytes]:
+        paths = [str(ROOT / "src"), str(ROOT), str(FOLDER / "site")]
+        at = ["ip", "netns", "exec", self.cluster.namespace(host)]
+        with (self.folder / "clients.log").open("ab") as log:
+            return subprocess.Popen(
+                [*at, sys.executable, "-m", "tests.cluster.clients", *given],
+                env=os.environ | {"PYTHONPATH": os.pathsep.join(paths)},
+                stdout=subprocess.PIPE if answer else log,
+                stderr=log,
+            )
+
+
+@pytest.fixture(scope="session")
+def cluster() -> Iterator[Any]:
+    if not ASKED:
+        pytest.skip("a cluster is started when DOXA_TEST_CLUSTER=SECONDS asks for it")
+    if problem := script.missing():
+        pytest.skip(problem)
+    found = script.Cluster("doxalane")
+    found.down()
+    try:
+        found.up()
+        yield found
+    finally:
+        found.down()
+
+
+@pytest.fixture
+def play(cluster: Any, tmp_path: Path) -> Iterator[Play]:
+    found = Play(cluster, tmp_path)
+    try:
+        yield found
+    finally:
+        found.abandon()
+        found.cluster.heal()
