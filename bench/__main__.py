@@ -37,6 +37,7 @@ from bench import (
     ripening,
     ripening_costs,
     ripening_state,
+    scale,
     sensitivity,
     simulation,
     speed,
@@ -83,6 +84,7 @@ _RECORDED = (
     "hooks",
     "injection",
     "api",
+    "scale",
     "turn-signals",
 )
 _WITHOUT_DATA = (
@@ -94,6 +96,7 @@ _WITHOUT_DATA = (
     "questions",
     "hooks",
     "api",
+    "scale",
     "turn-signals",
 )
 _PARTS: dict[str, Sequence[str]] = {"persistence": tuple(persistence.PARTS), "agm": agm.PARTS}
@@ -143,6 +146,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _updates(parser, options)
     if options.command == "qa":
         return _qa(options)
+    if options.command == "scale":
+        report = scale.run(seed=options.seed, quick=options.quick)
+        if options.record:
+            results.write(options.results, [report])
+        return _finish(report, options.json)
     embedder = None if getattr(options, "words_only", False) else _cached()
     if options.command == "all":
         reports = []
@@ -347,6 +355,7 @@ def _parser() -> argparse.ArgumentParser:
         "hooks",
         "injection",
         "api",
+        "scale",
         "turn-signals",
         "all",
     ):
@@ -413,7 +422,7 @@ def _parser() -> argparse.ArgumentParser:
                 "--filler", type=int, default=0, help="mix so many turns of LoCoMo into each memory"
             )
             command.add_argument("--quick", action="store_true", help="the cases only")
-        if name in ("speed", "embedding", "api", "all"):
+        if name in ("speed", "embedding", "api", "scale", "all"):
             command.add_argument(
                 "--quick", action="store_true", help="fewer repetitions and a small graph"
             )

@@ -49,6 +49,7 @@ COMMANDS = (
     "speed",
     "hooks",
     "api",
+    "scale",
     "turn-signals",
     "embedding",
     "libraries",

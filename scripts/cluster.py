@@ -259,21 +259,56 @@ class Cluster:
             )
 
     def start_servers(self) -> None:
+        if not self.users.exists():
+            made = self._doxa("users", "token", "ana", "--role", "operator", "--json")
+            (self.folder / "token").write_text(json.loads(made)["token"])
         for host in SERVERS:
-            self.serve(host)
+            if not self._server_of(host):
+                self.serve(host)
         until = time.monotonic() + _START_S
         for address in SERVERS.values():
             _until(lambda at=address: self._answers("client", f"http://{at}:7474/readyz"), until)
+        balancer = f"http://{CLIENT['client']}:8040/readyz"
+        _until(lambda: self._answers("client", balancer), until)
+
+    @property
+    def token(self) -> str:
+        """What the doxa servers let in."""
+        return (self.folder / "token").read_text()
+
+    def _doxa(self, *given: str) -> str:
+        """Run a command of doxa that needs no host."""
+        command = [sys.executable, "-m", "doxa.cli", *given, "--users", str(self.users)]
+        return _run(command, env=os.environ | self._doxa_environment())
+
+    def _doxa_environment(self) -> dict[str, str]:
+        """The code beside this script, and the driver of PostgreSQL."""
+        paths = [str(DEPLOY.parent / "src"), str(FOLDER.parent / "postgres/site")]
+        return {"PYTHONPATH": os.pathsep.join(paths), "DOXA_CONFIG": os.devnull}
 
     def serve(self, host: str) -> None:
         """Start doxa on a server, which keeps nothing but a replica that it can make again."""
-        source = str(DEPLOY.parent / "src")
         doxa = [sys.executable, "-m", "doxa.cli", "serve", "--http", "--plaintext"]
         doxa += ["--host", HOSTS[host], "--db", self.url("shop"), "--users", str(self.users)]
-        driver = FOLDER.parent / "postgres/site"
-        more = {"PYTHONPATH": f"{source}:{driver}", "PATH": os.environ["PATH"]}
-        more |= {"HOME": str(self._own(host)), "LD_LIBRARY_PATH": ""}
+        more = self._doxa_environment() | {
+            "LD_LIBRARY_PATH": "",
+            "DOXA_WORKING": self.working_url(),
+        }
         self._spawn(host, "doxa", doxa, more, user="root")
+
+    def kill_server(self, host: str) -> None:
+        """End doxa on a server; the balancer beside it goes on."""
+        for process in self._server_of(host):
+            with _absent_is_fine():
+                os.kill(process, signal.SIGKILL)
+
+    def _server_of(self, host: str) -> list[int]:
+        found = []
+        for process in self.processes(host):
+            with _absent_is_fine():
+                if b"doxa.cli" in Path(f"/proc/{process}/cmdline").read_bytes():
+                    found.append(process)
+        return found
 
     # What is asked
 
@@ -368,7 +403,7 @@ class Cluster:
     def _values(self, host: str) -> dict[str, str]:
         """What the files of deploy/ leave open."""
         places = {name.upper(): address for name, address in HOSTS.items()}
-        own = {"HOST": host, "ADDRESS": HOSTS[host], "DATA": str(self._own(host) / "data")}
+        own = {"LISTEN": "127.0.0.1", "HOST": host, "ADDRESS": HOSTS[host], "DATA": str(self._own(host) / "data")}
         return places | own | self._passwords() | {"POSTGRESQL_BIN": str(postgresql(self.programs))}
 
     def _file(self, host: str, name: str) -> dict[str, str]:
@@ -419,8 +454,10 @@ def _until(holds: Callable[[], bool], end: float) -> None:
         time.sleep(0.3)
 
 
-def _run(command: Sequence[str], *, check: bool = True) -> str:
-    done = subprocess.run(command, capture_output=True, text=True)
+def _run(
+    command: Sequence[str], *, check: bool = True, env: Mapping[str, str] | None = None
+) -> str:
+    done = subprocess.run(command, capture_output=True, text=True, env=env)
     if check and done.returncode:
         raise Refused(f"{' '.join(command[:6])} ...: {done.stderr.strip()[-600:]}")
     return done.stdout

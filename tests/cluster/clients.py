@@ -3,6 +3,7 @@ reads what the engine and the replicas have. Each is a process: `python -m tests
 
     write URL FOLDER NAME JOURNAL STOP    one line for each attempt, until the file STOP exists
     read URL FOLDER NAME JOURNAL STOP     one line for each read, with what was seen
+    chat BALANCER TOKEN NAME JOURNAL STOP one session over HTTP, whose server may die at any time
     judge URL FOLDER...                   the log, state and proof of replicas in these folders
 
 An attempt of a writer ends as `acked`, `none` (refused, and surely not written) or `unknown`. A
@@ -11,10 +12,13 @@ writer of verbs repeats its call with the same key until it is acknowledged, so 
 
 from __future__ import annotations
 
+import http.client
 import json
 import os
 import sys
 import time
+import urllib.error
+import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -101,6 +105,50 @@ def read(url: str, folder: str, name: str, journal: str, stop: str) -> None:
             time.sleep(0.1)
 
 
+def chat(balancer: str, token: str, name: str, journal: str, stop: str) -> None:
+    """Remember, and recall what was remembered, whichever server answers. A call that fails is
+    repeated with the same key."""
+    with Path(journal).open("a") as told:
+        n = 0
+        while not Path(stop).exists():
+            n += 1
+            word, tries = f"{name}{n}", 0
+            body = {"text": f"Entry {n} of {name}", "name": word, "project": "p"}
+            while _asked(balancer, token, "remember", body, f"{name}/{n}") is None:
+                tries += 1
+                time.sleep(_PAUSE_S)
+            line: dict[str, Any] = {"by": name, "n": n, "state": "acked", "tries": tries}
+            line |= {"ended": time.monotonic(), "missed": 0}
+            while (
+                found := _asked(balancer, token, "get", {"kref": f"kref://p/{word}.fact"})
+            ) is None:
+                line["missed"] += 1
+                time.sleep(_PAUSE_S)
+            assert f"Entry {n} of {name}" in json.dumps(found)
+            told.write(json.dumps(line) + "\n")
+            told.flush()
+
+
+def _asked(balancer: str, token: str, verb: str, body: dict[str, Any], key: str = "") -> Any:
+    """The answer of a verb, None if there is none now."""
+    more = {"Idempotency-Key": key} if key else {}
+    asked = urllib.request.Request(
+        f"{balancer}/v1/{verb}",
+        data=json.dumps(body).encode(),
+        headers={"Authorization": f"Bearer {token}", "Content-Type": "application/json"} | more,
+    )
+    try:
+        with urllib.request.urlopen(asked, timeout=30) as answer:
+            return json.loads(answer.read())
+    except urllib.error.HTTPError as error:
+        told = error.read().decode()
+        if error.code not in (404, 502, 503, 504):
+            raise AssertionError(f"{error.code}: {told}") from error
+    except (OSError, http.client.HTTPException):
+        pass
+    return None
+
+
 def judge(url: str, *folders: str) -> None:
     """Prove each replica, and print what one of them has. The new one reads all from the engine."""
     proofs, entries = set(), []
@@ -121,4 +169,4 @@ def judge(url: str, *folders: str) -> None:
 
 if __name__ == "__main__":
     os.environ["DOXA_CONFIG"] = os.devnull
-    {"write": write, "read": read, "judge": judge}[sys.argv[1]](*sys.argv[2:])
+    {"write": write, "read": read, "chat": chat, "judge": judge}[sys.argv[1]](*sys.argv[2:])

