@@ -66,7 +66,7 @@ def _asked(url: str, statement: str) -> Any:
 
     with psycopg.connect(url, autocommit=True) as connection:
         cursor = connection.execute(statement)
-        return cursor.fetchone()[0] if cursor.description else None  # type: ignore[index]
+        return cursor.fetchone()[0] if cursor.description else None
 
 
 def percentile(times: Sequence[float], share: float) -> float:
@@ -78,7 +78,8 @@ def percentile(times: Sequence[float], share: float) -> float:
 
 def _one_tenant(report: Report, server: Any, url: str, *, writes: int) -> float:
     """Durable writes of one tenant, one after the other, by the length of the way."""
-    rows, first = [], 0.0
+    rows: list[list[str]] = []
+    first = 0.0
     folder = Path(tempfile.mkdtemp(prefix="doxa-scale-"))
     try:
         with Store(folder / "file.db") as store:
@@ -227,7 +228,7 @@ def _cold(report: Report, url: str, size: int) -> dict[str, float]:
         began = time.perf_counter()
         with doxa.open(
             url, tenant=tenant, replica=folder / "new", embedder=None, background=False
-        ) as memory:  # type: ignore[arg-type]
+        ) as memory:
             seconds = time.perf_counter() - began
             assert len(memory.recall("deploys Thursdays", project="shop").hits)
         at_replica = sum(one.stat().st_size for one in (folder / "new").glob("*.db*")) / size
@@ -276,12 +277,7 @@ def _connections(report: Report, url: str) -> float:
     for n in range(8):
         stores.append(Store(folder / f"{n}.db"))
         Replica(stores[-1], log, f"connections-{n}").start()
-    threads = [
-        threading.Thread(
-            target=lambda store=store: [engines.write_one(store, n) for n in range(30)]
-        )
-        for store in stores
-    ]
+    threads = [threading.Thread(target=engines.write_some, args=(store, 30)) for store in stores]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -389,7 +385,7 @@ def _forecasts(report: Report, known: Coefficients) -> None:
     like = Profile()
     report.table(
         f"What tenants take, if each has {like.memories:,} memories, writes {like.writes_a_day:g} a"
-        f" day with a peak of {like.peak:g}, and {like.open_share:.0%} of them are open: calculated",
+        f" day with a peak of {like.peak:g}, and {like.open_share:.0%} are open: calculated",
         (
             *("tenants", "writes/s at the peak", "engines", "servers", "disk of all engines"),
             *("disk of replicas", "runs out first", "at tenants"),

@@ -122,7 +122,7 @@ def rate(
         worker.stdin.write("go\n")
         worker.stdin.flush()
     told = [worker.communicate(timeout=seconds + 120)[0] for worker in workers]
-    return sum(json.loads(one)["per_s"] for one in told)
+    return float(sum(json.loads(one)["per_s"] for one in told))
 
 
 def _work(kind: str, url: str, first: int, last: int, threads: int, seconds: float) -> None:
@@ -163,6 +163,11 @@ def _doxa(url: str, folder: Path, tenants: Sequence[str], threads: int) -> list[
         return lambda n: write_one(own[n % len(own)], n)
 
     return [call(stores[place::threads]) for place in range(min(threads, len(stores)))]
+
+
+def write_some(store: Store, count: int) -> None:
+    for n in range(count):
+        write_one(store, n)
 
 
 def write_one(store: Store, n: int) -> None:
@@ -206,4 +211,6 @@ _CALLS: dict[str, Callable[[str, Path, Sequence[str], int], list[Any]]] = {
 
 if __name__ == "__main__":
     programs()
-    _work(*sys.argv[1:3], *map(int, sys.argv[3:6]), float(sys.argv[6]))  # type: ignore[arg-type, call-arg, misc]
+    kind_of, place, *numbers, time_s = sys.argv[1:]
+    begin, end, count = map(int, numbers)
+    _work(kind_of, place, begin, end, count, float(time_s))

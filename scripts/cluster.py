@@ -180,7 +180,7 @@ class Cluster:
 
     # What runs on a host
 
-    def start(self, host: str, *, servers: bool = False) -> None:
+    def start(self, host: str, *, servers: bool = False, only_etcd: bool = False) -> None:
         """Start what belongs to a host."""
         if host in ENGINES:
             own = self._own(host)
@@ -189,15 +189,19 @@ class Cluster:
             self._spawn(
                 host, "etcd", [str(self.programs / "usr/bin/etcd")], self._file(host, "etcd.env")
             )
-            patroni = ["/usr/bin/python3", "-m", "patroni", str(self.settings / "patroni.yml")]
-            self._spawn(host, "patroni", patroni, self._file(host, "patroni.env"))
-            self._start_redis(host)
+            if not only_etcd:
+                self._patroni(host)
+                self._start_redis(host)
         elif host in SERVERS:
             self._balance(host, "haproxy-log.cfg")
             if servers:
                 self.serve(host)
         else:
             self._balance(host, "haproxy-doxa.cfg")
+
+    def _patroni(self, host: str) -> None:
+        command = ["/usr/bin/python3", "-m", "patroni", str(self.settings / "patroni.yml")]
+        self._spawn(host, "patroni", command, self._file(host, "patroni.env"))
 
     def _balance(self, host: str, configuration: str) -> None:
         program = [
@@ -266,10 +270,10 @@ class Cluster:
             if not self._server_of(host):
                 self.serve(host)
         until = time.monotonic() + _START_S
-        for address in SERVERS.values():
-            _until(lambda at=address: self._answers("client", f"http://{at}:7474/readyz"), until)
-        balancer = f"http://{CLIENT['client']}:8040/readyz"
-        _until(lambda: self._answers("client", balancer), until)
+        places = [f"{address}:7474" for address in SERVERS.values()]
+        places.append(f"{CLIENT['client']}:8040")
+        ready = [f"http://{place}/readyz" for place in places]
+        _until(lambda: all(self._answers("client", url) for url in ready), until)
 
     @property
     def token(self) -> str:
@@ -381,6 +385,37 @@ class Cluster:
         done = subprocess.run(asked, capture_output=True, text=True)
         return done.stdout if done.returncode == 0 else None
 
+    # Backup and restore of the engine (deploy/README.md)
+
+    def back_up(self, place: Path) -> None:
+        """A base backup of the primary, checked against its manifest."""
+        word = self._passwords()["REPLICATION_PASSWORD"]
+        at = f"postgresql://replicator:{word}@127.0.0.1:5432/postgres"
+        programs = postgresql(self.programs)
+        base = [str(programs / "pg_basebackup"), "-d", at, "-D", str(place), "-X", "stream"]
+        self.run("app1", *base, "-c", "fast", "--manifest-checksums=SHA256")
+        self.run("app1", str(programs / "pg_verifybackup"), str(place))
+
+    def restore(self, place: Path) -> None:
+        """Put a backup in the place of all that the engine hosts have."""
+        for host in ENGINES:
+            self.kill(host)
+            for data in ("postgresql", "etcd"):
+                shutil.rmtree(self._own(host) / "data" / data, ignore_errors=True)
+        first = self._own("db1") / "data/postgresql"
+        shutil.copytree(place, first)
+        user = pwd.getpwnam(_user())
+        for one in [first, *first.rglob("*")]:
+            os.chown(one, user.pw_uid, user.pw_gid)
+        first.chmod(0o700)
+        self.start("db1", only_etcd=True)
+        self.start("db2", only_etcd=True)
+        self._patroni("db1")
+        _until(lambda: self.leader() == "db1", time.monotonic() + _START_S)
+        self._patroni("db2")
+        self.start("db3")
+        self.wait_until_safe()
+
     # Files
 
     @property
@@ -403,8 +438,14 @@ class Cluster:
     def _values(self, host: str) -> dict[str, str]:
         """What the files of deploy/ leave open."""
         places = {name.upper(): address for name, address in HOSTS.items()}
-        own = {"LISTEN": "127.0.0.1", "HOST": host, "ADDRESS": HOSTS[host], "DATA": str(self._own(host) / "data")}
-        return places | own | self._passwords() | {"POSTGRESQL_BIN": str(postgresql(self.programs))}
+        own = {"HOST": host, "ADDRESS": HOSTS[host], "DATA": str(self._own(host) / "data")}
+        return (
+            places
+            | own
+            | {"LISTEN": "127.0.0.1"}
+            | self._passwords()
+            | {"POSTGRESQL_BIN": str(postgresql(self.programs))}
+        )
 
     def _file(self, host: str, name: str) -> dict[str, str]:
         """The environment in a file of deploy/."""

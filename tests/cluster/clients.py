@@ -4,6 +4,7 @@ reads what the engine and the replicas have. Each is a process: `python -m tests
     write URL FOLDER NAME JOURNAL STOP    one line for each attempt, until the file STOP exists
     read URL FOLDER NAME JOURNAL STOP     one line for each read, with what was seen
     chat BALANCER TOKEN NAME JOURNAL STOP one session over HTTP, whose server may die at any time
+    refuse URL FOLDER                     why a replica cannot go on
     judge URL FOLDER...                   the log, state and proof of replicas in these folders
 
 An attempt of a writer ends as `acked`, `none` (refused, and surely not written) or `unknown`. A
@@ -24,7 +25,7 @@ from pathlib import Path
 from typing import Any
 
 from doxa.app import Memory, open_memory
-from doxa.base.errors import DoxaError
+from doxa.base.errors import CorruptError, DoxaError
 from doxa.models import HashEmbedder
 from doxa.store import Identity, check, digest, replayed_digest, verify_log
 
@@ -167,6 +168,16 @@ def judge(url: str, *folders: str) -> None:
     print(json.dumps({"proofs": len(proofs), "entries": entries}))
 
 
+def refuse(url: str, folder: str) -> None:
+    """Print why a replica cannot be opened."""
+    try:
+        open_memory(url, replica=folder, role="operator", embedder=None, background=False).close()  # type: ignore[arg-type]
+    except CorruptError as error:
+        print(error.message)
+
+
 if __name__ == "__main__":
     os.environ["DOXA_CONFIG"] = os.devnull
-    {"write": write, "read": read, "chat": chat, "judge": judge}[sys.argv[1]](*sys.argv[2:])
+    {"write": write, "read": read, "chat": chat, "judge": judge, "refuse": refuse}[sys.argv[1]](
+        *sys.argv[2:]
+    )

@@ -102,6 +102,14 @@ class Play:
         assert found["proofs"] == 1, "replicas differ"
         return list(found["entries"])
 
+    def refused(self, host: str, name: str) -> str:
+        """What a replica says that may not go on."""
+        asked = self._python(
+            host, "refuse", self.cluster.url(self.tenant), self._replica(name), answer=True
+        )
+        told, _ = asked.communicate(timeout=_JUDGE_S)
+        return told.decode()
+
     def chat(self, name: str) -> None:
         """A client that talks to whichever server the balancer chooses."""
         journal = self.folder / f"{name}.jsonl"
