@@ -367,6 +367,14 @@ class Cluster:
             statement,
         )
 
+    def redis(self, host: str, port: int, *command: str) -> str:
+        """Ask the Redis or the Sentinel of a host."""
+        client = str(self.programs / "usr/bin/redis-cli")
+        libraries = f"LD_LIBRARY_PATH={self.programs}/usr/lib/x86_64-linux-gnu"
+        at = ["-h", HOSTS[host], "-p", str(port), "--no-auth-warning"]
+        word = self._passwords()["REDIS_PASSWORD"]
+        return self.run(host, "env", libraries, f"REDISCLI_AUTH={word}", client, *at, *command)
+
     def run(self, host: str, *command: str) -> str:
         """Run a command on a host, and return what it printed."""
         return self._on(self.namespace(host), *command)

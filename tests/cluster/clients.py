@@ -4,6 +4,8 @@ reads what the engine and the replicas have. Each is a process: `python -m tests
     write URL FOLDER NAME JOURNAL STOP    one line for each attempt, until the file STOP exists
     read URL FOLDER NAME JOURNAL STOP     one line for each read, with what was seen
     chat BALANCER TOKEN NAME JOURNAL STOP one session over HTTP, whose server may die at any time
+    talk URL PREFIX NAME JOURNAL STOP     messages to working memory on Redis
+    held URL PREFIX NAME                  what it has of them
     refuse URL FOLDER                     why a replica cannot go on
     judge URL FOLDER...                   the log, state and proof of replicas in these folders
 
@@ -20,14 +22,16 @@ import sys
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 from doxa.app import Memory, open_memory
+from doxa.base.clock import SystemClock
 from doxa.base.errors import CorruptError, DoxaError
 from doxa.models import HashEmbedder
 from doxa.store import Identity, check, digest, replayed_digest, verify_log
+from doxa.working import WorkingMemory, open_working
 
 _PAUSE_S = 0.05
 _ME = Identity("ana", "agent")
@@ -38,7 +42,7 @@ def _opened(url: str, folder: str, **options: Any) -> Memory:
     while True:
         try:
             return open_memory(
-                url,  # type: ignore[arg-type]
+                url,
                 replica=folder,
                 role="operator",
                 embedder=HashEmbedder(dimensions=384),
@@ -168,16 +172,53 @@ def judge(url: str, *folders: str) -> None:
     print(json.dumps({"proofs": len(proofs), "entries": entries}))
 
 
+def _working(url: str, prefix: str) -> WorkingMemory:
+    at = url.replace("prefix=shop", f"prefix={prefix}")
+    return open_working(at, Path("unused"), clock=SystemClock(), ttl_s=3_600, read_only=False)
+
+
+def talk(url: str, prefix: str, name: str, journal: str, stop: str) -> None:
+    """Add messages to one session of working memory; each is repeated with its key until it is
+    acknowledged or the next one is due."""
+    working = _working(url, prefix)
+    with Path(journal).open("a") as told:
+        n = 0
+        while not Path(stop).exists():
+            n += 1
+            line: dict[str, Any] = {"text": f"message {n}", "state": "refused"}
+            try:
+                working.add(line["text"], project="p", session=name, idempotency_key=f"{name}/{n}")
+                line["state"] = "acked"
+            except DoxaError as error:
+                line["why"] = error.message
+            told.write(json.dumps(line | {"ended": time.monotonic()}) + "\n")
+            told.flush()
+            time.sleep(1.2)  # a session holds the newest 50
+
+
+def held(url: str, prefix: str, name: str) -> None:
+    messages = _working(url, prefix).get(project="p", session=name).messages
+    print(json.dumps([one.text for one in messages]))
+
+
 def refuse(url: str, folder: str) -> None:
     """Print why a replica cannot be opened."""
     try:
-        open_memory(url, replica=folder, role="operator", embedder=None, background=False).close()  # type: ignore[arg-type]
+        open_memory(url, replica=folder, role="operator", embedder=None, background=False).close()
     except CorruptError as error:
         print(error.message)
 
 
+_VERBS: dict[str, Callable[..., None]] = {
+    "write": write,
+    "read": read,
+    "chat": chat,
+    "talk": talk,
+    "held": held,
+    "refuse": refuse,
+    "judge": judge,
+}
+
 if __name__ == "__main__":
     os.environ["DOXA_CONFIG"] = os.devnull
-    {"write": write, "read": read, "chat": chat, "judge": judge, "refuse": refuse}[sys.argv[1]](
-        *sys.argv[2:]
-    )
+    _VERBS[sys.argv[1]](*sys.argv[2:])

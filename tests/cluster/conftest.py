@@ -5,6 +5,7 @@ DOXA_TEST_CLUSTER=120 python -m pytest tests/cluster      (seconds of the longes
 
 from __future__ import annotations
 
+import faulthandler
 import importlib.util
 import json
 import os
@@ -102,6 +103,35 @@ class Play:
         assert found["proofs"] == 1, "replicas differ"
         return list(found["entries"])
 
+    def talk(self, host: str, name: str) -> None:
+        """A client that adds to working memory on Redis."""
+        journal = self.folder / f"{name}.jsonl"
+        given = [self.cluster.working_url(), self.tenant, name, str(journal), str(self.stop)]
+        self._clients.append(self._python(host, "talk", *given))
+
+    def held(self, host: str, name: str) -> str:
+        """What working memory has of a client."""
+        asked = self._python(
+            host, "held", self.cluster.working_url(), self.tenant, name, answer=True
+        )
+        told, _ = asked.communicate(timeout=_JUDGE_S)
+        assert asked.returncode == 0, self._said()
+        return told.decode()
+
+    def redis_master(self) -> str:
+        """The host that two Sentinels name, once every Redis follows it."""
+        told = self.cluster.redis("db2", 26379, "SENTINEL", "GET-MASTER-ADDR-BY-NAME", "doxa")
+        return next(host for host, at in script.ENGINES.items() if at == told.split()[0])
+
+    def wait_until_redis_is_whole(self) -> None:
+        until = time.monotonic() + _JUDGE_S
+        while True:
+            told = self.cluster.redis(self.redis_master(), 6379, "INFO", "replication")
+            if "connected_slaves:2" in told:
+                return
+            assert time.monotonic() < until, told
+            time.sleep(0.5)
+
     def refused(self, host: str, name: str) -> str:
         """What a replica says that may not go on."""
         asked = self._python(
@@ -150,6 +180,7 @@ def cluster() -> Iterator[Any]:
 @pytest.fixture
 def play(cluster: Any, tmp_path: Path) -> Iterator[Play]:
     found = Play(cluster, tmp_path)
+    faulthandler.cancel_dump_traceback_later()  # a play is long; each wait in it is bounded
     try:
         yield found
     finally:
