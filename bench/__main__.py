@@ -147,7 +147,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     if options.command == "qa":
         return _qa(options)
     if options.command == "scale":
-        report = scale.run(seed=options.seed, quick=options.quick)
+        report = scale.run(seed=options.seed, quick=options.quick, sizes=options.sizes)
         if options.record:
             results.write(options.results, [report])
         return _finish(report, options.json)
@@ -411,8 +411,8 @@ def _parser() -> argparse.ArgumentParser:
             command.add_argument(
                 "--document", type=Path, help="put the table between its marks in this document"
             )
-        if name in ("speed", "hooks", "all"):
-            sizes = hooks.SIZES if name == "hooks" else SIZES
+        if name in ("speed", "hooks", "scale", "all"):
+            sizes = {"hooks": hooks.SIZES, "scale": scale.SIZES}.get(name, SIZES)
             command.add_argument(
                 "--sizes", type=_sizes, default=sizes, help="store sizes, as 10000,100000"
             )

@@ -4,6 +4,7 @@ these a forecast, which a run of two thousand tenants checks."""
 
 from __future__ import annotations
 
+import os
 import shutil
 import tempfile
 import time
@@ -26,13 +27,15 @@ from doxa.store import Store
 _TENANTS = 2_000
 _EACH = 10  # memories of a tenant of the check
 _WAYS_MS = (0.0, 1.0, 5.0)  # round trips
-_SIZES = (1_000, 100_000)
+SIZES = (1_000, 100_000)
 _TABLED = (10**3, 10**6, 10**8)
 _FORECAST = tuple(10**power for power in range(3, 9))
 
 
-def run(*, seed: int, quick: bool) -> Report:
+def run(*, seed: int, quick: bool, sizes: Sequence[int] = SIZES) -> Report:
     report = Report("scale", seed, "none")
+    load = os.getloadavg()[0]
+    report.put("load_average", load)
     seconds = 2.0 if quick else 10.0
     with engines.engine() as (server, url):
         _plain_table(url)
@@ -41,9 +44,9 @@ def run(*, seed: int, quick: bool) -> Report:
         report.put("one.engine_bytes", bytes_a_write)
         many = _many_tenants(report, server, url, seconds=seconds)
         _lag(report, url, writes=60 if quick else 400)
-        sizes = (200, 1_000) if quick else _SIZES
-        opened = {size: _cold(report, url, size) for size in sizes}
-        largest = opened[max(sizes)]
+        chosen = (200, 1_000) if quick else sizes
+        opened = {size: _cold(report, url, size) for size in chosen}
+        largest = opened[max(chosen)]
         connections = _connections(report, url)
         known = Coefficients(
             engine_writes_per_s=many["append"],
@@ -55,6 +58,11 @@ def run(*, seed: int, quick: bool) -> Report:
         )
         _check(report, url, known, bytes_a_write, tenants=100 if quick else _TENANTS)
     _forecasts(report, known)
+    report.table(
+        "Other work on this machine when the run began and ended",
+        ("load average", "at its end", "processors"),
+        [[f"{load:.1f}", f"{os.getloadavg()[0]:.1f}", str(os.cpu_count())]],
+    )
     return report.end()
 
 

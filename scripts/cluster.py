@@ -286,7 +286,7 @@ class Cluster:
         return _run(command, env=os.environ | self._doxa_environment())
 
     def _doxa_environment(self) -> dict[str, str]:
-        """The code beside this script, and the driver of PostgreSQL."""
+        """The code of this checkout, and the driver of PostgreSQL."""
         paths = [str(DEPLOY.parent / "src"), str(FOLDER.parent / "postgres/site")]
         return {"PYTHONPATH": os.pathsep.join(paths), "DOXA_CONFIG": os.devnull}
 
@@ -301,7 +301,7 @@ class Cluster:
         self._spawn(host, "doxa", doxa, more, user="root")
 
     def kill_server(self, host: str) -> None:
-        """End doxa on a server; the balancer beside it goes on."""
+        """End doxa on a server; its balancer goes on."""
         for process in self._server_of(host):
             with _absent_is_fine():
                 os.kill(process, signal.SIGKILL)

@@ -96,7 +96,7 @@ def _by_verb(memory: Memory, name: str, n: int, stop: str) -> Iterator[dict[str,
 
 
 def read(url: str, folder: str, name: str, journal: str, stop: str) -> None:
-    """Follow the log; what was seen once is seen for ever."""
+    """Follow the log; what was seen once stays visible."""
     with _opened(url, folder, background=True) as memory, Path(journal).open("a") as told:
         while not Path(stop).exists():
             assert memory.replica is not None
@@ -146,9 +146,9 @@ def _asked(balancer: str, token: str, verb: str, body: dict[str, Any], key: str 
         with urllib.request.urlopen(asked, timeout=30) as answer:
             return json.loads(answer.read())
     except urllib.error.HTTPError as error:
-        told = error.read().decode()
+        problem = error.read().decode()
         if error.code not in (404, 502, 503, 504):
-            raise AssertionError(f"{error.code}: {told}") from error
+            raise AssertionError(f"{error.code}: {problem}") from error
     except (OSError, http.client.HTTPException):
         pass
     return None

@@ -82,4 +82,4 @@ def test_a_forecast_buys_what_it_needs() -> None:
 def test_larger_tenants_need_disks_and_busier_ones_engines() -> None:
     large = forecast(10**6, KNOWN, Profile(memories=200_000))
     busy = forecast(10**6, KNOWN, Profile(writes_a_day=10_000))
-    assert large.limit == "disk of an engine" and "writes" in busy.limit
+    assert "disk" in large.limit and "writes" in busy.limit

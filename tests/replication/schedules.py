@@ -145,8 +145,8 @@ class Schedule:
         for marker in self.erased:
             word = marker.encode()
             for row in self.engine.tenant(TENANT).rows:
-                told = repr(decode_transaction(row.body, row.answers)).encode()
-                _demand(word not in told, f"the engine keeps {marker}, which was erased")
+                shown = repr(decode_transaction(row.body, row.answers)).encode()
+                _demand(word not in shown, f"the engine keeps {marker}, which was erased")
             for one in self.servers:
                 for path in self.folder.glob(f"{one.name}.db*"):
                     _demand(word not in path.read_bytes(), f"{path.name} keeps {marker}")

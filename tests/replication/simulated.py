@@ -152,7 +152,7 @@ class _Tenant:
 
 
 class SimulatedEngine:
-    """What stands behind the wire. `wrong` names a law that it breaks, for the tests of the tests:
+    """The other end of the wire. `wrong` names a law that it breaks, for the tests of the tests:
 
     compare    appends without comparing the head
     standby    acknowledges before the standby has it
