@@ -38,6 +38,7 @@ PAGES: dict[str, tuple[str, ...]] = {
         "questions",
     ),
     "speed.md": ("speed", "embedding", "libraries", "hooks", "api", "api-load"),
+    "scale.md": ("scale",),
     "agent.md": ("turn-signals",),
     "graph.md": ("graph",),
     "persistence.md": ("persistence",),

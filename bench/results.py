@@ -50,6 +50,7 @@ COMMANDS = (
     "hooks",
     "api",
     "api-load",
+    "scale",
     "turn-signals",
     "embedding",
     "libraries",
