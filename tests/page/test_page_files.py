@@ -131,7 +131,8 @@ def test_a_script_talks_to_the_public_api_alone(script: Path) -> None:
         assert calls == [], script.name
         return
     assert f'PREFIX = "{PREFIX}/"' in text
-    assert calls and all(call.startswith(("PREFIX", "`${PREFIX}")) for call in calls), calls
+    assert "? `/db/${encodeURIComponent(database.value)}${PREFIX}` : PREFIX;" in text
+    assert calls and all(call.startswith(("base(", "`${base(")) for call in calls), calls
 
 
 def test_every_verb_that_the_page_calls_is_a_resource() -> None:
@@ -139,7 +140,7 @@ def test_every_verb_that_the_page_calls_is_a_resource() -> None:
     called = set()
     for script in OWN:
         text = script.read_text()
-        called |= set(re.findall(r'\b(?:read|write|post)\("([a-z-]+)"', text))
+        called |= set(re.findall(r'\b(?:read|write|post|longWork)\("([a-z-]+)"', text))
         called |= set(re.findall(r'\bverb="([a-z-]+)"', text))
     assert called <= served.keys(), called - served.keys()
     assert {"recall", "explain", "history", "revise", "undo", "resolve", "read", "run"} <= called
