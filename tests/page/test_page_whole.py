@@ -108,7 +108,8 @@ def test_the_past_of_a_place_says_that_it_is_cut(empty: ServedPage, reader: Read
     with_less(mira, "MAX")
     page = mira.go("browse?at=kref://spoke")
     page.evaluate(
-        "async () => { (await import('/ui/state.js')).systemTime.value = new Date().toISOString(); }"
+        "async () => { (await import('/ui/state.js')).systemTime.value ="
+        " new Date().toISOString(); }"
     )
     mira.see("More than 3 entries")
 

@@ -271,7 +271,7 @@ def _session_paths() -> dict[str, Any]:
         f"{PREFIX}/session": {
             "get": {
                 "operationId": "whoami",
-                "summary": "Return who calls, what the login may use, and the project of its calls.",
+                "summary": "Return who calls, what the login may use, and the project of calls.",
                 "tags": ["Browser"],
                 "responses": {"200": _json_response("The caller.", session), "default": _PROBLEM},
             },

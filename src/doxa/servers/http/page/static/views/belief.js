@@ -95,7 +95,7 @@ function validStatus({ status, valid_from: from, valid_until: until }) {
 
 function Existing({ kref, first }) {
   const state = useLoad((signal) => load(kref, signal), [kref]);
-  return html`<${Loaded} state=${state}>
+  return html`${state.error && !state.data && html`<${Heading} title="Belief" question=${itemOf(kref)} />`}<${Loaded} state=${state}>
     ${(data) => {
       if (data.other) return html`<${OtherAddress} kref=${kref} found=${data.other} />`;
       if (data.unknown)
