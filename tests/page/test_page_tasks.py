@@ -180,6 +180,8 @@ def test_health_verifies_and_says_who_writes_what(team: ServedPage, reader: Read
     mira = reader(team)
     page = mira.go("health")
     mira.see("all is well")
+    mira.see("rerank-model", "main")
+    assert "dream" in mira.text("section:has(> h2:text-is('Spending on models'))")
     row = page.locator("tr:has(th:text-is('claude-code'))")
     assert "ingest" in row.inner_text()
     page.click("button:text-is('Verify the log')")
