@@ -29,6 +29,7 @@ ADDRESSES = (
     "browse?at=kref://spoke/ops",
     "browse?show=kinds&kind=decision",
     "browse?show=files",
+    "browse?show=overview",
 )
 RULES = ("wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice")
 

@@ -10,6 +10,7 @@ import {
   isPast,
   project,
   receipts,
+  replaceRoute,
   say,
   session,
   systemTime,
@@ -280,8 +281,10 @@ export async function begin() {
   }
 }
 
-/** Look at another database: changes that were made in the one before are not undone here. */
+/** Look at another database, from its start: what was shown is not there, and changes that were made
+ *  in the one before are not undone here. */
 export async function switchDatabase(name) {
+  replaceRoute("ask", {});
   chooseDatabase(name);
   receipts.value = [];
   await begin();

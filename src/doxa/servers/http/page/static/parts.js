@@ -40,12 +40,17 @@ const AGES = [
   [Infinity, "old"],
 ];
 
+/** The word for how old something is at the time that the page looks at. */
+export function freshnessOf(at) {
+  const now = systemTime.value ? new Date(systemTime.value) : new Date();
+  const days = Math.max(0, (now - moment(at)) / DAY_MS);
+  return AGES.find(([limit]) => days < limit)[1];
+}
+
 /** How fresh something is: a colour, a bar and a word, so that no one depends on the colour. */
 export function Freshness({ at }) {
   if (!at) return null;
-  const now = systemTime.value ? new Date(systemTime.value) : new Date();
-  const days = Math.max(0, (now - moment(at)) / DAY_MS);
-  const [, name] = AGES.find(([limit]) => days < limit);
+  const name = freshnessOf(at);
   return html`<span class="fresh fresh-${name}"><span class="fresh-bar" aria-hidden="true"></span>
     ${name}, <${Time} at=${at} /></span>`;
 }

@@ -21,12 +21,14 @@ import {
 import { address, systemTime, validTime } from "../state.js";
 import { VirtualList } from "../virtual.js";
 import { FileRow } from "./belief.js";
+import { Overview } from "./overview.js";
 
 const PAGE = 500;
 const MAX = 5000; // rows of a statement
 const CONTAINERS = new Set(["Project", "Space", "Thread"]);
 const TABS = [
   ["", "Places"],
+  ["overview", "Overview"],
   ["kinds", "Kinds"],
   ["tags", "Tags"],
   ["names", "Names"],
@@ -35,7 +37,7 @@ const TABS = [
 
 export function Browse({ params }) {
   const show = params.show ?? "";
-  const View = { kinds: Kinds, tags: Tags, names: Names, files: Files }[show] ?? Places;
+  const View = { overview: Overview, kinds: Kinds, tags: Tags, names: Names, files: Files }[show] ?? Places;
   return html`<${Heading} title="Browse" question="What is there, and where?">
     <a class="button" href=${address("belief", { new: "1" })}>State a belief</a><//>
     <div class="tabs" role="navigation" aria-label="Ways to browse">
