@@ -149,7 +149,7 @@ def test_the_overview_shows_the_spaces_and_leads_to_them(team: ServedPage, reade
     mira = reader(team)
     page = mira.go("browse?show=overview")
     mira.see("spoke/ops")
-    assert page.locator("svg.overview a.node").count() == page.locator(".edges tbody tr").count()
+    assert page.locator("svg.overview a.node").count() == page.locator(".spaces tbody tr").count()
     assert page.locator("svg.overview line").count() > 0  # product depends on support
     row = page.locator("tr:has(th:has-text('spoke/product'))").inner_text()
     assert "decision" in row

@@ -1,5 +1,5 @@
 // The overview of a project: its spaces as areas by the number of their beliefs, and what joins them;
-// the same as a table beside it. It has some dozens of marks for any number of beliefs.
+// the same as a table below it. It has some dozens of marks for any number of beliefs.
 
 import { projectName, rows, useLoad } from "../api.js";
 import { layout } from "../graph.js";
@@ -53,7 +53,7 @@ export function Overview() {
       ? html`<p class="small">An area is a space: the larger, the more beliefs; the greener, the newer the last of them. A line
           joins spaces whose beliefs depend on each other.</p>
         <${First} shown=${SPACES_MAX} total=${total} what="spaces, the largest," />
-        <div class="graph-and-list"><${Areas} nodes=${nodes} edges=${edges} /><${Spaces} nodes=${nodes} edges=${edges} /></div>`
+        <${Areas} nodes=${nodes} edges=${edges} /><${Spaces} nodes=${nodes} edges=${edges} />`
       : html`<${Empty} title="Nothing is believed here yet." />`}<//>`;
 }
 
@@ -62,7 +62,7 @@ function Areas({ nodes, edges }) {
   const number = new Map(nodes.map((node, index) => [node.kref, index]));
   const most = Math.max(...nodes.map((one) => one.number));
   const radius = (one) => RADIUS[0] + (RADIUS[1] - RADIUS[0]) * Math.sqrt(one.number / most);
-  return html`<svg class="graph overview" viewBox="0 0 ${WIDTH} ${HEIGHT}" role="group" aria-label="${nodes.length} spaces; the table beside it has the same">
+  return html`<svg class="graph overview" viewBox="0 0 ${WIDTH} ${HEIGHT}" role="group" aria-label="${nodes.length} spaces; the table below has the same">
     ${edges.map(({ from, to, number: count }) => {
       const [a, b] = [at[number.get(from)], at[number.get(to)]];
       return html`<line class="edge" x1=${a.x} y1=${a.y} x2=${b.x} y2=${b.y} stroke-width=${1 + Math.min(9, Math.log2(count + 1))}>
@@ -79,7 +79,7 @@ function Areas({ nodes, edges }) {
 function Spaces({ nodes, edges }) {
   const joined = (kref) =>
     edges.filter((one) => one.from === kref || one.to === kref).reduce((sum, one) => sum + one.number, 0);
-  return html`<div class="edges" tabindex="0" role="region" aria-label="The same as a table"><table><thead><tr>
+  return html`<div class="scroll spaces" tabindex="0" role="region" aria-label="The same as a table"><table><thead><tr>
     <th scope="col">Space</th><th scope="col">Beliefs</th><th scope="col">Kinds</th><th scope="col">Joined with others</th>
     <th scope="col">Last</th></tr></thead><tbody>
     ${nodes.map(
