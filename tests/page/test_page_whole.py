@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
+from urllib.parse import unquote
 
 import pytest
 
@@ -253,6 +254,31 @@ def test_a_lost_decision_of_the_inbox_is_made_once(team: ServedPage, reader: Rea
     mira.see("Receipt", ".notices")
     assert len(keys) == 2 and keys[0] == keys[1] != ""
     assert len(team.memory.conflicts()) == 1
+
+
+def test_retiring_what_lost_its_support_goes_on_where_it_was_interrupted(
+    team: ServedPage, reader: Readers
+) -> None:
+    mira = reader(team)
+    page = mira.go("inbox")
+    page.route("**/v1/reject", lambda route: route.abort(), times=1)
+    mira.expects_errors = True
+    row = page.locator("section[aria-label=Proposals] [data-row]:has-text('Retire it')").first
+    item = row.locator(".about a").first.get_attribute("href") or ""
+    kref = unquote(item.split("kref=")[1]).split("?")[0]
+    row.get_by_text("Retire it").click()
+    problem = page.locator("section[aria-label=Proposals] .problem")
+    problem.wait_for()
+    assert team.memory.history(kref).revisions[-1].status == "deprecated"
+    waiting = len(team.memory.proposals())
+    page.wait_for_selector(".connection", state="detached")
+    problem.locator("..").get_by_text("Retire it").click()
+    mira.until(
+        "kref => !document.querySelector('section[aria-label=Proposals]')?.innerHTML"
+        ".includes(encodeURIComponent(kref))",
+        arg=kref,
+    )
+    assert len(team.memory.proposals()) < waiting
 
 
 def test_what_is_typed_into_the_search_stays(team: ServedPage, reader: Readers) -> None:
