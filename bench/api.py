@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import doxa
+from bench.page import measure_page
 from bench.report import Report
 from bench.texts import questions_of, turns_of
 from bench.timing import seconds_of, spread
@@ -169,4 +170,5 @@ def _row(
 def run(*, seed: int, quick: bool = False) -> Report:
     report = Report("api", seed, "none")
     measure_api(report, quick=quick)
+    measure_page(report, quick=quick)
     return report.end()
