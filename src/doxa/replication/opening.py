@@ -20,8 +20,14 @@ def open_log(url: str) -> SharedLog:
 
         return FolderLog(Path("/" + rest.lstrip("/")))
     if scheme == "postgresql":
-        from doxa.replication.engines.postgres import open_postgres
-
+        try:
+            from doxa.replication.engines.postgres import open_postgres
+        except ImportError as error:
+            raise InputError(
+                "A shared log in PostgreSQL takes the driver psycopg, which is not installed.",
+                next_step="Install doxa-memory[postgres].",
+                field="path",
+            ) from error
         return open_postgres(url)
     raise InputError(
         f"{scheme!r:.40} is not an engine of shared logs.",
