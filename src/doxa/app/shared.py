@@ -13,6 +13,7 @@ from doxa.ingestion import arguments
 
 if TYPE_CHECKING:
     from doxa.maintenance.doctor import HealthCheck
+    from doxa.replication.protocol import SharedLog
     from doxa.replication.replica import Replica
     from doxa.replication.transfer import Moved
     from doxa.store import Store
@@ -66,17 +67,40 @@ def split_url(path: str | Path, tenant: str = "-") -> tuple[str, str]:
     return url, tenant
 
 
-def open_replica(store: Store, config: Config) -> Replica:
-    """Connect a store with its shared log. Closes the store if that fails."""
-    from doxa.replication.opening import connect, open_log
+def open_engine(config: Config) -> SharedLog | None:
+    """Open the engine of a memory whose log is shared, and make the file of a new replica from a
+    snapshot. None for a memory of its own."""
+    from doxa.app.expressions import LazyExpressions
+    from doxa.replication.opening import connect, prepare, shared_log
+    from doxa.store import Store
 
-    assert config.shared is not None
+    if config.shared is None:
+        return None
+    log = shared_log(config.shared)
     try:
-        log = open_log(config.shared)
+        prepare(log, config.tenant, config.path)
+        if config.read_only:  # who reads only follows as well, and then keeps that state
+            with Store(config.path, clock=config.clock, expressions=LazyExpressions()) as store:
+                connect(store, log, config.tenant)
+                store.shared = None
+    except BaseException:
+        log.close()
+        raise
+    return log
+
+
+def open_replica(store: Store, config: Config, log: SharedLog | None) -> Replica | None:
+    """Connect a store with its shared log. Closes both if that fails."""
+    from doxa.replication.opening import connect
+
+    if log is None:
+        return None
+    try:
         return connect(store, log, config.tenant, level=config.read_level)
     except BaseException:
         store.shared = None
         store.close()
+        log.close()
         raise
 
 

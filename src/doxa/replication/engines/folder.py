@@ -31,6 +31,7 @@ from doxa.replication.codec import (
     encode_body,
     without_payloads,
 )
+from doxa.replication.engines.users import LogUsers
 from doxa.replication.protocol import (
     START,
     Head,
@@ -66,6 +67,7 @@ class FolderLog:
     def __init__(self, folder: Path) -> None:
         """Raises UnreachableError if the folder cannot be made."""
         self._folder = folder
+        self.users = LogUsers()
         self._local = threading.local()
         self._all: list[apsw.Connection] = []
         self._lock = threading.Lock()
@@ -236,6 +238,8 @@ class FolderLog:
             db.execute("DELETE FROM replica WHERE name = ?", (name,))
 
     def close(self) -> None:
+        if not self.users.leave():
+            return
         self._closed = True
         with self._lock:
             for db in self._all:

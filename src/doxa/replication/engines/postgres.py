@@ -45,6 +45,7 @@ from doxa.replication.engines.postgres_connection import (
 )
 from doxa.replication.engines.postgres_news import PostgresNews
 from doxa.replication.engines.postgres_schema import LOCK, MIGRATIONS, PREPARE, ROLE
+from doxa.replication.engines.users import LogUsers
 from doxa.replication.protocol import (
     START,
     Head,
@@ -76,6 +77,7 @@ class PostgresLog:
     def __init__(self, url: str) -> None:
         """Connects and migrates when it is first used."""
         self._url = url
+        self.users = LogUsers()
         try:
             told = psycopg.conninfo.conninfo_to_dict(url)
         except psycopg.Error as error:
@@ -277,6 +279,8 @@ class PostgresLog:
         self._rows(tenant, sql.WITHDRAW, name=name)
 
     def close(self) -> None:
+        if not self.users.leave():
+            return
         self._closed = True
         self._news.close()
         with suppress(Exception):
