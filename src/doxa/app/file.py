@@ -149,6 +149,10 @@ class MemoryFile:
         from doxa.agent.continuity.archive import scrub_archives
 
         left = [scrub_archives(self.store)]
+        if self.replica is not None:
+            from doxa.replication.snapshot import remove_left
+
+            remove_left(Path(self.store.path), 0)
         if signals_folder(Path(self.store.path)).exists():
             from doxa.agent.signals.log import blank_traces
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +14,7 @@ from doxa.ingestion import arguments
 
 if TYPE_CHECKING:
     from doxa.maintenance.doctor import HealthCheck
+    from doxa.maintenance.erasure_proof import ErasureProof
     from doxa.replication.protocol import SharedLog
     from doxa.replication.replica import Replica
     from doxa.replication.transfer import Moved
@@ -119,6 +121,19 @@ def replica_health(replica: Replica) -> HealthCheck:
         f"{detail}; the engine does not answer{heard}: {found.problem}",
         "Reads go on; repeat writes when the engine answers.",
     )
+
+
+def with_shared_traces(proof: ErasureProof, replica: Replica | None, text: str) -> ErasureProof:
+    """Add to the proof of an erasure what the engine and the other replicas say."""
+    from doxa.maintenance.erasure_proof import Trace
+    from doxa.replication.erasure import shared_traces
+
+    if replica is None:
+        return proof
+    found = tuple(Trace(*one) for one in shared_traces(replica, text))
+    complete = proof.complete and all(one.state == "gone" for one in found)
+    note = f"{proof.note} Of the engine: its dead rows, write-ahead log and backups."
+    return replace(proof, complete=complete, traces=(*proof.traces, *found), note=note)
 
 
 def replicate_file(path: Path, url: str, tenant: str = "") -> dict[str, Any]:

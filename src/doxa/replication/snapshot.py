@@ -79,7 +79,7 @@ def begin_from_snapshot(log: SharedLog, tenant: str, path: Path) -> Head | None:
     at all, and several processes may try at once."""
     if path.exists():
         return None
-    _remove_left(path)
+    remove_left(path)
     snapshot = log.newest_snapshot(tenant)
     if snapshot is None or log.hash_at(tenant, snapshot.head.tx) != snapshot.head.hash:
         return None
@@ -91,6 +91,18 @@ def begin_from_snapshot(log: SharedLog, tenant: str, path: Path) -> Head | None:
         with suppress(FileExistsError):  # another process was first
             os.link(part, path)
     return snapshot.head
+
+
+@contextmanager
+def opened_snapshot(store: Store, snapshot: Snapshot) -> Iterator[Path | None]:
+    """Give the file of a snapshot, in the block; None if it does not verify."""
+    with _part(Path(store.path)) as part:
+        try:
+            _write(part, snapshot)
+        except DoxaError:
+            yield None
+            return
+        yield part
 
 
 def _write(part: Path, snapshot: Snapshot) -> None:
@@ -151,8 +163,9 @@ def _part(path: Path) -> Iterator[Path]:
         discard(part)
 
 
-def _remove_left(path: Path) -> None:
+def remove_left(path: Path, older_s: float = _LEFT_S) -> None:
+    """Remove unfinished files next to a path, which hold content."""
     for one in path.parent.glob(f"{path.name}.*.part"):
         with suppress(OSError):
-            if time.time() - one.stat().st_mtime > _LEFT_S:
+            if time.time() - one.stat().st_mtime > older_s:
                 discard(one)
