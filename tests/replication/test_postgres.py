@@ -44,6 +44,8 @@ def test_every_statement_names_the_tenant_first() -> None:
 
     found = {name: text for name, text in vars(statements).items() if name.isupper()}
     assert len(found) >= 18
+    for place, text in enumerate(found.pop("DROP")):  # type: ignore[arg-type]
+        found[f"DROP{place}"] = text
     for name, text in found.items():
         if name == "BEGIN":
             assert "set_config('doxa.tenant', %(tenant)s, true)" in text

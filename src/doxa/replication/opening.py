@@ -11,7 +11,7 @@ from typing import Any
 
 from doxa.base.errors import InputError, UnreachableError
 from doxa.replication.following import local_head
-from doxa.replication.protocol import SharedLog
+from doxa.replication.protocol import FleetLog, SharedLog
 from doxa.replication.replica import Replica
 from doxa.replication.snapshot import begin_from_snapshot
 from doxa.store import Store
@@ -58,10 +58,26 @@ def shared_log(url: str) -> SharedLog:
         return found
 
 
-def prepare(log: SharedLog, tenant: str, path: Path) -> None:
+def prepare(
+    log: SharedLog,
+    tenant: str,
+    path: Path,
+    *,
+    reopen: Callable[[str], SharedLog] = shared_log,
+) -> None:
     """Make the file of a new replica from a snapshot, if there is one."""
     with suppress(UnreachableError):  # `connect` says so
-        begin_from_snapshot(log, tenant, path)
+        if path.exists():
+            return
+        info = log.info(tenant) if isinstance(log, FleetLog) else None
+        if info is None or not info.moved_to:
+            begin_from_snapshot(log, tenant, path)
+            return
+        there = reopen(info.moved_to)
+        try:
+            begin_from_snapshot(there, tenant, path)
+        finally:
+            there.close()
 
 
 def connect(

@@ -121,6 +121,10 @@ class AppendHold(Protocol):
         the head, UnreachableError if the engine does not say whether it did (`outcome`)."""
         ...
 
+    def configure(self, *, moved_to: str) -> None:
+        """Say where the tenant is from here on; ends the hold."""
+        ...
+
     def release(self) -> None:
         """Give the right back, from any thread; more than once does no harm."""
         ...
@@ -221,6 +225,11 @@ class FleetLog(SharedLog, Protocol):
         """Forget a replica, whose file was deleted."""
         ...
 
+    def drop(self, tenant: str) -> None:
+        """Delete the log of a tenant that has moved; where it is stays known. Raises ConflictError
+        for one that has not."""
+        ...
+
 
 def check_tenant(tenant: object) -> str:
     """Return the name of a tenant. Raises InputError unless it is printable and of a bounded
@@ -298,6 +307,15 @@ def require_here(info: TenantInfo, arriving: str = "") -> None:
             tenant=info.tenant,
             arriving=info.arriving,
         )
+
+
+def has_not_moved(tenant: str) -> ConflictError:
+    """Return the error for the deletion of a log that nobody else has."""
+    return ConflictError(
+        f"Tenant {tenant} has not moved, so its log stays.",
+        next_step="Move it first: `doxa tenants move`.",
+        tenant=tenant,
+    )
 
 
 def require_room(info: TenantInfo, transactions: Sequence[SharedTransaction], size: int) -> None:

@@ -37,6 +37,7 @@ from doxa.store.stream.tokens import wait_for
 LEVELS = ("local", "session", "latest")
 _SLICE_S = 0.05
 _WAIT_S = 5.0
+_ARRIVING_S = 5.0
 _RETRY_S, _RETRY_MOST_S = 0.1, 5.0
 
 
@@ -103,6 +104,8 @@ class Replica:
 
     def _catch_up(self) -> Head:
         head = local_head(self.store)
+        if not head.tx:
+            self._has_moved()
         if head.tx and self.log.hash_at(self.tenant, head.tx) != head.hash:
             there = self.log.hash_at(self.tenant, head.tx) if self._has_moved() else None
             if there != head.hash:
@@ -185,12 +188,15 @@ class Replica:
         return turn
 
     def _hold(self, stopped: Callable[[], bool] | None) -> AppendHold:
-        try:
-            return self.log.hold(self.tenant, wait_ms=BUSY_TIMEOUT_MS, stopped=stopped)
-        except ConflictError as error:
-            if "moved_to" not in error.fields or not self._has_moved():
-                raise
-        return self.log.hold(self.tenant, wait_ms=BUSY_TIMEOUT_MS, stopped=stopped)
+        until = time.monotonic() + _ARRIVING_S
+        while True:
+            try:
+                return self.log.hold(self.tenant, wait_ms=BUSY_TIMEOUT_MS, stopped=stopped)
+            except ConflictError as error:
+                if "arriving" in error.fields and time.monotonic() < until:
+                    time.sleep(_SLICE_S)  # the end of a move, after the old engine let go
+                elif "moved_to" not in error.fields or not self._has_moved():
+                    raise
 
     def _take_turn(self, stopped: Callable[[], bool] | None) -> None:
         until = time.monotonic() + BUSY_TIMEOUT_MS / 1000

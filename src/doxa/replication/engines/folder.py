@@ -41,6 +41,7 @@ from doxa.replication.protocol import (
     TenantInfo,
     check_tenant,
     continues,
+    has_not_moved,
     require_here,
     require_room,
 )
@@ -237,6 +238,13 @@ class FolderLog:
         with self._written(tenant) as db:
             db.execute("DELETE FROM replica WHERE name = ?", (name,))
 
+    def drop(self, tenant: str) -> None:
+        with self._written(tenant) as db:
+            if not _info(db).moved_to:
+                raise has_not_moved(tenant)
+            for table in ("transaction_log", "snapshot", "lease", "replica"):
+                db.execute(f"DELETE FROM {table}")
+
     def close(self) -> None:
         if not self.users.leave():
             return
@@ -257,7 +265,9 @@ class FolderLog:
         db.set_busy_timeout(0)
         for _ in range(1_000):  # several processes may make the file at once
             try:
-                db.execute("PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL")
+                db.execute(
+                    "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA secure_delete=1"
+                )
                 if db.execute("SELECT count(*) FROM sqlite_schema WHERE name = 'replica'").get == 0:
                     db.execute("BEGIN IMMEDIATE;" + _TABLES)
                     db.execute("INSERT OR IGNORE INTO tenant(name) VALUES(?)", (tenant,))

@@ -55,6 +55,7 @@ from doxa.replication.protocol import (
     TenantInfo,
     check_tenant,
     continues,
+    has_not_moved,
     require_here,
     require_room,
 )
@@ -277,6 +278,17 @@ class PostgresLog:
 
     def withdraw(self, tenant: str, name: str) -> None:
         self._rows(tenant, sql.WITHDRAW, name=name)
+
+    def drop(self, tenant: str) -> None:
+        """As the user of the URL: the role of a transaction may not delete a log."""
+        info = self.info(tenant)
+        if info is None or not info.moved_to:
+            raise has_not_moved(tenant)
+        with self._connected(tenant) as connection, connection.pipeline():
+            connection.execute("BEGIN")
+            for statement in (*sql.DROP, sql.RESET):
+                connection.execute(statement, {"tenant": tenant, "hash": START.hash})
+            connection.execute("COMMIT")
 
     def close(self) -> None:
         if not self.users.leave():

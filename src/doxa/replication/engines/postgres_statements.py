@@ -81,6 +81,15 @@ TAKE_LEASE = (
     " ON CONFLICT (tenant, name) DO UPDATE SET until = excluded.until"
 )
 DROP_LEASE = "DELETE FROM doxa_log.lease WHERE tenant = %(tenant)s AND name = %(name)s"
+# Of a tenant that has moved; the row of the tenant stays, and says where to.
+DROP = tuple(
+    f"DELETE FROM doxa_log.{table} WHERE tenant = %(tenant)s"
+    for table in ("transaction", "snapshot", "lease", "replica")
+)
+RESET = (
+    "UPDATE doxa_log.tenant SET tx = 0, hash = %(hash)s, size = 0, erased_tx = 0 WHERE tenant ="
+    " %(tenant)s AND moved_to <> ''"
+)
 REPORT = (
     "INSERT INTO doxa_log.replica(tenant, name, tx, scrubbed_tx, time) VALUES(%(tenant)s, %(name)s,"
     " %(tx)s, %(scrubbed_tx)s, clock_timestamp()) ON CONFLICT (tenant, name) DO UPDATE SET tx ="
