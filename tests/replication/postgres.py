@@ -67,6 +67,7 @@ class PostgresServer:
 
     def start(self) -> None:
         options = f"-p {self.port} -k {self._folder} -c listen_addresses=127.0.0.1"
+        options += " -c max_connections=200"
         self._run(
             "pg_ctl", "-D", self._data, "-w", "-l", f"{self._folder}/log", "-o", options, "start"
         )

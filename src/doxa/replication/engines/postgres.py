@@ -41,6 +41,9 @@ from doxa.replication.engines.postgres_connection import (
     CONNECT_S,
     OPTIONS,
     LimitedConnection,
+    Ran,
+    Statement,
+    at_once,
     connect,
 )
 from doxa.replication.engines.postgres_news import PostgresNews
@@ -155,7 +158,8 @@ class PostgresLog:
             raise
         try:
             with self._translated(tenant), _longer(connection, wait_ms):
-                row = self._begin(connection, tenant, wait_ms, sql.HOLD).fetchone()
+                rows = self._begin(connection, tenant, wait_ms, sql.HOLD).rows
+                row = rows[0] if rows else None
                 if row is None:
                     connection.execute(sql.CREATE, {"tenant": tenant, "hash": START.hash})
                     row = connection.execute(sql.HOLD, {"tenant": tenant}).fetchone()
@@ -333,35 +337,24 @@ class PostgresLog:
 
     def _begin(
         self, connection: LimitedConnection, tenant: str, wait_ms: int, statement: str
-    ) -> psycopg.Cursor[Any]:
+    ) -> Ran:
         """Begin a transaction of a tenant with its first statement, in one round trip."""
-        told = {"tenant": tenant, "role": ROLE, "wait": str(wait_ms), "idle": str(_IDLE_MS)}
-        with connection.pipeline():
-            connection.execute("BEGIN")
-            connection.execute(sql.BEGIN, told)
-            return connection.execute(statement, {"tenant": tenant})
+        return at_once(connection, (*_begin(tenant, wait_ms), (statement, {"tenant": tenant})))[-1]
 
     def _rows(self, tenant: str, statement: str, **values: Any) -> list[Any]:
         """Run one statement of a tenant as a transaction, in one round trip."""
         check_tenant(tenant)
-        told = {"tenant": tenant, "role": ROLE, "wait": str(_SHORT_MS), "idle": str(_IDLE_MS)}
+        run = (statement, values | {"tenant": tenant})
         with self._connected(tenant) as connection:
-            with connection.pipeline():
-                connection.execute("BEGIN")
-                connection.execute(sql.BEGIN, told)
-                found = connection.execute(statement, values | {"tenant": tenant})
-                connection.execute("COMMIT")
-            return found.fetchall() if found.description else []
+            found = at_once(connection, (*_begin(tenant, _SHORT_MS), run, ("COMMIT", {})))
+            return found[-2].rows
 
     @contextmanager
     def _transaction(self, tenant: str) -> Iterator[Callable[..., psycopg.Cursor[Any]]]:
         """Run statements of one tenant as one transaction."""
         check_tenant(tenant)
-        told = {"tenant": tenant, "role": ROLE, "wait": str(_SHORT_MS), "idle": str(_IDLE_MS)}
         with self._connected(tenant) as connection:
-            with connection.pipeline():
-                connection.execute("BEGIN")
-                connection.execute(sql.BEGIN, told)
+            at_once(connection, _begin(tenant, _SHORT_MS))
             yield lambda statement, **values: connection.execute(
                 statement, values | {"tenant": tenant}
             )
@@ -403,6 +396,11 @@ class PostgresLog:
             ) from error
 
 
+def _begin(tenant: str, wait_ms: int) -> tuple[Statement, Statement]:
+    told = {"tenant": tenant, "role": ROLE, "wait": str(wait_ms), "idle": str(_IDLE_MS)}
+    return ("BEGIN", {}), (sql.BEGIN, told)
+
+
 @contextmanager
 def _longer(connection: LimitedConnection, wait_ms: int) -> Iterator[None]:
     """Let statements of the block wait so much longer: they may wait for a lock."""
@@ -435,17 +433,20 @@ class PostgresHold:
         self._log.tell(self._tenant, head.tx)
 
     def _append(self, transactions: Sequence[SharedTransaction]) -> None:
-        connection, before, done, values = self._connection, self.head, [], []
+        connection, before, values = self._connection, self.head, []
         for one in transactions:
             values.append(self._values(one, before))
             before = one.head
         require_room(self.info, transactions, sum(one["size"] for one in values))
-        with connection.pipeline():
-            done += [connection.execute(sql.APPEND, one) for one in values]
-            alone = not any(one.erased for one in transactions) and len(transactions) == 1
-            if alone:  # a statement that wrote nothing commits nothing
-                connection.execute("COMMIT")
-        if any(cursor.rowcount != 1 for cursor in done):
+        appends = [(sql.APPEND, one) for one in values]
+        alone = not any(one.erased for one in transactions) and len(transactions) == 1
+        if alone:  # a statement that wrote nothing commits nothing
+            done = at_once(connection, (*appends, ("COMMIT", {})))[:1]
+        else:
+            with connection.pipeline():
+                cursors = [connection.execute(*one) for one in appends]
+            done = [Ran(cursor.rowcount, []) for cursor in cursors]
+        if any(one.written != 1 for one in done):
             raise ConflictError(
                 f"The log of tenant {self._tenant} does not end at {self.head.tx} any more; nothing"
                 " was appended.",

@@ -7,8 +7,8 @@ system acknowledges what is sent, so neither keep-alives nor TCP timeouts end th
 from __future__ import annotations
 
 import time
-from collections.abc import Generator
-from typing import Any
+from collections.abc import Generator, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import psycopg
 
@@ -37,6 +37,32 @@ def connect(url: str) -> LimitedConnection:
     """Connect for statements outside of a pool."""
     made: LimitedConnection = LimitedConnection.connect(url, autocommit=True, **OPTIONS)
     return made
+
+
+Statement = tuple[str, Mapping[str, Any]]
+
+
+class Ran(NamedTuple):
+    """What a statement did: how many rows it wrote or found, and those that it found."""
+
+    written: int
+    rows: list[Any]
+
+
+def at_once(connection: LimitedConnection, statements: Sequence[Statement]) -> list[Ran]:
+    """Run statements in one message, with values quoted by the driver. A pipeline has one round
+    trip, too, and takes three times the processor time here."""
+    cursor: Any = psycopg.ClientCursor(connection)
+    text = "; ".join(
+        cursor.mogrify(text, values) if values else text for text, values in statements
+    )
+    cursor.execute(text.encode())
+    found = []
+    for _ in statements:
+        rows = cursor.fetchall() if cursor.description else []
+        found.append(Ran(cursor.rowcount, rows))
+        cursor.nextset()
+    return found
 
 
 def _limited(gen: Any, connection: LimitedConnection, limit_s: float) -> Generator[Any, Any, Any]:
