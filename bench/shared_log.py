@@ -143,16 +143,17 @@ def middle(call: Call) -> float:
 
 
 def rates(url: str, folder: Path) -> None:
-    print("\n| tenants | plain, 1/s | shared, 1/s | share | file, 1/s | plain, CPU | shared, CPU |")
-    print("|---|---|---|---|---|---|---|")
+    names = ("plain", "shared", "share", "file", "plain, CPU ms", "shared, CPU ms", "file, CPU ms")
+    print(f"\n| tenants | {' | '.join(names)} |")
+    print("|---|---|---|---|---|---|---|---|")
     for tenants in TENANTS:
-        (one, used), (two, ours), (own, _) = (
+        (one, used), (two, ours), (own, filed) = (
             rate(kind, url, tenants, folder, name)
             for kind, name in ((plain, "plain"), (shared, "shared"), (own_file, "own"))
         )
         print(
             f"| {tenants} | {one:,.0f} | {two:,.0f} | {two / one:.2f} | {own:,.0f} | {used:.2f} |"
-            f" {ours:.2f} |"
+            f" {ours:.2f} | {filed:.2f} |"
         )
 
 

@@ -21,6 +21,7 @@ from doxa.servers.telemetry.files import file_metrics
 from doxa.servers.telemetry.metrics import MetricRegistry
 from doxa.servers.unit_of_work import await_bookmarks, bookmark
 from tests.fixtures_shared import opened
+from tests.http.api_fixtures import served
 
 OpenServer = Callable[..., Memory]
 ROOT = Principal("root", "operator")
@@ -170,3 +171,26 @@ def test_the_commands(shared_url: str, tmp_path: Path, monkeypatch: pytest.Monke
     assert "a replica of tenant acme: 0 changes behind" in shown.output
     done = CliRunner().invoke(app, ["wait", f"99@{ZERO}", "--timeout-s", "0", *where])
     assert done.exit_code == 5, done.output
+
+
+def test_over_http_a_session_goes_on_at_another_server(server: OpenServer, tmp_path: Path) -> None:
+    (tmp_path / "users").mkdir()
+    (tmp_path / "others").mkdir()
+    with (
+        served(tmp_path / "users", memory=server("one")) as one,
+        served(tmp_path / "others", memory=server("two")) as two,
+        one.client() as here,
+        two.client() as there,
+        two.client("bound") as bound,
+    ):
+        here.post("/v1/remember", {"text": "Deploys are on Thursday", "project": "shop"})
+        token = here.post("/v1/token").json["value"]
+        asked = {"text": "deploys", "project": "*"}
+        found = there.post("/v1/recall", asked, X_Query_Read_After=token)
+        assert len(found.json["hits"]) == 1, found.json
+        assert found.headers["doxa-replica-behind"] == "0"
+        assert float(found.headers["doxa-replica-age"]) >= 0
+        seen = bound.post("/v1/recall", {"text": "deploys"})
+        assert "doxa-replica-behind" not in seen.headers
+        late = there.post("/v1/wait", {"token": f"99@{ZERO}", "timeout_s": 0})
+        assert late.status == 503, late.json

@@ -11,11 +11,17 @@ import time
 
 import psycopg
 
-from doxa.replication.engines.postgres_connection import CONNECT_S, LimitedConnection, connect
+from doxa.replication.engines.postgres_connection import (
+    CONNECT_S,
+    LimitedConnection,
+    at_once,
+    connect,
+)
 
 POLL_S = 1.0  # while no notifications arrive
 POLL_HEARD_S = 5.0
 _CHANNEL = "doxa_log"
+_NOTIFY = "SELECT pg_notify(%(channel)s, payload) FROM unnest(%(told)s::text[]) payload"
 
 
 class PostgresNews:
@@ -92,8 +98,15 @@ class PostgresNews:
     @staticmethod
     def _notify(connection: LimitedConnection, due: dict[str, int]) -> None:
         told = [f"{tx} {tenant}" for tenant, tx in due.items()]
-        connection.execute(
-            "SELECT pg_notify(%s, payload) FROM unnest(%s::text[]) payload", (_CHANNEL, told)
+        at_once(
+            connection,
+            (
+                ("BEGIN", {}),
+                # a transaction that notifies is logged, and would make the next append wait
+                ("SET LOCAL synchronous_commit = off", {}),
+                (_NOTIFY, {"channel": _CHANNEL, "told": told}),
+                ("COMMIT", {}),
+            ),
         )
 
     def _hear(self) -> None:
