@@ -18,6 +18,7 @@ from hypothesis import HealthCheck, is_hypothesis_test, settings
 from doxa.base.clock import FakeClock
 from doxa.belief import Ledger, declare
 from doxa.store import Identity, Store
+from tests import lane
 
 _REMARK, _FIGURES = "remark", "figures"
 _WHOLE = ("tests/adversary/", "tests/redaction/test_labelled.py")  # a campaign runs all of these
@@ -50,7 +51,14 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    if lane.LANE:
+        lane.begin(config)
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if lane.LANE:
+        lane.leave_out(items)
     factor = config.getoption("--campaign")
     if factor == 1:
         return

@@ -38,6 +38,7 @@ class BoundFile(MemoryFile):
         self._build_queries = whole._build_queries
         self.maintenance, self._embedding = whole.maintenance, whole._embedding
         self.store: BoundStore = BoundStore(whole.store, projects)
+        self.replica = None  # how far it is counts what others wrote
         self._recaller = None
         self._queries = None
         self._building = threading.Lock()

@@ -27,7 +27,7 @@ from doxa.app.expressions import LazyExpressions
 from doxa.app.models import ModelOptions, Models
 from doxa.app.policies import initialise_file
 from doxa.app.promotion import promotion_problem
-from doxa.app.shared import open_replica, replica_health
+from doxa.app.shared import open_engine, open_replica, replica_health
 from doxa.base.clock import NS, Clock
 from doxa.base.errors import CorruptError, DoxaError, ModelError
 from doxa.base.limits import CONSOLIDATED_ATTEMPTS_MAX, SPENDING_DAYS_MAX
@@ -82,16 +82,22 @@ class MemoryFile:
                 config.model_folder,
             )
         )
-        self.store = Store(
-            config.path,
-            clock=config.clock,
-            read_only=config.read_only,
-            expressions=LazyExpressions(),
-            decay_enabled=config.decay_enabled is not False,
-            check_before_commit=_CHECK,
-            image_bytes_max=image_bytes_max(config),
-        )
-        self.replica = open_replica(self.store, config) if config.shared else None
+        log = open_engine(config)
+        try:
+            self.store = Store(
+                config.path,
+                clock=config.clock,
+                read_only=config.read_only,
+                expressions=LazyExpressions(),
+                decay_enabled=config.decay_enabled is not False,
+                check_before_commit=_CHECK,
+                image_bytes_max=image_bytes_max(config),
+            )
+        except BaseException:
+            if log is not None:
+                log.close()
+            raise
+        self.replica = open_replica(self.store, config, log)
         self.store.on_scrub = self._scrub_beside
         self.ledger = SpendLedger(
             Path(f"{self.store.path}.spend"), clock=self.store.clock, caps=self._spend_caps
@@ -119,7 +125,7 @@ class MemoryFile:
         try:
             with damage_reported(self.store.path, "its catalogue"):
                 initialise_file(self.store, bootstrap=config.decay_enabled is True)
-            if self.replica is not None and config.background:
+            if self.replica is not None and config.background and not config.read_only:
                 self.replica.start()
         except BaseException:
             self.store.close()
@@ -151,6 +157,10 @@ class MemoryFile:
         from doxa.agent.continuity.archive import scrub_archives
 
         left = [scrub_archives(self.store)]
+        if self.replica is not None:
+            from doxa.replication.snapshot import remove_left
+
+            remove_left(Path(self.store.path), 0)
         if signals_folder(Path(self.store.path)).exists():
             from doxa.agent.signals.log import blank_traces
 
@@ -526,6 +536,7 @@ class MemoryFile:
             "changes": last.tx if last else 0,
             "log_entries": last.last_seq if last else 0,
             "bytes": size,
+            **({} if self.replica is None else {"replica": self.replica.status._asdict()}),
         }
 
 

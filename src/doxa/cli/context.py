@@ -93,11 +93,20 @@ def opened(
             "project": project_named(None),
         }
         with open_memory(db, role="operator", **given) as memory:
+            _note_age(memory)
             if may_operate(memory):
                 yield memory
                 return
         with open_memory(db, role="agent", **given) as memory:
             yield memory
+
+
+def _note_age(memory: Memory) -> None:
+    """Say on standard error how old the answers of a replica are whose engine does not answer."""
+    found = None if memory.replica is None else memory.replica.status
+    if found is not None and not found.reachable:
+        age = "an unknown time" if found.age_s is None else f"{found.age_s:.0f} s"
+        sys.stderr.write(f"doxa: {found.problem} Answers are of {age} ago; writes are refused.\n")
 
 
 def project_said(project: str | None) -> str:

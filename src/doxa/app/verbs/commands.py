@@ -17,6 +17,7 @@ GROUP_HELP: dict[str, tuple[Group, str]] = {
     "operator": ("care", "Manage what agents may not change: plan, apply, take back."),
     "policy": ("care", "Manage persistence policies: what decays, and what use promotes."),
     "projects": ("care", "Manage which folder belongs to which project."),
+    "tenants": ("care", "Manage the tenants of a shared log."),
     "users": ("serve", "Manage logins to the servers: passwords and tokens."),
 }
 SHELL = (
@@ -70,7 +71,12 @@ SHELL = (
     ),
     CommandOnly("replicate", "care", "Append a file's log to a tenant of a shared log.", _SHARED),
     CommandOnly("pull", "care", "Make a file of a tenant of a shared log.", _SHARED),
-    CommandOnly("tenants", "care", "List the tenants of a shared log.", _SHARED),
+    CommandOnly("tenants list", "care", "List tenants: size, quota, replicas, lag.", _SHARED),
+    CommandOnly("tenants create", "care", "Make an empty tenant.", _SHARED),
+    CommandOnly("tenants place", "care", "Print the engine of a tenant.", _SHARED),
+    CommandOnly("tenants quota", "care", "Limit the bytes of a tenant's log.", _SHARED),
+    CommandOnly("tenants move", "care", "Move a tenant to another engine, in use.", _SHARED),
+    CommandOnly("tenants replicas", "care", "List the replicas of a tenant.", _SHARED),
     CommandOnly("policy list", "care", "List all policies.", _POLICY),
     CommandOnly("policy apply", "care", "Apply policy commands, all of them or none.", _POLICY),
     CommandOnly("policy bootstrap", "care", "Install the standard policies.", _POLICY),

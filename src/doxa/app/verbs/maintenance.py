@@ -97,6 +97,32 @@ CARE = (
         absent=why.NO_TOOL,
     ),
     Verb(
+        "token",
+        "care",
+        "Return the token of the last change that this session sees: `change@receipt`.",
+        "Another server of the same memory honours it; so does that of any write, from its"
+        " `change` and `receipt`.",
+        (),
+        "str",
+        cli=Command(),
+        absent=why.CARE_ONLY,
+    ),
+    Verb(
+        "wait",
+        "care",
+        "Wait until this memory has the change of a token; return the token of its last one.",
+        "The token comes from `token`, or from a write on another server. After `timeout_s`"
+        " seconds, up to 60, BusyError.",
+        parameters(
+            token=argument("What `token` said, here or on another server."),
+            timeout_s=Parameter("Seconds to wait at most.", 5.0, kind="number"),
+        ),
+        "str",
+        errors=("BusyError", "InputError", "UnreachableError"),
+        cli=Command(),
+        absent=why.CARE_ONLY,
+    ),
+    Verb(
         "doctor",
         "care",
         "Examine everything that can be wrong, and say what to do.",

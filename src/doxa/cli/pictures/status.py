@@ -38,6 +38,8 @@ def status_text(value: dict[str, Any]) -> str:
         lines.append(f"epoch {value['epoch']}: the file was copied, and written to since")
     if value["copy_of"]:
         lines.append(f"a copy ({value['copy_of']}); its first change begins an epoch")
+    if "replica" in stats:
+        lines.append(_replica_text(stats["replica"]))
     weeks = value["weeks"]
     lines += [
         "",
@@ -68,6 +70,13 @@ def _backup_text(backup: dict[str, Any]) -> str:
     if backup["problem"]:
         return f"{ago}; its restore test failed: {backup['problem']}"
     return f"{ago}, {'restored as a test' if backup['tested'] else 'not tested by a restore'}"
+def _replica_text(found: dict[str, Any]) -> str:
+    age = "never heard of" if found["age_s"] is None else f"heard of {found['age_s']:.0f} s ago"
+    told = "" if found["reachable"] else f": {found['problem']}"
+    return (
+        f"a replica of tenant {found['tenant']}: {found['behind']:,} changes behind; the engine was"
+        f" {age}{told}"
+    )
 
 
 def sized(count: int) -> str:
