@@ -25,8 +25,8 @@ _MODULE_OF = {"EXIT_CODES": "doxa.cli.context", "app": "doxa.cli.application"}
 
 
 def main() -> None:
-    """Run the `doxa` command. `doxa hook` and `doxa --version` run without what the others need: a
-    host waits for the one, scripts call the other."""
+    """Run the `doxa` command. `doxa hook`, `doxa --version` and command lines that leave nothing to
+    decide run without typer: hosts and scripts wait for them."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(
@@ -40,6 +40,14 @@ def main() -> None:
         from doxa import __version__
 
         sys.stdout.write(f"doxa {__version__}\n")
+        return
+    from doxa.cli.parsing.plain import plain_call
+
+    plain = plain_call(sys.argv[1:])
+    if plain is not None:
+        from doxa.cli.commands import run
+
+        run(*plain)
         return
     from doxa.cli.application import app as application
 

@@ -10,16 +10,19 @@ import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
+from typing import TYPE_CHECKING, Any
 
 from doxa.cli.output import json_text
 
 if TYPE_CHECKING:
     from doxa.app import Memory
     from doxa.base.errors import DoxaError
+    from doxa.cli.parsing.common import Db as Db
+    from doxa.cli.parsing.common import Json as Json
+    from doxa.cli.parsing.common import Project as Project
+    from doxa.cli.parsing.common import ProjectOfAll as ProjectOfAll
     from doxa.hosts.projects import ProjectTable
 
 EXIT_CODES = {
@@ -38,34 +41,14 @@ _REFUSED_QUERIES = frozenset(
     ("ConstraintValidationFailed", "ConstraintVerificationFailed", "SchemaError", "TransientError")
 )
 
-Db = Annotated[
-    Path | None,
-    typer.Option(
-        "--db",
-        help="The memory file (default: as configured, or in the user's data folder).",
-        show_default=False,
-    ),
-]
-ProjectOfAll = Annotated[
-    str | None,
-    typer.Option(
-        "--project",
-        "-p",
-        help="The project (default: as configured, or default); auto: that of this folder.",
-        show_default=False,
-    ),
-]
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON value.")]
-Project = Annotated[
-    str | None,
-    typer.Option(
-        "--project",
-        "-p",
-        help="The project of calls that name none (default: as configured, or default); auto: that"
-        " of this folder.",
-        show_default=False,
-    ),
-]
+_COMMON_OPTIONS = frozenset(("Db", "Json", "Project", "ProjectOfAll"))
+
+
+def __getattr__(name: str) -> object:
+    """Import a common option when a command that typer parses asks for it."""
+    if name not in _COMMON_OPTIONS:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module("doxa.cli.parsing.common"), name)
 
 
 def note_old_name(old: str, new: str) -> None:
