@@ -10,6 +10,7 @@ functions: a command pays only for what it uses.
 
 from __future__ import annotations
 
+import gc
 import sys
 from importlib import import_module
 from io import TextIOWrapper
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 
 __all__ = ["EXIT_CODES", "app", "main"]
 
+# of how many new objects the collector takes notice: importing makes as many, and none is garbage
+_OBJECTS = 50_000
 _MODULE_OF = {"EXIT_CODES": "doxa.cli.context", "app": "doxa.cli.application"}
 
 
@@ -45,6 +48,7 @@ def main() -> None:
 
     plain = plain_call(sys.argv[1:])
     if plain is not None:
+        gc.set_threshold(_OBJECTS)
         from doxa.cli.commands import run
 
         run(*plain)

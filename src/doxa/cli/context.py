@@ -41,6 +41,7 @@ _REFUSED_QUERIES = frozenset(
     ("ConstraintValidationFailed", "ConstraintVerificationFailed", "SchemaError", "TransientError")
 )
 
+_BLAS_THREADS = "OPENBLAS_NUM_THREADS"
 _COMMON_OPTIONS = frozenset(("Db", "Json", "Project", "ProjectOfAll"))
 
 
@@ -225,6 +226,18 @@ def embed_some(memory: Memory) -> None:
     if 0 < pending <= COMMAND_EMBED_DOCS:
         with suppress(DoxaError):  # the belief is stored; doctor says why it has no vector
             memory.embed(limit=pending)
+
+
+def import_numpy_alone() -> None:
+    """Import numpy without the threads of its library, which cost a process that asks one question
+    more than they give it. What this process starts is not affected."""
+    if _BLAS_THREADS in os.environ or "numpy" in sys.modules:
+        return
+    os.environ[_BLAS_THREADS] = "1"
+    try:
+        import numpy  # noqa: F401
+    finally:
+        del os.environ[_BLAS_THREADS]
 
 
 def db_hint(db: Path | None) -> str:
