@@ -49,9 +49,13 @@ def main() -> None:
     plain = plain_call(sys.argv[1:])
     if plain is not None:
         gc.set_threshold(_OBJECTS)
-        from doxa.cli.commands import run
+        try:
+            from doxa.cli.commands import run
 
-        run(*plain)
+            run(*plain)
+        except KeyboardInterrupt:  # before or after the verb, which reports its own
+            sys.stderr.write("\ndoxa: interrupted.\n")
+            raise SystemExit(130) from None
         return
     from doxa.cli.application import app as application
 
