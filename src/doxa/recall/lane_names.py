@@ -1,4 +1,4 @@
-"""The names of the lanes and of the ways to fuse them (fusion.py). Apart, so that whoever handles
+"""The names of the lanes and of the ways to fuse them (fusion.py). Apart, so that code that handles
 hits need not import numpy."""
 
 from __future__ import annotations
