@@ -32,6 +32,7 @@ from doxa.agent.records.types import Record
 from doxa.base.errors import ConflictError, InputError, RoleError, StoreError
 from doxa.base.ids import is_below_operator
 from doxa.base.limits import IDENTITY_FILE_BYTES_MAX, IDENTITY_LINES_ITEMS_MAX
+from doxa.base.patterns import lazy_re
 from doxa.base.values import decode
 from doxa.store import Identity, Reader, Store
 
@@ -45,11 +46,11 @@ FORMS: Mapping[str, Mapping[str, str]] = {
 }
 _ALSO_READ = {"openclaw": {"IDENTITY.md": "SOUL"}}
 _SIGN = "§"
-_ENTRY = re.compile(r"^\s*(?:[-*+]|\d{1,3}[.)])\s+(?:\[[ xX]\]\s+)?")
-_HEADING = re.compile(r"^\s*#{1,6}\s")
-_MARKS = re.compile(r"\*\*|__|`")
-_FRONT = re.compile(r"\A---\n.*?\n---\n", re.DOTALL)
-_COMMENT = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
+_ENTRY = lazy_re(r"^\s*(?:[-*+]|\d{1,3}[.)])\s+(?:\[[ xX]\]\s+)?")
+_HEADING = lazy_re(r"^\s*#{1,6}\s")
+_MARKS = lazy_re(r"\*\*|__|`")
+_FRONT = lazy_re(r"\A---\n.*?\n---\n", re.DOTALL)
+_COMMENT = lazy_re(r"<!--.*?(?:-->|\Z)", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
