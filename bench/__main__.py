@@ -14,6 +14,7 @@ from bench import (
     agm,
     answerability_sets,
     api,
+    api_load,
     beam,
     campaign,
     compare,
@@ -301,6 +302,8 @@ def _run(options: argparse.Namespace, embedder: Embedder | None) -> Report:
         return hooks.run(embedder, seed=options.seed, sizes=options.sizes)
     if options.command == "turn-signals":
         return turn_signals.run(options.data, seed=options.seed)
+    if options.command == "api" and options.clients:
+        return api_load.run(seed=options.seed, clients=options.clients, minutes=options.minutes)
     if options.command == "api":
         return api.run(seed=options.seed, quick=options.quick)
     if options.command == "embedding":
@@ -425,6 +428,13 @@ def _parser() -> argparse.ArgumentParser:
         if name in ("speed", "embedding", "api", "scale", "all"):
             command.add_argument(
                 "--quick", action="store_true", help="fewer repetitions and a small graph"
+            )
+        if name == "api":
+            command.add_argument(
+                "--clients", type=int, help="so many clients at once instead, readers and writers"
+            )
+            command.add_argument(
+                "--minutes", type=float, default=api_load.MINUTES, help="how long they call"
             )
         if name == "all":
             _graph_options(command)

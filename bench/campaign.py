@@ -69,6 +69,7 @@ CAMPAIGNS: dict[str, tuple[str, ...]] = {
     "What hooks and handoffs inject": ("tests/adversary/test_hook", "tests/adversary/test_handed"),
     "Servers over a simulated engine that fails": ("tests/replication/test_schedules.py",),
     "The identity of agents": ("tests/adversary/test_identity",),
+    "The runtime of agents": ("tests/agent/",),
     "Belief revision against its model": ("tests/properties/test_revision",),
     "Other properties and state machines": ("tests/",),
 }

@@ -49,6 +49,7 @@ COMMANDS = (
     "speed",
     "hooks",
     "api",
+    "api-load",
     "scale",
     "turn-signals",
     "embedding",
