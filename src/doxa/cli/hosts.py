@@ -32,9 +32,13 @@ def brief(
         int, typer.Option("--characters", min=200, help="The budget of the block.")
     ] = 1_500,
     why: Annotated[bool, typer.Option("--why", help="Add the reason for each line.")] = False,
+    host: Annotated[
+        str, typer.Option("--host", help="The host, whose mode decides what may be read.")
+    ] = "claude-code",
     db: Db = None,
     as_json: Json = False,
 ) -> None:
+    from doxa.agent.continuity.modes import mode_of_host
     from doxa.base.places import hooks_folder
     from doxa.hosts.brief import brief as made_of
     from doxa.hosts.capture import capture
@@ -46,8 +50,10 @@ def brief(
         if not memory.store.read_only:
             capture(session, spool)  # as a hook does before it makes the brief
         since_ns = spool.last_conversation(session.project)
-        made = made_of(session, since_ns=since_ns, chars_max=characters)
+        mode = mode_of_host(host)
+        made = made_of(session, mode=mode, since_ns=since_ns, chars_max=characters)
         found = asdict(made) | {"block": made.block()}
+        del found["known"]
         show(found, as_json, lambda one: _text(one, why=why))
 
 
