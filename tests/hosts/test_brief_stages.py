@@ -164,7 +164,7 @@ def talk(hooks: Pipeline, session: str, *texts: str) -> None:
 
 
 def fill(memory: Memory) -> None:
-    """Let the brief have no room: newer decisions and tasks that are due earlier."""
+    """Fill the brief: with newer decisions, and tasks of an earlier date."""
     for number in range(20):
         memory.remember(f"Decision {number} is {'long ' * 20}", kind="decision", name=f"d{number}")
         memory.remember(

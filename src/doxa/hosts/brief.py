@@ -37,7 +37,7 @@ from doxa.redaction.stripping import BLOCK
 _TITLES = {
     "identity": "Who you are, approved by a person:",
     "state": "Open in this project:",
-    "current": "How things stand, as an operator lets you read it:",
+    "current": "Current state, as an operator lets you read it:",
     "claims": "Accepted with a source:",
     "knowledge": "Known here, verified or stated by the user:",
     "person": "About the user:",

@@ -54,9 +54,9 @@ class Handed:
 
 
 def begun(session: Session, event: HookEvent, made: Brief) -> Handed:
-    """Open the conversation of an event, and return what it is handed besides its brief. After a
-    compaction that is where the conversation itself stood; so it is after a reset, unless the host
-    went on under another id."""
+    """Open the conversation of an event, and return what it is handed in addition to its brief.
+    After a compaction that is where the conversation itself stood; so it is after a reset, unless
+    the host went on under another id."""
     from doxa.agent.continuity.modes import mode_of_host
 
     own, mode = _as_host(session, event.host, made.project), mode_of_host(event.host)
