@@ -38,7 +38,6 @@ def brief(
     db: Db = None,
     as_json: Json = False,
 ) -> None:
-    from doxa.agent.continuity.modes import mode_of_host
     from doxa.base.places import hooks_folder
     from doxa.hosts.brief import brief as made_of
     from doxa.hosts.capture import capture
@@ -50,8 +49,7 @@ def brief(
         if not memory.store.read_only:
             capture(session, spool)  # as a hook does before it makes the brief
         since_ns = spool.last_conversation(session.project)
-        mode = mode_of_host(host)
-        made = made_of(session, mode=mode, since_ns=since_ns, chars_max=characters)
+        made = made_of(session, host=host, since_ns=since_ns, chars_max=characters)
         found = asdict(made) | {"block": made.block()}
         del found["known"]
         show(found, as_json, lambda one: _text(one, why=why))

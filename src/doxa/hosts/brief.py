@@ -26,7 +26,7 @@ from doxa.agent.context.pipeline import Copies
 from doxa.agent.context.stages import ContextLine, Situation, Stage
 from doxa.agent.context.table import STAGES
 from doxa.agent.context.vouching import without_repeats
-from doxa.agent.continuity.modes import default_mode
+from doxa.agent.continuity.modes import mode_of_host
 from doxa.app import Session
 from doxa.app.sessions.agent.context import situation_of
 from doxa.base.clock import format_time
@@ -89,16 +89,17 @@ def brief(
     session: Session,
     *,
     mode: str = "",
+    host: str = "",
     since_ns: int | None = None,
     chars_max: int = HOOK_BRIEF_CHARS_MAX,
     earlier: EarlierBrief | None = None,
 ) -> Brief:
-    """Make the brief of the session's project, as a conversation of a mode may read it. `since_ns`
-    is when the last conversation here ended. With `earlier` it is that brief again: its lines
-    alone, in its order, as far as they hold. Identity is always that of now."""
+    """Make the brief of the session's project, as a conversation of a mode, or of a host, may read
+    it. `since_ns` is when the last conversation here ended. With `earlier` it is that brief again:
+    its lines alone, in its order, as far as they hold. Identity is always that of now."""
     situation = situation_of(
         session,
-        mode=mode or default_mode(),
+        mode=mode or mode_of_host(host),
         since_ns=since_ns,
         until_ns=None if earlier is None else earlier.made_ns,
         machine=True,
