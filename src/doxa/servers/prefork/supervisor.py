@@ -61,9 +61,12 @@ class Supervisor:
         listeners: Mapping[str, Sequence[socket.socket]],
         ready: Callable[[dict[str, str], str], None],
         manager: ServiceManager | None = None,
+        delay_s: float = _DELAY_FIRST_S,
     ) -> None:
         """`command` starts a worker; it gets the handle of its channel as the last argument.
-        `ready` is called with addresses and the path of the memory when all listen."""
+        `ready` is called with addresses and the path of the memory when all listen. A worker that
+        ended is started again after `delay_s`, doubled for each that ended in the last minute."""
+        self._delay_s = delay_s
         self._command, self._plan, self._count = list(command), plan, workers
         self._listeners, self._show = listeners, ready
         self._manager = manager or ServiceManager()
@@ -184,7 +187,7 @@ class Supervisor:
             self._ask_to_stop()
             return
         _LOG.error("worker %d ended %s; it is started again", worker.number, how)
-        delay = _DELAY_FIRST_S * 2 ** (len(self._restarts) - 1)
+        delay = self._delay_s * 2 ** (len(self._restarts) - 1)
         with suppress(TimeoutError):
             await asyncio.wait_for(self._asked.wait(), min(delay, _DELAY_MOST_S))
         if not self._asked.is_set():
