@@ -21,6 +21,7 @@ import pytest
 from neo4j import GraphDatabase
 from neo4j.exceptions import Neo4jError, ServiceUnavailable, SessionExpired
 
+from doxa.app.models import PROCESS, reload_caps, share_caps
 from doxa.base.limits import (
     BOLT_THREADS_MAX,
     LOGIN_ATTEMPTS_MAX,
@@ -31,6 +32,7 @@ from doxa.servers.credentials import Credentials
 from doxa.servers.prefork.channel import CallFailed, Channel
 from doxa.servers.prefork.counters import CounterTable, counter_file
 from doxa.servers.prefork.supervisor import Supervisor
+from doxa.settings import configuration
 from tests.fixtures_shared import opened
 from tests.http.http_fixtures import Client, basic
 from tests.servers.bolt_fixtures import FAILURE, NEWEST, SUCCESS, Peer
@@ -499,6 +501,23 @@ def test_what_a_dead_worker_counted_is_gone() -> None:
     here.clear(2)
     assert (one.add(0), one.least()) == (3, 3)
     assert other.add(1) == 4
+
+
+def test_model_caps_are_divided(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DOXA_MODEL_TOKENS_MAX", "1001")
+    monkeypatch.delenv("DOXA_MODEL_CALLS_MAX", raising=False)
+    found = []
+    try:
+        for number in (1, 2, 3):
+            share_caps(number, 3)
+            reload_caps(configuration())
+            found.append(PROCESS.tokens_max)
+            assert PROCESS.calls_max is None
+    finally:
+        share_caps(1, 1)
+        monkeypatch.delenv("DOXA_MODEL_TOKENS_MAX")
+        reload_caps(configuration())
+    assert found == [335, 333, 333]
 
 
 def test_a_call_whose_process_ends_fails_at_once() -> None:

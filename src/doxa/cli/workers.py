@@ -36,8 +36,9 @@ def serve_with_workers(plan: ServePlan, workers: int) -> int:
 
 
 def _listeners(name: str, options: dict[str, Any]) -> list[socket.socket]:
-    """Open the listening sockets of an interface. Raises InputError for an address that requires a
-    login or TLS, and StoreError for one that is not available."""
+    """Open the listening sockets of an interface. Raises StoreError for an address that is not
+    available; whether it requires a login or TLS is checked by the first worker, before anybody
+    takes a connection."""
     host = options["host"]
     if name == "bolt":
         from doxa.servers.bolt.server import PORT, open_listeners

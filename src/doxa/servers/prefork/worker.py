@@ -12,8 +12,10 @@ import asyncio
 import inspect
 import socket
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from typing import Any, NamedTuple
 
+from doxa.base.errors import DoxaError
 from doxa.servers.prefork.channel import Channel, first_message
 from doxa.servers.prefork.counters import Counter, CounterTable
 from doxa.servers.sharing import Share
@@ -124,5 +126,6 @@ class Worker(Share):
             now = self.counter("written").add(0)
             if now != seen:
                 seen = now
-                await asyncio.to_thread(embed)
+                with suppress(DoxaError):  # such as a file that is busy: what follows asks again
+                    await asyncio.to_thread(embed)
             await asyncio.sleep(_LOOK_S)
