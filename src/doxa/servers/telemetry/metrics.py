@@ -163,7 +163,7 @@ def _value_lines(metric: Metric, values: Values, own: Mapping[str, str]) -> Iter
 
 
 def _histogram_lines(found: Iterable[Sequence[Any]], own: Mapping[str, str]) -> Iterable[str]:
-    for *key, counts, total in sorted(found, key=lambda row: row[:2]):
+    for *key, counts, total in sorted(found, key=lambda row: (str(row[0]), str(row[1]))):
         names, values = (*SECONDS.labels, *own), (*key, *own.values())
         reached = 0
         for bound, count in zip((*map(str, BUCKETS_S), "+Inf"), counts, strict=True):
