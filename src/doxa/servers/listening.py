@@ -44,7 +44,7 @@ class Server(Protocol):
 
 
 class Control(Protocol):
-    """Somebody besides signals who stops and reloads servers, such as a supervisor."""
+    """Who stops and reloads servers in place of signals, such as a supervisor."""
 
     async def start(self, stop: Callable[[], None], reload: Callable[[], str]) -> None:
         """Begin, before any server listens. `reload` returns what it did in words."""

@@ -237,11 +237,11 @@ class App:
                 lambda: file_metrics(database.memories(), version=self._version)
             )
         counted: dict[int, Any] = {self._share.number: TELEMETRY.registry.counted()}
-        told = (1, 0)
+        serving, restarted = 1, 0
         if self._share.calls is not None:
             counted |= await self._share.calls.ask_others("metrics")
-            told = await self._share.calls.call("workers")
-        gauges = {**gauges, WORKERS: {(): told[0]}, RESTARTS: {(): told[1]}}
+            serving, restarted = await self._share.calls.call("workers")
+        gauges = {**gauges, WORKERS: {(): serving}, RESTARTS: {(): restarted}}
         text = exposition(counted, gauges)
         return Response(text, media_type=None, headers=HEADERS | {"Content-Type": METRICS_MEDIA})
 

@@ -75,7 +75,7 @@ class Supervisor:
         self._workers: dict[int, _Process] = {}
         self._restarts: deque[float] = deque()
         self._restarted = 0
-        self._told: tuple[dict[str, str], str] | None = None
+        self._first_ready: tuple[dict[str, str], str] | None = None
         self._code = 0
         self._tasks: set[asyncio.Task[None]] = set()
         self._asked, self._changed = asyncio.Event(), asyncio.Event()
@@ -85,14 +85,14 @@ class Supervisor:
         self._handle_signals()
         try:
             await self._start(1)  # alone, so that what is wrong is said once, and a file made once
-            await self._until(lambda: self._told is not None)
+            await self._until(lambda: self._first_ready is not None)
             if not self._asked.is_set():
                 for number in range(2, self._count + 1):
                     await self._start(number)
                 await self._until(self._all_ready)
             if not self._asked.is_set():
-                assert self._told is not None
-                self._show(*self._told)
+                assert self._first_ready is not None
+                self._show(*self._first_ready)
                 self._manager.ready(f"listening, {self._count} workers")
                 if self._manager.watchdog_s:
                     self._keep(asyncio.create_task(self._watch()))
@@ -172,7 +172,7 @@ class Supervisor:
             early = code == -signal.SIGTERM and not worker.ready  # it had nothing to end yet
             self._code = self._code or int(code != 0 and not early)
             return
-        if self._told is None:  # it never served, and has said why
+        if self._first_ready is None:  # it never served, and has said why
             self._code = code if code > 0 else 1
             self._ask_to_stop()
             return
@@ -233,7 +233,7 @@ class Supervisor:
             return await self._ask_all(args[0], *args[1:], but=number)
         if name == "ready":
             self._workers[number].ready = True
-            self._told = self._told or (args[0], args[1])
+            self._first_ready = self._first_ready or (args[0], args[1])
             self._changed.set()
             return None
         if name == "workers":
@@ -257,12 +257,12 @@ class Supervisor:
 
     async def _reload(self) -> None:
         self._manager.reloading()
-        told = await self._ask_all("reload", timeout_s=_RELOAD_S)
-        texts = set(told.values())
+        answers = await self._ask_all("reload", timeout_s=_RELOAD_S)
+        texts = set(answers.values())
         said = (
             next(iter(texts))
             if len(texts) == 1
-            else "; ".join(f"worker {number}: {text}" for number, text in sorted(told.items()))
+            else "; ".join(f"worker {number}: {text}" for number, text in sorted(answers.items()))
         )
         self._manager.ready(said or "no worker answered")
 

@@ -24,8 +24,8 @@ _LOOK_S = 0.25
 
 
 class WorkerOrder(NamedTuple):
-    """What a worker is told to do: its number among so many, the handles that it inherited, and
-    what to serve."""
+    """The order of a supervisor: the number of the worker among so many, the handles that it
+    inherited, and what to serve."""
 
     number: int
     workers: int
