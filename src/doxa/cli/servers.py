@@ -96,7 +96,8 @@ Data = Annotated[
     Path | None,
     typer.Option(
         "--data",
-        help="Serve a folder of databases, a file for each, in place of one memory file.",
+        help="Serve a folder of databases, a file for each, or all tenants of a shared log by its"
+        " URL, in place of one memory file.",
         show_default=False,
     ),
 ]
@@ -308,6 +309,12 @@ def _users_in(data: Path | None) -> Path | None:
     """The file of users of a folder of databases."""
     if data is None:
         return None
+    from doxa.app.shared import TenantDirectory, is_shared
+
+    if is_shared(data):
+        directory = TenantDirectory(str(data))
+        directory.close()
+        data = directory.folder
     data.mkdir(parents=True, exist_ok=True, mode=0o700)
     return data / "users.json"
 

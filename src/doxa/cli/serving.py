@@ -54,41 +54,43 @@ def serve_plan(plan: ServePlan, worker: Worker | None = None) -> None:
         options.pop("mcp", None)  # its sessions live in one process
     for name in options.keys() & {"http", "mcp"}:
         options[name]["version"] = __version__
-    settings, deadline = SettingsFollower(), StopDeadline()
+    manager = None if worker is None else ServiceManager({})  # the supervisor speaks to it
+    settings = SettingsFollower()
     otel = configuration().get("telemetry.otel")
     end_export = begin_export(__version__, *((otel.name, otel.text) if otel else ("", "")))
     kinds = kinds_of(**{name: name in options for name in ("bolt", "http", "mcp")})
-    with _opened(plan) as served:
-        database = served.database
-        if options.get("http", {}).pop("mem0", False):
-            options["http"]["mounts"] = {"mem0": _mem0(database)}
-        share = {} if worker is None else {"share": worker}
-        made = {
-            name: kind(database, throttle, **options[name], **share) for name, kind in kinds.items()
-        }
-        if worker is not None:
-            _join(worker, served)
+    with StopDeadline() as deadline:
+        with _opened(plan) as served:
+            database = served.database
+            if options.get("http", {}).pop("mem0", False):
+                options["http"]["mounts"] = {"mem0": _mem0(database)}
+            share = {} if worker is None else {"share": worker}
+            made = {
+                name: kind(database, throttle, **options[name], **share)
+                for name, kind in kinds.items()
+            }
+            if worker is not None:
+                _join(worker, served)
 
-        def listening() -> None:
-            _collect_less_often()
-            addresses = {name: one.uri for name, one in made.items()}
-            if worker is None:
-                Ready(served.path, known, count, plan.as_json).show(addresses)
-            else:
-                worker.ready(addresses, str(served.path))
-                if worker.number == 1:
-                    worker.embed_when_written(lambda: _embed(served))
+            def listening() -> None:
+                _collect_less_often()
+                addresses = {name: one.uri for name, one in made.items()}
+                if worker is None:
+                    Ready(served.path, known, count, plan.as_json).show(addresses)
+                else:
+                    worker.ready(addresses, str(served.path))
+                    if worker.number == 1:
+                        worker.embed_when_written(lambda: _embed(served))
 
-        serve_all(
-            *made.values(),
-            ready=listening,
-            reload=lambda: str(settings.reload(served.memories())),
-            manager=None if worker is None else ServiceManager({}),  # the supervisor speaks to it
-            deadline=deadline,
-            control=worker,
-        )
-    end_export()
-    deadline.met()
+            serve_all(
+                *made.values(),
+                ready=listening,
+                reload=lambda: str(settings.reload(served.memories())),
+                manager=manager,
+                deadline=deadline,
+                control=worker,
+            )
+        end_export()
 
 
 def _begin_log(form: str, worker: Worker | None) -> None:
@@ -174,7 +176,7 @@ def _opened(plan: ServePlan) -> AbstractContextManager[Served]:
     if memory["csv_folder"] is not None:
         memory["csv_folder"] = Path(memory["csv_folder"])
     if plan.data is not None:
-        return _folder(Path(plan.data), memory)
+        return _databases(Path(plan.data), memory)
     return _file(None if plan.db is None else Path(plan.db), memory)
 
 
@@ -189,6 +191,31 @@ def _file(db: Path | None, options: dict[str, Any]) -> Iterator[Served]:
         yield Served(MemoryDatabase(memory), memory.config.path, lambda: [memory])
     finally:
         _close(memory)
+
+
+def _databases(data: Path, options: dict[str, Any]) -> AbstractContextManager[Served]:
+    from doxa.app.shared import is_shared
+
+    return _tenants(data, options) if is_shared(data) else _folder(data, options)
+
+
+@contextmanager
+def _tenants(url: Path, options: dict[str, Any]) -> Iterator[Served]:
+    """The tenants of a shared log."""
+    from doxa.app import open_memory
+    from doxa.app.shared import TenantDirectory
+    from doxa.servers.databases.service import FolderService
+    from doxa.servers.databases.tenants import TenantFolder
+
+    directory = TenantDirectory(str(url))
+    found = TenantFolder(
+        directory, lambda tenant: open_memory(directory.url, tenant=tenant, **options)
+    )
+    try:
+        yield Served(FolderService(found), found.path, lambda: [one for _, one in found.memories()])
+    finally:
+        found.close(_close)
+        directory.close()
 
 
 @contextmanager

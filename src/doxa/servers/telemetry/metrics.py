@@ -60,6 +60,15 @@ WORKERS = Metric("doxa_workers", "gauge", (), "worker processes that serve")
 RESTARTS = Metric(
     "doxa_worker_restarts_total", "counter", (), "workers that ended and were started again"
 )
+REPLICA_BEHIND = Metric(
+    "doxa_replica_behind", "gauge", ("database",), "changes of the shared log that it lacks"
+)
+REPLICA_SECONDS = Metric(
+    "doxa_replica_age_seconds", "gauge", ("database",), "since the engine was last heard of"
+)
+REPLICA_REACHABLE = Metric(
+    "doxa_replica_reachable", "gauge", ("database",), "1 if the engine answers, else 0"
+)
 BUILD = Metric("doxa_build_info", "gauge", ("version", "format"), "always 1")
 METRICS = (
     REQUESTS,
@@ -75,6 +84,9 @@ METRICS = (
     PENDING,
     JOB_SECONDS,
     BACKUP_SECONDS,
+    REPLICA_BEHIND,
+    REPLICA_SECONDS,
+    REPLICA_REACHABLE,
     WORKERS,
     RESTARTS,
     BUILD,
