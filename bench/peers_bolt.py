@@ -5,14 +5,9 @@ from __future__ import annotations
 
 import cProfile
 import importlib.util
-import json
 import pstats
-import subprocess
-import sys
 import tempfile
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from statistics import median
@@ -23,6 +18,8 @@ import numpy as np
 from bench.peers_adapters import Doxa
 from bench.peers_data import LABEL, Data
 from bench.peers_rows import TEXTS
+from bench.peers_serving import served
+from bench.peers_workers import measure_workers
 from bench.report import Report
 from bench.timing import seconds_of, spread
 
@@ -44,31 +41,7 @@ def measure_bolt(report: Report, data: Data, *, share: float) -> None:
         system.close()
         with served(Path(name) / "doxa.db") as uri:
             _through(report, uri, data, share=share, inside=inside, profile=profile)
-
-
-@contextmanager
-def served(path: Path) -> Iterator[str]:
-    """A server of this file in a process of its own, and its address."""
-    command = [
-        sys.executable,
-        "-m",
-        "doxa.cli",
-        "serve",
-        "--bolt",
-        "--port",
-        "0",
-        "--no-login",
-        "--json",
-        "--db",
-        str(path),
-    ]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
-    try:
-        assert process.stdout is not None
-        yield json.loads(process.stdout.readline())["bolt"]
-    finally:
-        process.terminate()
-        process.communicate(timeout=30)
+        measure_workers(report, Path(name) / "doxa.db", data, share=share)
 
 
 def _through(

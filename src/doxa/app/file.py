@@ -130,6 +130,8 @@ class MemoryFile:
         self._embedding = EmbeddingThread(
             self.store, self._models, enabled=config.background and not config.read_only
         )
+        # called in place of embedding here, where another process of a server embeds for all
+        self.embeds_elsewhere: Callable[[], None] | None = None
         self._build_queries = build_queries
         self._recaller: Recaller | None = None
         self._queries: QueryEngine | None = None
@@ -340,7 +342,10 @@ class MemoryFile:
 
         It never blocks the caller.
         """
-        self._embedding.wake()
+        if self.embeds_elsewhere is None:
+            self._embedding.wake()
+        else:
+            self.embeds_elsewhere()
 
     # The log and the file
 

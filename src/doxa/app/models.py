@@ -613,12 +613,28 @@ def _prices(prices: object) -> dict[str, Price]:
     return found
 
 
+_OF_PROCESSES: list[int] = [1, 1]  # which one this is, of how many that share the caps
+
+
+def share_caps(number: int, processes: int) -> None:
+    """Divide the caps among so many processes, of which this one is `number`, from 1. The first
+    gets what cannot be divided."""
+    _OF_PROCESSES[:] = number, processes
+
+
 def reload_caps(said: Configuration) -> None:
-    """Set what this process may send to endpoints to what is configured."""
+    """Set what this process may send to endpoints to what is configured, or its part of it."""
     PROCESS.tokens_max, PROCESS.calls_max = (
-        _cap(said, "models.tokens_max"),
-        _cap(said, "models.calls_max"),
+        _part(_cap(said, "models.tokens_max")),
+        _part(_cap(said, "models.calls_max")),
     )
+
+
+def _part(cap: int | None) -> int | None:
+    number, processes = _OF_PROCESSES
+    if cap is None:
+        return None
+    return cap // processes + (cap % processes if number == 1 else 0)
 
 
 def _cap(said: Configuration, key: str) -> int | None:

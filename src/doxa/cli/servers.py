@@ -3,13 +3,11 @@ and MCP."""
 
 from __future__ import annotations
 
-import gc
 import sys
 import uuid
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import Annotated, Any
 
 import typer
 
@@ -24,15 +22,8 @@ from doxa.cli.context import (
     user,
 )
 from doxa.cli.output import json_text
+from doxa.cli.serving import ServePlan, kinds_of, needs_mcp, serve_plan
 from doxa.cli.users import Users, credentials_of
-
-if TYPE_CHECKING:
-    from doxa.app import Memory
-    from doxa.servers.bolt import BoltServer
-    from doxa.servers.contract import Database, Mounted
-    from doxa.servers.credentials import Credentials, Principal
-    from doxa.servers.http import HttpServer
-    from doxa.servers.mcp.http import McpServer
 
 Port = Annotated[
     int | None,
@@ -122,6 +113,10 @@ Log = Annotated[
     str,
     typer.Option(help="The log on standard error: text, of warnings; json, of each call too."),
 ]
+Workers = Annotated[
+    int,
+    typer.Option(help="How many processes serve the memory; limits are counted over all of them."),
+]
 Actor = Annotated[str, typer.Option(help="The agent's name in the log.")]
 Conversation = Annotated[
     str,
@@ -155,7 +150,7 @@ def mcp(
         try:
             from doxa.servers.mcp.stdio import serve_stdio
         except ImportError:
-            raise _needs_mcp() from None
+            raise needs_mcp() from None
         from doxa import __version__
         from doxa.hosts.tool import HookTool
         from doxa.servers.mcp.tools import check_profile
@@ -171,16 +166,6 @@ def mcp(
         made = memory.session(project=own, projects=bound or (), context=context)
         hooks = HookTool(made, project=own if bound else given, db=memory.config.path)
         serve_stdio(memory, made, version=__version__, profile=profile, hooks=hooks)
-
-
-def _needs_mcp() -> Exception:
-    from doxa.base.errors import InputError
-
-    return InputError(
-        "The MCP interface needs the extra mcp.",
-        next_step="Install it where doxa is: pip install 'mcp>=2.3'",
-        extra="mcp",
-    )
 
 
 def _host_entry(
@@ -216,6 +201,7 @@ def serve(
     users: Users = None,
     data: Data = None,
     log: Log = "text",
+    workers: Workers = 1,
     db: Db = None,
     as_json: Json = False,
 ) -> None:
@@ -230,13 +216,18 @@ def serve(
             "profile": ("mcp", profile),
             "mem0": ("http", mem0 or None),
         }
-        _begin_log(log)
+        _check_log(log)
+        _check_workers(workers, data)
         _check_data(data, db, mcp=mcp, mem0=mem0)
         _check_interfaces({"bolt": bolt, "http": http, "mcp": mcp}, given)
-        kinds = _kinds(bolt=bolt, http=http, mcp=mcp)  # every error before anything is opened
+        kinds = kinds_of(bolt=bolt, http=http, mcp=mcp)  # every error before anything is opened
         if mcp:
             _check_profile(profile or "core")
-        tls: dict[str, Any] = {"certificate": certificate, "key": key, "plaintext": plaintext}
+        tls: dict[str, Any] = {
+            "certificate": _text(certificate),
+            "key": _text(key),
+            "plaintext": plaintext,
+        }
         shared = _given(host=host, timeout_ms=milliseconds(timeout), **tls)
         own: dict[str, dict[str, Any]] = {
             "bolt": {"port": port, "advertised": advertise},
@@ -246,33 +237,61 @@ def serve(
         options = {name: shared | _given(**own[name]) for name in kinds}
         options.get("mcp", {}).pop("timeout_ms", None)  # of statements, which agents only read with
         known = None if no_login else credentials_of(users or _users_in(data), db)
-        count = len(known.users()) if known else 0
-        memory = {
-            "role": "operator",
-            "actor": user(),
-            "project": project_named(project),
-            "csv_folder": check_folder(csv),
-            "decay_enabled": decay_enabled(),
-        }
-        _serve(
-            kinds,
-            options,
-            lambda: _databases(data, memory) if data else _file(db, memory),
-            known,
-            lambda path: _Ready(path, known, count, as_json).show,
+        plan = ServePlan(
+            options=options,
+            db=_text(db),
+            data=_text(data),
+            users=None if known is None else str(known.path),
+            memory={
+                "role": "operator",
+                "actor": user(),
+                "project": project_named(project),
+                "csv_folder": _text(check_folder(csv)),
+                "decay_enabled": decay_enabled(),
+            },
+            log=log,
+            as_json=as_json,
         )
+        if workers > 1:
+            from doxa.cli.workers import serve_with_workers
+
+            code = serve_with_workers(plan, workers)
+            if code:
+                raise SystemExit(code)
+        else:
+            serve_plan(plan)
 
 
-def _begin_log(form: str) -> None:
+def _text(path: Path | None) -> str | None:
+    return None if path is None else str(path)
+
+
+def _check_log(form: str) -> None:
     from doxa.base.errors import InputError
-    from doxa.servers.telemetry.logs import log_as_json
 
     if form not in ("text", "json"):
         raise InputError(
             f"There is no log {form[:40]!r}.", next_step="Use text or json.", field="log"
         )
-    if form == "json":
-        log_as_json()
+
+
+def _check_workers(workers: int, data: Path | None) -> None:
+    from doxa.base.errors import InputError
+    from doxa.base.limits import WORKERS_ITEMS_MAX
+
+    if not 1 <= workers <= WORKERS_ITEMS_MAX:
+        raise InputError(
+            f"A server has 1 to {WORKERS_ITEMS_MAX} workers, not {workers}.",
+            next_step="Give about as many as there are processors.",
+            field="workers",
+        )
+    if workers > 1 and data is not None:
+        raise InputError(
+            "Several workers serve one memory file, not a folder of databases: each would have to"
+            " know which databases the others use before one is dropped.",
+            next_step="Give --db, or leave --workers out.",
+            field="workers",
+        )
 
 
 def _check_profile(profile: str) -> None:
@@ -284,135 +303,6 @@ def _check_profile(profile: str) -> None:
 def _given(**options: Any) -> dict[str, Any]:
     """The options that were given."""
     return {name: value for name, value in options.items() if value is not None}
-
-
-def _serve(
-    kinds: dict[str, Callable[..., BoltServer | HttpServer | McpServer]],
-    options: dict[str, dict[str, Any]],
-    opened: Callable[[], AbstractContextManager[Served]],
-    known: Credentials | None,
-    ready: Callable[[Path], Callable[[dict[str, str]], None]],
-) -> None:
-    """Open what is served, and serve it until interrupted."""
-    from doxa import __version__
-    from doxa.app.care.service import SettingsFollower
-    from doxa.servers.credentials import throttled
-    from doxa.servers.listening import serve as serve_all
-    from doxa.servers.service.deadline import StopDeadline
-    from doxa.servers.telemetry.exporting import begin_export
-    from doxa.settings import configuration
-
-    throttle = throttled(known)  # one for all interfaces: wrong passwords count together
-    for name in options.keys() & {"http", "mcp"}:
-        options[name]["version"] = __version__
-    settings = SettingsFollower()
-    otel = configuration().get("telemetry.otel")
-    end_export = begin_export(__version__, *((otel.name, otel.text) if otel else ("", "")))
-    with StopDeadline() as deadline:
-        with opened() as served:
-            database = served.database
-            if options.get("http", {}).pop("mem0", False):
-                options["http"]["mounts"] = {"mem0": _mem0(database)}
-            made = {name: kind(database, throttle, **options[name]) for name, kind in kinds.items()}
-            show = ready(served.path)
-
-            def listening() -> None:
-                _collect_less_often()
-                show({name: one.uri for name, one in made.items()})
-
-            serve_all(
-                *made.values(),
-                ready=listening,
-                reload=lambda: str(settings.reload(served.memories())),
-                deadline=deadline,
-            )
-        end_export()
-
-
-_COLLECT_AFTER_OBJECTS = 20_000
-
-
-def _collect_less_often() -> None:
-    """Leave what is loaded now out of garbage collection, and collect less often: at the default of
-    700 objects the collector took an eighth of the time of small statements."""
-    gc.collect()
-    gc.freeze()
-    gc.set_threshold(_COLLECT_AFTER_OBJECTS, *gc.get_threshold()[1:])
-
-
-def _mem0(database: Any) -> Callable[[Principal], Mounted]:
-    """mem0's interface over the session of each request's principal."""
-    from doxa.adapters.mem0 import Mem0Memory
-    from doxa.adapters.mem0_rest import Mem0Rest
-
-    return lambda principal: Mem0Rest(Mem0Memory(database.session_of(principal)))
-
-
-class Served(NamedTuple):
-    """What is served, where it is, and the memories that are open."""
-
-    database: Database
-    path: Path
-    memories: Callable[[], list[Memory]]
-
-
-@contextmanager
-def _file(db: Path | None, options: dict[str, Any]) -> Iterator[Served]:
-    """One memory file, as a database."""
-    from doxa.app import open_memory
-    from doxa.servers.memory import MemoryDatabase
-
-    memory = open_memory(db, **options)
-    try:
-        yield Served(MemoryDatabase(memory), memory.config.path, lambda: [memory])
-    finally:
-        _close(memory)
-
-
-def _databases(data: Path, options: dict[str, Any]) -> AbstractContextManager[Served]:
-    from doxa.app.shared import is_shared
-
-    return _tenants(data, options) if is_shared(data) else _folder(data, options)
-
-
-@contextmanager
-def _tenants(url: Path, options: dict[str, Any]) -> Iterator[Served]:
-    """The tenants of a shared log."""
-    from doxa.app import open_memory
-    from doxa.app.shared import TenantDirectory
-    from doxa.servers.databases.service import FolderService
-    from doxa.servers.databases.tenants import TenantFolder
-
-    directory = TenantDirectory(str(url))
-    found = TenantFolder(
-        directory, lambda tenant: open_memory(directory.url, tenant=tenant, **options)
-    )
-    try:
-        yield Served(FolderService(found), found.path, lambda: [one for _, one in found.memories()])
-    finally:
-        found.close(_close)
-        directory.close()
-
-
-@contextmanager
-def _folder(folder: Path, options: dict[str, Any]) -> Iterator[Served]:
-    """A folder of databases."""
-    from doxa.app import open_memory
-    from doxa.servers.databases.folder import DatabaseFolder
-    from doxa.servers.databases.service import FolderService
-
-    found = DatabaseFolder(folder, lambda path: open_memory(path, **options))
-    try:
-        yield Served(FolderService(found), found.path, lambda: [one for _, one in found.memories()])
-    finally:
-        found.close(_close)
-
-
-def _close(memory: Memory) -> None:
-    from doxa.app.care.service import close_within
-    from doxa.base.limits import SERVE_FLUSH_MS
-
-    close_within(memory, SERVE_FLUSH_MS)
 
 
 def _users_in(data: Path | None) -> Path | None:
@@ -465,66 +355,4 @@ def _check_interfaces(
                 f"--{option} is for --{interface}, which is not served.",
                 next_step=f"Give --{interface} too, or leave --{option} out.",
                 field="command line",
-            )
-
-
-def _kinds(
-    *, bolt: bool, http: bool, mcp: bool
-) -> dict[str, Callable[..., BoltServer | HttpServer | McpServer]]:
-    from doxa.base.errors import InputError
-
-    found: dict[str, Callable[..., BoltServer | HttpServer | McpServer]] = {}
-    if bolt:
-        from doxa.servers.bolt import BoltServer
-
-        found["bolt"] = BoltServer
-    if http:
-        try:
-            from doxa.servers.http import HttpServer
-        except ImportError:
-            step = "Install it where doxa is: pip install 'starlette>=1' 'uvicorn>=0.54'"
-            raise InputError(
-                "The HTTP interface needs the extra http.", next_step=step, extra="http"
-            ) from None
-        found["http"] = HttpServer
-    if mcp:
-        try:
-            from doxa.servers.mcp.http import memory_http_server
-        except ImportError:
-            raise _needs_mcp() from None
-        found["mcp"] = memory_http_server
-    return found
-
-
-class _Ready(NamedTuple):
-    """What is printed when it listens, so that a program that started it can connect."""
-
-    path: Path
-    known: Credentials | None
-    logins: int
-    as_json: bool
-
-    def show(self, addresses: dict[str, str]) -> None:
-        known, count = self.known, self.logins
-        if self.as_json:
-            sys.stdout.write(
-                json_text(
-                    addresses
-                    | {"db": str(self.path), "users": None if known is None else str(known.path)}
-                )
-                + "\n"
-            )
-        else:
-            who = (
-                f"{count} login{'' if count == 1 else 's'} in {known.path}" if known else "no login"
-            )
-            several = len(addresses) > 1
-            sys.stdout.write(
-                f"{' and '.join(addresses.values())} serve{'' if several else 's'} {self.path}"
-                f" ({who}); interrupt to stop\n"
-            )
-        sys.stdout.flush()
-        if known and not count:
-            sys.stderr.write(
-                f"doxa: nobody can log in yet: doxa users add NAME; the file is {known.path}\n"
             )

@@ -54,7 +54,7 @@ _MODE = 0o600
 _DAYS_MAX, _GRACE_S_MAX = 3_650, 604_800
 _SCRYPT = {"n": 2**15, "r": 8, "p": 1}  # 32 MiB and about 60 ms per attempt
 _SCRYPT_MEMORY_BYTES = 64 * 1024**2
-_PARALLEL_LOGINS = 2  # limits the memory and processor time of hashing
+PARALLEL_LOGINS = 2  # limits the memory and processor time of hashing
 
 
 class Principal(NamedTuple):
@@ -345,42 +345,70 @@ class Credentials:
             os.close(guard)
 
 
+class FailedLogins:
+    """Wrong passwords in a row, by name, as long as they block the name. Thread-safe."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._wrong: dict[str, tuple[int, float]] = {}
+
+    def blocked(self, name: str) -> bool:
+        """Return whether a name is blocked now."""
+        with self._lock:
+            count, until = self._wrong.get(name, (0, 0.0))
+        return count >= LOGIN_ATTEMPTS_MAX and time.monotonic() < until
+
+    def note(self, name: str, right: bool) -> None:
+        """Count a wrong password, or forget those before a right one."""
+        with self._lock:
+            count, _ = self._wrong.pop(name, (0, 0.0))
+            if right:
+                return
+            if len(self._wrong) >= LOGIN_USERS_ITEMS_MAX:
+                self._wrong.pop(next(iter(self._wrong)))
+            self._wrong[name] = (count + 1, time.monotonic() + LOGIN_PAUSE_MS / 1000)
+
+
+class FailureCounts(Protocol):
+    """Where wrong passwords are counted: `FailedLogins`, or that of another process."""
+
+    def blocked(self, name: str) -> bool: ...
+
+    def note(self, name: str, right: bool) -> None: ...
+
+
 class LoginThrottle:
     """An authenticator that limits guessing: a name is blocked for a while after several wrong
     passwords in a row, and only a few hashes are computed at a time."""
 
-    def __init__(self, inner: Authenticator) -> None:
+    def __init__(
+        self,
+        inner: Authenticator,
+        failures: FailureCounts | None = None,
+        *,
+        parallel: int = PARALLEL_LOGINS,
+    ) -> None:
         self._inner = inner
-        self._slots = threading.Semaphore(_PARALLEL_LOGINS)
-        self._lock = threading.Lock()
-        self._wrong: dict[str, tuple[int, float]] = {}
+        self._slots = threading.Semaphore(parallel)
+        self._failures = failures or FailedLogins()
 
     def verify(self, name: str, password: str) -> Principal | None:
         """Verify a password with the inner authenticator. Raises LimitError while the name is
         blocked."""
-        with self._lock:
-            count, until = self._wrong.get(name, (0, 0.0))
-        if count >= LOGIN_ATTEMPTS_MAX and time.monotonic() < until:
-            raise LimitError(
-                "There were too many attempts with a wrong password.",
-                next_step=f"Wait {LOGIN_PAUSE_MS / 1000:.0f} seconds, then retry.",
-                attempts_max=LOGIN_ATTEMPTS_MAX,
-            )
         if (
             len(name) > LOGIN_NAME_CHARS_MAX
             or len(password.encode(errors="replace")) > LOGIN_SECRET_BYTES_MAX
         ):
             return None
+        if self._failures.blocked(name):
+            raise LimitError(
+                "There were too many attempts with a wrong password.",
+                next_step=f"Wait {LOGIN_PAUSE_MS / 1000:.0f} seconds, then retry.",
+                attempts_max=LOGIN_ATTEMPTS_MAX,
+            )
         with self._slots:
             found = self._inner.verify(name, password)
-        with self._lock:
-            if found is not None:
-                self._wrong.pop(name, None)
-            else:
-                self._wrong.pop(name, None)
-                if len(self._wrong) >= LOGIN_USERS_ITEMS_MAX:
-                    self._wrong.pop(next(iter(self._wrong)))
-                self._wrong[name] = (count + 1, time.monotonic() + LOGIN_PAUSE_MS / 1000)
+        self._failures.note(name, found is not None)
         return found
 
     def verify_token(self, token: str) -> Principal | None:

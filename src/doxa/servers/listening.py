@@ -43,6 +43,16 @@ class Server(Protocol):
         be used."""
 
 
+class Control(Protocol):
+    """Who stops and reloads servers in place of signals, such as a supervisor."""
+
+    async def start(self, stop: Callable[[], None], reload: Callable[[], str]) -> None:
+        """Begin, before any server listens. `reload` returns what it did in words."""
+
+    async def close(self) -> None:
+        """End, after all servers have stopped."""
+
+
 AnyServer = TypeVar("AnyServer", bound=Server)
 
 
@@ -110,14 +120,16 @@ def serve(
     reload: Callable[[], str] | None = None,
     manager: ServiceManager | None = None,
     deadline: StopDeadline | None = None,
+    control: Control | None = None,
 ) -> None:
     """Serve on this thread until SIGINT or SIGTERM, then stop in order.
 
     `ready` is called when all servers listen. SIGHUP reads certificates again and calls `reload`,
     which returns what it did in words. The service manager hears of each step; `deadline` begins
-    with the signal.
+    with the signal. Under a `control`, SIGTERM is the only signal that is handled.
     """
-    asyncio.run(_Service(servers, ready, reload, manager or ServiceManager(), deadline).run())
+    service = _Service(servers, ready, reload, manager or ServiceManager(), deadline, control)
+    asyncio.run(service.run())
 
 
 class _Service:
@@ -130,7 +142,9 @@ class _Service:
         reload: Callable[[], str] | None,
         manager: ServiceManager,
         deadline: StopDeadline | None,
+        control: Control | None,
     ) -> None:
+        self._control = control
         self._servers, self._ready, self._reload = servers, ready, reload
         self._manager, self._deadline = manager, deadline
         self._asked = asyncio.Event()
@@ -139,6 +153,8 @@ class _Service:
         started: list[Server] = []
         watch: asyncio.Task[None] | None = None
         try:
+            if self._control is not None:
+                await self._control.start(self._asked.set, self._reload_all)
             for server in self._servers:
                 await server.start()
                 started.append(server)
@@ -156,22 +172,24 @@ class _Service:
             await asyncio.gather(*(server.stop() for server in started))
             if watch is not None:
                 watch.cancel()
+            if self._control is not None:
+                await self._control.close()
 
     def _handle_signals(self) -> None:
         loop = asyncio.get_running_loop()
-        handlers: list[tuple[int, Callable[[], None]]] = [
-            (signal.SIGINT, self._asked.set),
-            (signal.SIGTERM, self._asked.set),
-        ]
-        if hasattr(signal, "SIGHUP"):
-            handlers.append((signal.SIGHUP, self._reload_all))
+        handlers: list[tuple[int, Callable[[], object]]] = [(signal.SIGTERM, self._asked.set)]
+        if self._control is None:
+            handlers.append((signal.SIGINT, self._asked.set))
+            if hasattr(signal, "SIGHUP"):
+                handlers.append((signal.SIGHUP, self._reload_all))
         for number, call in handlers:
             # not the main thread, or a system without signal handlers
             with suppress(NotImplementedError, RuntimeError, ValueError):
                 loop.add_signal_handler(number, call)
 
-    def _reload_all(self) -> None:
-        """Read again what can be read again. What cannot be used stays as it was."""
+    def _reload_all(self) -> str:
+        """Read again what can be read again. What cannot be used stays as it was. Returns what was
+        done in words."""
         self._manager.reloading()
         said = []
         for server in self._servers:
@@ -189,6 +207,7 @@ class _Service:
         text = "; ".join(one for one in said if one) or "nothing changed"
         _LOG.warning("reload: %s", text)
         self._manager.ready(text)
+        return text
 
     async def _watch(self) -> None:
         while True:

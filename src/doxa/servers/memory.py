@@ -118,7 +118,8 @@ class MemoryDatabase:
         return [(self._name, self._memory)]
 
     def last_transaction(self, principal: Principal, database: str) -> int:
-        store = self.session_of(principal).memory.store
+        bound = principal.projects  # a session of some projects has its own view of the file
+        store = self.session_of(principal).memory.store if bound else self._memory.store
         number = store.last_transaction()
         if number != self._seen:  # something was written and may need to be embedded
             self._seen = number

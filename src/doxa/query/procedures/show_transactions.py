@@ -9,7 +9,7 @@ from typing import Any
 from doxa.base.clock import format_time
 from doxa.base.temporal import Duration
 from doxa.query.core.errors import fail, shown
-from doxa.query.core.open_transactions import OpenTransaction
+from doxa.query.core.open_transactions import ListedTransaction
 from doxa.query.procedures.registry import Rows
 
 _DATABASE = "doxa"
@@ -19,7 +19,10 @@ _ID = re.compile(r"[^-]+-transaction-(\d{1,18})")
 def transactions(run: Any, ids: Any = None) -> Rows:
     """List open transactions, or those with some ids, as far as the session may see them."""
     wanted = None if ids is None else [_number(one) for one in _listed(ids)]
-    for one in _seen(run):
+    found: list[ListedTransaction] = []
+    if run.transactions is not None and run.identity is not None:
+        found = run.transactions.listed_everywhere(run.identity)
+    for one in found:
         if wanted is None or one.number in wanted:
             seconds, ns = divmod(one.elapsed_ns, 1_000_000_000)
             yield (
@@ -28,7 +31,7 @@ def transactions(run: Any, ids: Any = None) -> Rows:
                 f"query-{one.statement_number}" if one.statement_number else "",
                 one.connection,
                 "",
-                one.identity.actor,
+                one.actor,
                 one.statement,
                 format_time(one.started_ns),
                 "Terminated" if one.terminated else "Running",
@@ -39,21 +42,14 @@ def transactions(run: Any, ids: Any = None) -> Rows:
 def terminate(run: Any, ids: Any = None) -> Rows:
     """End transactions by their ids. One that the session may not see is not found."""
     numbers = [_number(one) for one in _listed(ids)]
-    seen = {one.number: one for one in _seen(run)}
     for number in dict.fromkeys(numbers):
-        found = seen.get(number)
-        if found is None:
+        actor: str | None = None
+        if run.transactions is not None and run.identity is not None:
+            actor = run.transactions.terminate_anywhere(number, run.identity)
+        if actor is None:
             yield _identifier(number), None, "Transaction not found."
-            continue
-        run.transactions.terminate(found)
-        yield _identifier(number), found.identity.actor, "Transaction terminated."
-
-
-def _seen(run: Any) -> list[OpenTransaction]:
-    if run.transactions is None or run.identity is None:
-        return []
-    found: list[OpenTransaction] = run.transactions.seen_by(run.identity)
-    return found
+        else:
+            yield _identifier(number), actor, "Transaction terminated."
 
 
 def _identifier(number: int) -> str:

@@ -21,8 +21,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
 from enum import Enum
 from itertools import islice
 from typing import Any, NamedTuple
@@ -60,6 +59,9 @@ _TERMINATION_S = 1.0  # how often an idle transaction looks whether it was termi
 _PLAN_DEPTH_MAX = 40  # each level of a plan takes two levels of a message
 
 SUCCESS, IGNORED, FAILURE = 0x70, 0x7E, 0x7F
+
+
+_BARE_SUCCESS = chunked(bytes((0xB1, SUCCESS, 0xA0)))
 
 
 class BoltState(Enum):
@@ -121,6 +123,13 @@ ALLOWED = {
     BoltState.TX_READY: _IN_TRANSACTION - {PULL, DISCARD},
     BoltState.TX_STREAMING: _IN_TRANSACTION,
 }
+
+
+# Short messages as they were decoded: drivers send the same ones again and again, and what handles
+# these changes nothing in their fields.
+_ONLY_READ = frozenset((PULL, DISCARD, COMMIT, ROLLBACK))
+_SHORT: dict[bytes, tuple[int, list[Any]]] = {}
+_SHORT_BYTES, _SHORT_MAX = 64, 1_000
 
 
 class RequestInterrupted(Exception):
@@ -279,14 +288,7 @@ class Conversation:
             self._send(data)
 
     def _answer(self, message: bytes) -> None:
-        with _fatal():
-            tag, fields = self._read(message)
-            request = self._request(tag)
-            if len(fields) != request.fields:
-                raise InputError(
-                    f"{request.name} must have {request.fields} fields, not {len(fields)}.",
-                    next_step="Send it as specified for this version.",
-                )
+        request, fields = self._decoded(message)
         if request is GOODBYE:
             self.close()
         elif request is RESET:
@@ -307,6 +309,26 @@ class Conversation:
             )
         else:
             self._handlers[request](*fields)
+
+    def _decoded(self, message: bytes) -> tuple[Request, list[Any]]:
+        """Decode a message. An error is fatal: the start of the next message is unknown."""
+        try:
+            tag, fields = _SHORT.get(message) or self._read(message)
+            request = self._request(tag)
+            if len(fields) != request.fields:
+                raise InputError(
+                    f"{request.name} must have {request.fields} fields, not {len(fields)}.",
+                    next_step="Send it as specified for this version.",
+                )
+        except BoltError:
+            raise
+        except DoxaError as error:
+            raise BoltError(
+                message_of(error), status=codes.REQUEST_FORMAT, next_step="", fatal=True
+            ) from None
+        if request in _ONLY_READ and len(message) <= _SHORT_BYTES and len(_SHORT) < _SHORT_MAX:
+            _SHORT[message] = tag, fields
+        return request, fields
 
     def _read(self, message: bytes) -> tuple[int, list[Any]]:
         """Decode a message. An invalid parameter value is an error of the statement and does not
@@ -349,8 +371,10 @@ class Conversation:
         if self._out_bytes >= _FLUSH_BYTES:
             self.flush()
 
-    def _succeed(self, metadata: Mapping[str, Any] | None = None) -> None:
-        self._emit(chunked(self._packer.structure(SUCCESS, dict(metadata or {}))))
+    def _succeed(self, metadata: dict[str, Any] | None = None) -> None:
+        self._emit(
+            chunked(self._packer.structure(SUCCESS, metadata)) if metadata else _BARE_SUCCESS
+        )
 
     def _ignore(self) -> None:
         self._emit(chunked(self._packer.structure(IGNORED)))
@@ -643,19 +667,6 @@ class Conversation:
         self._abandon()
         self.state = BoltState.READY
         self._succeed()
-
-
-@contextmanager
-def _fatal() -> Iterator[None]:
-    """Make the error of an undecodable message fatal: the start of the next message is unknown."""
-    try:
-        yield
-    except BoltError:
-        raise
-    except DoxaError as error:
-        raise BoltError(
-            message_of(error), status=codes.REQUEST_FORMAT, next_step="", fatal=True
-        ) from None
 
 
 def _count(rows: Iterator[Row], count_max: int) -> tuple[bytes, int, bool]:

@@ -9,10 +9,12 @@ of SUCCESS.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cache
 from typing import Any
 
 from doxa.servers.bolt.failures import DIAGNOSTIC
 from doxa.servers.bolt.framing import Version
+from doxa.servers.bolt.packstream import Packed, Packer
 from doxa.servers.contract import StatementNotification
 from doxa.servers.notifications import SEVERITIES, NotificationFilter, as_json, position
 
@@ -43,6 +45,8 @@ def summary_notifications(
     rows: int,
 ) -> dict[str, Any]:
     """Return the part of a summary with the notifications or statuses."""
+    if not notifications:
+        return _plain_outcome(bool(columns), bool(rows)) if version >= (5, 6) else {}
     kept = [notification for notification in notifications if wanted.wants(notification)]
     if version >= (5, 6):
         warnings = [
@@ -62,6 +66,12 @@ def summary_notifications(
         if kept
         else {}
     )
+
+
+@cache
+def _plain_outcome(columns: bool, rows: bool) -> dict[str, Any]:
+    """Return the statuses of a statement without notifications, encoded once."""
+    return {"statuses": Packed(Packer({}).pack([outcome(columns, rows)]))}
 
 
 def outcome(columns: int, rows: int) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from struct import Struct
-from typing import Any
+from typing import Any, NamedTuple
 
 from doxa.base.errors import InputError, LimitError
 from doxa.base.limits import BOLT_DEPTH_MAX, BOLT_MESSAGE_ITEMS_MAX
@@ -41,6 +41,16 @@ _TEXT_SIZE = [bytes((0x80 + size,)) for size in range(16)] + [
 _ENDS_EARLY = "Send complete values."
 
 
+class Packed(NamedTuple):
+    """A value that is encoded already."""
+
+    data: bytes
+
+
+_KEYS: dict[str, bytes] = {}  # encoded keys of maps: those of messages and columns come again
+_KEYS_MAX, _KEY_CHARS_MAX = 4_096, 64
+
+
 class Packer:
     """Encodes values. `writers` maps types to functions that write structures; `classify` may find
     one for other types."""
@@ -50,7 +60,7 @@ class Packer:
         writers: Mapping[type, Writer],
         classify: Callable[[type], Writer | None] = lambda _: None,
     ) -> None:
-        self._writers = dict(writers)
+        self._writers = {Packed: _put_packed, **writers}
         self._classify = classify
 
     def pack(self, value: Any) -> bytes:
@@ -132,7 +142,7 @@ class Packer:
             self._nest(depth)
             put(_map_head(len(value)))
             for key, item in value.items():
-                self._text(put, key)
+                put(_KEYS.get(key) or self._key(key))
                 self.put(put, item, depth - 1)
         elif kind is bytes:
             put(_size(len(value), 0xCC))
@@ -160,6 +170,15 @@ class Packer:
         put(_TEXT_SIZE[size] if size < 256 else _size(size, 0xD0))
         put(data)
 
+    def _key(self, key: str) -> bytes:
+        """Encode a key of a map, and keep it for the next time if it is short."""
+        parts: list[bytes] = []
+        self._text(parts.append, key)
+        found = b"".join(parts)
+        if len(key) <= _KEY_CHARS_MAX and len(_KEYS) < _KEYS_MAX:
+            _KEYS[key] = found
+        return found
+
     @staticmethod
     def _nest(depth: int) -> None:
         if depth <= 0:
@@ -168,6 +187,10 @@ class Packer:
                 next_step="Return its parts in separate columns.",
                 depth_max=BOLT_DEPTH_MAX,
             )
+
+
+def _put_packed(packer: Packer, put: Put, value: Packed, depth: int) -> None:
+    put(value.data)
 
 
 def structure_head(fields: int, tag: int) -> bytes:

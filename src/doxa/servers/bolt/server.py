@@ -30,12 +30,12 @@ from doxa.servers.bolt.framing import Version
 from doxa.servers.contract import Database
 from doxa.servers.credentials import Authenticator, throttled
 from doxa.servers.listening import BACKLOG, require_safe, running, tls_context
+from doxa.servers.sharing import Acceptor, Share, in_background
 from doxa.servers.workers import Workers
 
 PORT = 7687
 _LOOK_S = 0.02
 _END_S = 2.0
-_ACCEPT_AGAIN_S = 1.0
 _QUIET_LOOKS = 50
 
 _LOG = logging.getLogger("doxa.bolt")
@@ -59,9 +59,10 @@ class BoltServer:
         connections_max: int = BOLT_THREADS_MAX,
         login_ms: int = BOLT_LOGIN_MS,
         timeout_ms: int = QUERY_TIMEOUT_MS,
+        share: Share | None = None,
     ) -> None:
         """Raise InputError for an address that requires a login or TLS and has none, and for an
-        unusable certificate."""
+        unusable certificate. `share` is what it has in common with other processes."""
         self.database = database
         self.authenticator = throttled(authenticator)
         self.host, self.port = host, port
@@ -75,7 +76,13 @@ class BoltServer:
         self._tls = tls_context(certificate, key) if certificate or key else None
         self._connections: dict[int, BoltConnection] = {}
         self._number = 0
-        self._listeners: list[socket.socket] = []
+        self._share = share or Share()
+        self._of = f"{self._share.number}-" if self._share.number else ""
+        self._count = self._share.counter("bolt")
+        self._acceptor: Acceptor | None = None
+        self._asking: set[asyncio.Task[None]] = set()
+        if self._share.calls is not None:
+            self._share.calls.answers("bolt.shed", self._shed)
         self._loop: asyncio.AbstractEventLoop | None = None
         self.watching = False
         self._quiet = 0  # looks in a row that found no thread busy
@@ -87,26 +94,13 @@ class BoltServer:
     async def start(self) -> None:
         """Start to listen; `port` is then the actual port. Raises StoreError if the address is in
         use or not available."""
-        loop = asyncio.get_running_loop()
-        try:
-            found = await loop.getaddrinfo(
-                self.host, self.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
-            )
-            for family, _, _, _, address in dict.fromkeys(found):
-                self._listeners.append(_listening(family, (str(address[0]), self.port)))
-                self.port = self._listeners[-1].getsockname()[1]
-        except OSError as error:
-            self._stop_listening()
-            raise StoreError(
-                f"The Bolt server cannot listen on {self.host}:{self.port}:"
-                f" {error.strerror or error}.",
-                next_step="Choose another port or address.",
-                host=self.host,
-                port=self.port,
-            ) from error
-        self._loop = loop
-        for listener in self._listeners:
-            loop.add_reader(listener, self._accept, listener)
+        listeners = self._share.listeners("bolt")
+        at_once = BACKLOG if listeners is None else 1
+        if listeners is None:
+            listeners = open_listeners(self.host, self.port)
+        self.port = listeners[0].getsockname()[1]
+        self._loop = asyncio.get_running_loop()
+        self._acceptor = Acceptor(listeners, self._accepted, self._count, at_once=at_once)
 
     async def serve_forever(self) -> None:
         """Start if necessary, and serve until cancelled or stopped."""
@@ -178,40 +172,42 @@ class BoltServer:
 
     # On the event loop
 
-    def _accept(self, listener: socket.socket) -> None:
-        for _ in range(BACKLOG):
-            try:
-                client, _ = listener.accept()
-            except BlockingIOError:
-                return
-            except OSError as error:  # such as too many open files
-                _LOG.warning("the Bolt server cannot accept a client: %s", error)
-                assert self._loop is not None
-                self._loop.remove_reader(listener)
-                self._loop.call_later(_ACCEPT_AGAIN_S, self._accept_again, listener)
-                return
-            client.setblocking(True)
-            self._number += 1
-            self._admit(BoltConnection(self, self._number, client, self._tls))
+    def _accepted(self, client: socket.socket) -> None:
+        client.setblocking(True)
+        self._number += 1
+        connection = BoltConnection(self, self._number, client, self._tls)
+        if self._count.add(1) <= self._connections_max or self._shed():
+            self._admit(connection)
+        elif self._share.calls is None:
+            self._refuse(connection)
+        else:
+            in_background(self._admit_if_shed(connection), self._asking)
 
-    def _accept_again(self, listener: socket.socket) -> None:
-        if self._loop is not None and not self._stopping:
-            self._loop.add_reader(listener, self._accept, listener)
+    async def _admit_if_shed(self, connection: BoltConnection) -> None:
+        """Serve a connection beyond the limit if another process has one that may go for it."""
+        assert self._share.calls is not None
+        shed = await self._share.calls.ask_others("bolt.shed", 1)
+        if any(shed.values()) and not self._stopping:
+            self._admit(connection)
+        else:
+            self._refuse(connection)
 
     def _admit(self, connection: BoltConnection) -> None:
-        """Serve a connection if the limit allows. At the limit, the oldest connection that has not
-        logged in is closed."""
-        if len(self._connections) >= self._connections_max:
-            idle = next(
-                (one for one in list(self._connections.values()) if not one.logged_in), None
-            )
-            if idle is None:
-                connection.refuse()
-                return
-            self.dismiss(idle)
-            idle.abort()
         self._connections[connection.number] = connection
         self.workers.start(connection.work)
+
+    def _refuse(self, connection: BoltConnection) -> None:
+        self._count.add(-1)
+        connection.refuse()
+
+    def _shed(self, _asked: int = 0) -> bool:
+        """Close the oldest connection that has not logged in. False if there is none."""
+        idle = next((one for one in list(self._connections.values()) if not one.logged_in), None)
+        if idle is None:
+            return False
+        self.dismiss(idle)
+        idle.abort()
+        return True
 
     def _look(self) -> None:
         now = time.monotonic()
@@ -229,11 +225,8 @@ class BoltServer:
             self._look()
 
     def _stop_listening(self) -> None:
-        listeners, self._listeners = self._listeners, []
-        for listener in listeners:
-            if self._loop is not None:
-                self._loop.remove_reader(listener)
-            listener.close()
+        if self._acceptor is not None:
+            self._acceptor.close()
 
     # Called by connections, on their threads
 
@@ -246,7 +239,8 @@ class BoltServer:
 
     def dismiss(self, connection: BoltConnection) -> None:
         """Forget a connection."""
-        self._connections.pop(connection.number, None)
+        if self._connections.pop(connection.number, None) is not None:
+            self._count.add(-1)
 
     def converse(self, connection: BoltConnection, version: Version) -> Conversation:
         """Start the conversation of a connection."""
@@ -255,11 +249,32 @@ class BoltServer:
             self.authenticator,
             version=version,
             send=connection.send,
-            connection_id=f"bolt-{connection.number}",
+            connection_id=f"bolt-{self._of}{connection.number}",
             address=self.address,
             timeout_ms=self._timeout_ms,
             login_ms=self.login_ms,
         )
+
+
+def open_listeners(host: str, port: int) -> list[socket.socket]:
+    """Listen on a port of every address of a host. Raises StoreError if the address is in use or
+    not available."""
+    made: list[socket.socket] = []
+    try:
+        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+        for family, _, _, _, address in dict.fromkeys(found):
+            made.append(_listening(family, (str(address[0]), port)))
+            port = made[-1].getsockname()[1]
+    except OSError as error:
+        for listener in made:
+            listener.close()
+        raise StoreError(
+            f"The Bolt server cannot listen on {host}:{port}: {error.strerror or error}.",
+            next_step="Choose another port or address.",
+            host=host,
+            port=port,
+        ) from error
+    return made
 
 
 def _listening(family: int, address: tuple[str, int]) -> socket.socket:

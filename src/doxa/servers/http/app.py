@@ -80,14 +80,16 @@ from doxa.servers.http.messages import (
 from doxa.servers.http.page import HOME, StaticFiles
 from doxa.servers.http.responses import ResponseData
 from doxa.servers.http.thread_pool import ThreadPool
+from doxa.servers.sharing import Share
 from doxa.servers.telemetry.calls import TELEMETRY
 from doxa.servers.telemetry.files import file_metrics
 from doxa.servers.telemetry.metrics import MEDIA as METRICS_MEDIA
-from doxa.servers.telemetry.metrics import Metric, Values
+from doxa.servers.telemetry.metrics import RESTARTS, WORKERS, Metric, Values, exposition
 from doxa.servers.telemetry.trace_context import PARENT, STATE
 from doxa.servers.unit_of_work import resolve
 
 _CANCEL_AGAIN_S = 0.05
+_THREADS_MIN = 4  # of one process, where there are many
 _ALL_METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]
 _LOG = logging.getLogger("doxa.http")
 _CLOSE, _SOON = {"Connection": "close"}, {"Retry-After": "1"}
@@ -108,17 +110,21 @@ class App:
         timeout_ms: int,
         mounts: Mapping[str, Callable[[Principal], Mounted]] | None = None,
         api: ApiOptions | None = None,
+        share: Share | None = None,
     ) -> None:
         """`mounts` make what is served below a path, for the principal of each request."""
-        self.threads = ThreadPool("http", HTTP_THREADS_MAX)
+        share = share or Share()
+        self._share, self._threads_max = share, max(_THREADS_MIN, share.part(HTTP_THREADS_MAX))
+        self.threads = ThreadPool("http", self._threads_max)
         self._database, self._version, self._timeout_ms = database, version, timeout_ms
         self._origin_check, self._login, self._budget = (
             OriginCheck(host),
             Login(authenticator),
-            ByteBudget(HTTP_HELD_BYTES_MAX),
+            ByteBudget(HTTP_HELD_BYTES_MAX, share.counter("bytes")),
         )
         self._executions: set[RequestExecution] = set()
         self._streams: set[EventResponse] = set()
+        self._streaming = share.counter("streams")
         self._is_stopping = False
         self.api = VerbApi(
             database,
@@ -127,7 +133,10 @@ class App:
             version=version,
             options=api or ApiOptions(),
             events=self._followed,
+            share=share,
         )
+        if share.calls is not None:
+            share.calls.answers("metrics", TELEMETRY.registry.counted)
         routes = [
             Route("/", _answering(self._discovery)),
             Route("/health", _answering(self._health)),
@@ -200,7 +209,7 @@ class App:
 
     async def _ready(self, request: Request) -> Response:
         """Say whether a request would be served now: the memory is readable, and a thread free."""
-        ready = not self._is_stopping and self.threads.busy < HTTP_THREADS_MAX
+        ready = not self._is_stopping and self.threads.busy < self._threads_max
         if ready and isinstance(self._database, HealthDatabase):
             try:
                 await self.threads.run(self._database.check_readable)
@@ -227,7 +236,13 @@ class App:
             gauges = await self.threads.run(
                 lambda: file_metrics(database.memories(), version=self._version)
             )
-        text = TELEMETRY.registry.text(gauges)
+        counted: dict[int, Any] = {self._share.number: TELEMETRY.registry.counted()}
+        serving, restarted = 1, 0
+        if self._share.calls is not None:
+            counted |= await self._share.calls.ask_others("metrics")
+            serving, restarted = await self._share.calls.call("workers")
+        gauges = {**gauges, WORKERS: {(): serving}, RESTARTS: {(): restarted}}
+        text = exposition(counted, gauges)
         return Response(text, media_type=None, headers=HEADERS | {"Content-Type": METRICS_MEDIA})
 
     async def _discovery(self, request: Request) -> Response:
@@ -296,29 +311,35 @@ class App:
         still_welcome: Callable[[], Awaitable[object]],
     ) -> Response:
         """Send events as they are committed, as long as the login is good."""
-        if len(self._streams) >= HTTP_EVENT_STREAMS_ITEMS_MAX:
+        database = self._database
+        if not isinstance(database, EventDatabase):
+            raise HttpError("This database has no events.", http=404, next_step="Query it instead.")
+        if self._streaming.add(1) > HTTP_EVENT_STREAMS_ITEMS_MAX:
+            self._streaming.add(-1)
             raise HttpError(
                 f"This server sends events to {HTTP_EVENT_STREAMS_ITEMS_MAX} clients at a time.",
                 http=503,
                 next_step="Try again, or read events with doxa.events in a query.",
             )
-        database = self._database
-        if not isinstance(database, EventDatabase):
-            raise HttpError("This database has no events.", http=404, next_step="Query it instead.")
         response = EventResponse(
             self.threads,
             lambda: database.open_events(principal, name, options),
             still_welcome=still_welcome,
-            ended=lambda: self._streams.discard(response),
+            ended=lambda: self._ended(response),
             headers=HEADERS,
         )
         self._streams.add(response)
         try:
             await response.open()
         except BaseException:
-            self._streams.discard(response)
+            self._ended(response)
             raise
         return response
+
+    def _ended(self, stream: EventResponse) -> None:
+        if stream in self._streams:
+            self._streams.discard(stream)
+            self._streaming.add(-1)
 
     async def _mounted(self, made: Callable[[Principal], Mounted], request: Request) -> Response:
         """Answer below a mount. Its clients may send their token as X-API-Key."""

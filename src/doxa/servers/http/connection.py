@@ -4,23 +4,37 @@ read.
 The HTTP library parses requests and writes responses, without time limits for the client. A
 connection may be idle for a while between requests; the head of a request must arrive in time
 (`app.py` limits the body); a response must be read. If the server is full, the connection that has
-been idle the longest is closed.
+been idle the longest in this process is closed.
 """
 
 from __future__ import annotations
 
 import asyncio
 from itertools import count
+from typing import Any
 
+from starlette.types import ASGIApp
+from uvicorn import Config
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from doxa.base.limits import HTTP_CONNECTIONS_ITEMS_MAX, HTTP_HEAD_MS, HTTP_SEND_MS
+from doxa.servers.prefork.counters import Counter
 
 _NUMBERS = count()
 
 
+class CountedConfig(Config):
+    """The configuration of the library with the count of connections."""
+
+    def __init__(self, app: ASGIApp, *, count: Counter, **options: Any) -> None:
+        super().__init__(app, **options)
+        self.count = count
+
+
 class HttpConnection(H11Protocol):
     """The protocol of the library with timers."""
+
+    config: CountedConfig
 
     _number = 0
     _late: asyncio.TimerHandle | None = None
@@ -29,7 +43,7 @@ class HttpConnection(H11Protocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         self._number = next(_NUMBERS)
         super().connection_made(transport)
-        if len(self.connections) > HTTP_CONNECTIONS_ITEMS_MAX:
+        if self.config.count.add(1) > HTTP_CONNECTIONS_ITEMS_MAX:
             idle = [
                 one
                 for one in self.connections
@@ -59,6 +73,7 @@ class HttpConnection(H11Protocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._late, self._unread = _stopped(self._late), _stopped(self._unread)
+        self.config.count.add(-1)
         super().connection_lost(exc)
 
     @property

@@ -29,8 +29,10 @@ from doxa.servers.contract import Database, Mounted
 from doxa.servers.credentials import Authenticator, Principal, throttled
 from doxa.servers.http.api.app import ApiOptions
 from doxa.servers.http.app import App
-from doxa.servers.http.connection import HttpConnection
+from doxa.servers.http.connection import CountedConfig, HttpConnection
 from doxa.servers.listening import BACKLOG, require_safe, running, tls_context
+from doxa.servers.prefork.counters import Counter, LocalCounter
+from doxa.servers.sharing import Acceptor, Share, in_background
 
 PORT = 7474
 _LOOK_S = 0.02
@@ -55,9 +57,10 @@ class HttpServer:
         timeout_ms: int = QUERY_TIMEOUT_MS,
         mounts: Mapping[str, Callable[[Principal], Mounted]] | None = None,
         api: ApiOptions | None = None,
+        share: Share | None = None,
     ) -> None:
         """Raise InputError for an address that requires a login or TLS and has none, and for an
-        unusable certificate."""
+        unusable certificate. `share` is what it has in common with other processes."""
         self.host, self.port = host, port
         self._tls = tls_context(certificate, key) if certificate or key else None
         require_safe(
@@ -71,30 +74,40 @@ class HttpServer:
             timeout_ms=timeout_ms,
             mounts=mounts,
             api=api,
+            share=share,
         )
-        self._server = QuietUvicorn(uvicorn_config(self._app, self._tls))
+        self._share = share or Share()
+        self._count = self._share.counter("http")
+        self._server = QuietUvicorn(uvicorn_config(self._app, self._tls, self._count))
+        self._acceptor: Acceptor | None = None
+        self._accepting: set[asyncio.Task[None]] = set()
         self._serving: asyncio.Task[None] | None = None
         self._stopping = False
 
     async def start(self) -> None:
         """Start to listen; `port` is then the actual port. Raises StoreError if the address is in
         use or not available."""
-        try:
-            listener = open_listener(self.host, self.port)
-        except OSError as error:
-            raise StoreError(
-                f"The HTTP server cannot listen on {self.host}:{self.port}:"
-                f" {error.strerror or error}.",
-                next_step="Choose another port or address.",
-                host=self.host,
-                port=self.port,
-            ) from error
-        self.port = listener.getsockname()[1]
-        self._serving = asyncio.create_task(self._server.serve(sockets=[listener]))
+        shared = self._share.listeners("http")
+        opened = [open_listener("HTTP", self.host, self.port)] if shared is None else []
+        self.port = (shared or opened)[0].getsockname()[1]
+        self._serving = asyncio.create_task(self._server.serve(sockets=opened))
         while not self._server.started and not self._serving.done():
             await asyncio.sleep(_LOOK_S)
         if self._serving.done():
             self._serving.result()
+        if shared is not None:
+            self._acceptor = Acceptor(shared, self._accepted, self._count, at_once=1)
+
+    def _accepted(self, client: socket.socket) -> None:
+        """Serve a connection of a listening socket that other processes have too."""
+        client.setblocking(False)
+        loop = asyncio.get_running_loop()
+        work = loop.connect_accepted_socket(self._connection, client, ssl=self._tls)
+        in_background(work, self._accepting)
+
+    def _connection(self) -> HttpConnection:
+        server = self._server
+        return HttpConnection(server.config, server.server_state, server.lifespan.state)
 
     async def stop(self, grace_ms: int = HTTP_STOP_MS) -> None:
         """Accept no more requests, wait for running ones up to the grace period, then cancel them.
@@ -102,6 +115,8 @@ class HttpServer:
         if self._serving is None or self._stopping:
             return
         self._stopping = self._server.should_exit = True
+        if self._acceptor is not None:
+            self._acceptor.close()
         self._app.end_streams()
         self._app.api.jobs.cancel_all()  # after the batch that they are at
         await asyncio.wait({self._serving}, timeout=grace_ms / 1000)
@@ -153,11 +168,14 @@ class HttpServer:
         return len(self._server.server_state.connections)
 
 
-def uvicorn_config(app: ASGIApp, tls: ssl.SSLContext | None) -> uvicorn.Config:
-    """Return how uvicorn serves an application of doxa."""
+def uvicorn_config(
+    app: ASGIApp, tls: ssl.SSLContext | None, count: Counter | None = None
+) -> CountedConfig:
+    """Return how uvicorn serves an application of doxa, and where its connections are counted."""
     with_tls: dict[str, Any] = {} if tls is None else {"ssl_context_factory": lambda *_: tls}
-    return uvicorn.Config(
+    return CountedConfig(
         app,
+        count=count or LocalCounter(),
         http=HttpConnection,
         ws="none",
         lifespan="off",
@@ -181,18 +199,27 @@ class QuietUvicorn(uvicorn.Server):
         yield
 
 
-def open_listener(host: str, port: int) -> socket.socket:
+def open_listener(what: str, host: str, port: int) -> socket.socket:
     """Bind a socket, preferring IPv4 among the addresses of a name, since clients try both. The
-    protocol is set to TCP explicitly; otherwise the loop would not disable Nagle's algorithm."""
-    found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
-    family, kind, protocol, _, address = min(found, key=lambda one: one[0] != socket.AF_INET)
-    made = socket.socket(family, kind, protocol or socket.IPPROTO_TCP)
+    protocol is set to TCP explicitly; otherwise the loop would not disable Nagle's algorithm.
+    Raises StoreError if the address is in use or not available."""
+    made: socket.socket | None = None
     try:
+        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+        family, kind, protocol, _, address = min(found, key=lambda one: one[0] != socket.AF_INET)
+        made = socket.socket(family, kind, protocol or socket.IPPROTO_TCP)
         made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         made.bind(address)
-    except OSError:
-        made.close()
-        raise
+        made.listen(BACKLOG)
+    except OSError as error:
+        if made is not None:
+            made.close()
+        raise StoreError(
+            f"The {what} server cannot listen on {host}:{port}: {error.strerror or error}.",
+            next_step="Choose another port or address.",
+            host=host,
+            port=port,
+        ) from error
     return made
 
 

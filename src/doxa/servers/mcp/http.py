@@ -54,6 +54,7 @@ from doxa.servers.mcp.server import Context, MemoryServer
 from doxa.servers.mcp.serving import memory_server
 from doxa.servers.mcp.tools import profile_of
 from doxa.servers.memory import MemoryDatabase
+from doxa.servers.sharing import Share
 
 PORT = 7475
 PATH = "/mcp"
@@ -259,9 +260,11 @@ class McpServer:
         key: str | Path | None = None,
         plaintext: bool = False,
         database: str = "",
+        share: Share | None = None,
     ) -> None:
         """Raise InputError for an address that requires a login or TLS and has none, and for an
-        unusable certificate."""
+        unusable certificate. One process serves an address: sessions and questions live in it."""
+        self._share = share or Share()
         self.host, self.port = host, port
         self._tls = tls_context(certificate, key) if certificate or key else None
         require_safe(
@@ -276,16 +279,8 @@ class McpServer:
     async def start(self) -> None:
         """Start to listen; `port` is then the actual port. Raises StoreError if the address is in
         use or not available."""
-        try:
-            listener = open_listener(self.host, self.port)
-        except OSError as error:
-            raise StoreError(
-                f"The MCP server cannot listen on {self.host}:{self.port}:"
-                f" {error.strerror or error}.",
-                next_step="Choose another port or address.",
-                host=self.host,
-                port=self.port,
-            ) from error
+        shared = self._share.listeners("mcp")
+        listener = shared[0] if shared else open_listener("MCP", self.host, self.port)
         self.port = listener.getsockname()[1]
         self._managing = asyncio.create_task(self._manage())
         await self._ready.wait()

@@ -6,7 +6,8 @@ for each warning.
      "ms": 3.1, "login": "ana", "role": "agent", "database": "doxa", "changes": [42],
      "trace_id": ""}
 
-`doxa log --after 41` shows what a change did. Nothing that was sent or answered is in it.
+`doxa log --after 41` shows what a change did. Nothing that was sent or answered is in it. Where
+there are several workers, each line has the number of its own.
 """
 
 from __future__ import annotations
@@ -26,6 +27,10 @@ _CALL = ("interface", "verb", "outcome", "login", "role", "database", "changes",
 class JsonLines(logging.Formatter):
     """Formats a record of the log as one line of JSON."""
 
+    def __init__(self, worker: int = 0) -> None:
+        super().__init__()
+        self._worker = worker
+
     def format(self, record: logging.LogRecord) -> str:
         time = datetime.fromtimestamp(record.created, UTC)
         said: dict[str, Any] = {
@@ -34,6 +39,8 @@ class JsonLines(logging.Formatter):
             "logger": record.name,
             "message": record.getMessage(),
         }
+        if self._worker:
+            said["worker"] = self._worker
         call = getattr(record, "call", None)
         if isinstance(call, CallRecord):
             said |= {name: getattr(call, name) for name in _CALL}
@@ -47,11 +54,20 @@ class JsonLines(logging.Formatter):
         return json.dumps(said, ensure_ascii=False, default=str)
 
 
-def log_as_json() -> None:
+def log_as_json(worker: int = 0) -> None:
     """Write the log of doxa to standard error as JSON lines, calls included."""
+    _log_with(JsonLines(worker), logging.INFO)
+
+
+def log_as_text(worker: int) -> None:
+    """Write warnings to standard error, each with the number of the worker before it."""
+    _log_with(logging.Formatter(f"worker {worker}: %(message)s"), logging.WARNING)
+
+
+def _log_with(formatter: logging.Formatter, level: int) -> None:
     handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(JsonLines())
+    handler.setFormatter(formatter)
     logger = logging.getLogger("doxa")
     logger.handlers[:] = [handler]
-    logger.setLevel(logging.INFO)
+    logger.setLevel(level)
     logger.propagate = False

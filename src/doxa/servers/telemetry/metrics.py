@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import threading
 from bisect import bisect_left
-from collections.abc import Iterable, Mapping
-from typing import Literal, NamedTuple
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Literal, NamedTuple
 
 MEDIA = "text/plain; version=0.0.4; charset=utf-8"
 Kind = Literal["counter", "gauge", "histogram"]
@@ -56,6 +56,10 @@ JOB_SECONDS = Metric(
 BACKUP_SECONDS = Metric(
     "doxa_backup_age_seconds", "gauge", ("database",), "since the last backup; none: no backup"
 )
+WORKERS = Metric("doxa_workers", "gauge", (), "worker processes that serve")
+RESTARTS = Metric(
+    "doxa_worker_restarts_total", "counter", (), "workers that ended and were started again"
+)
 REPLICA_BEHIND = Metric(
     "doxa_replica_behind", "gauge", ("database",), "changes of the shared log that it lacks"
 )
@@ -83,6 +87,8 @@ METRICS = (
     REPLICA_BEHIND,
     REPLICA_SECONDS,
     REPLICA_REACHABLE,
+    WORKERS,
+    RESTARTS,
     BUILD,
 )
 BUCKETS_S = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0, 60.0)
@@ -123,37 +129,59 @@ class MetricRegistry:
             found.counts[bisect_left(BUCKETS_S, seconds)] += 1
             found.sum += seconds
 
-    def text(self, gauges: Mapping[Metric, Values]) -> str:
-        """Return all metrics in the text format; `gauges` were read just now."""
+    def counted(self) -> dict[str, list[Any]]:
+        """Return what was counted, as JSON has it, for `exposition`."""
         with self._lock:
-            counted: dict[Metric, Values] = {
-                REQUESTS: dict(self._requests),
-                RUNNING: dict(self._running),
-                CHANGES: dict(self._changes),
+            return {
+                "requests": [[*key, value] for key, value in self._requests.items()],
+                "running": [[*key, value] for key, value in self._running.items()],
+                "changes": [[*key, value] for key, value in self._changes.items()],
+                "seconds": [
+                    [*key, list(one.counts), one.sum] for key, one in self._seconds.items()
+                ],
             }
-            seconds = {key: (list(one.counts), one.sum) for key, one in self._seconds.items()}
-        lines: list[str] = []
-        for metric in METRICS:
-            lines += [
-                f"# HELP {metric.name} {metric.about}",
-                f"# TYPE {metric.name} {metric.kind}",
-            ]
+
+    def text(self, gauges: Mapping[Metric, Values]) -> str:
+        """Return all metrics of this process in the text format."""
+        return exposition({0: self.counted()}, gauges)
+
+
+_COUNTED = {REQUESTS: "requests", RUNNING: "running", CHANGES: "changes"}
+
+
+def exposition(counted: Mapping[int, Mapping[str, Any]], gauges: Mapping[Metric, Values]) -> str:
+    """Return all metrics in the text format; `gauges` were read just now. What a process counted
+    has the label `worker` with its number, unless that is 0: there are no workers."""
+    lines: list[str] = []
+    for metric in METRICS:
+        head = [f"# HELP {metric.name} {metric.about}", f"# TYPE {metric.name} {metric.kind}"]
+        found: list[str] = []
+        for worker, counts in sorted(counted.items()):
+            own = {} if not worker else {"worker": str(worker)}
             if metric is SECONDS:
-                lines += _histogram_lines(seconds)
-                continue
-            for key, value in sorted((counted.get(metric) or gauges.get(metric) or {}).items()):
-                lines.append(f"{metric.name}{_labels(metric.labels, key)} {_number(value)}")
-        return "\n".join(lines) + "\n"
+                found += _histogram_lines(counts["seconds"], own)
+            elif metric in _COUNTED:
+                values = {tuple(row[:-1]): row[-1] for row in counts[_COUNTED[metric]]}
+                found += _value_lines(metric, values, own)
+        found += _value_lines(metric, gauges.get(metric) or {}, {})
+        lines += [*head, *found]
+    return "\n".join(lines) + "\n"
 
 
-def _histogram_lines(found: Mapping[tuple[str, ...], tuple[list[int], float]]) -> Iterable[str]:
-    for key, (counts, total) in sorted(found.items()):
+def _value_lines(metric: Metric, values: Values, own: Mapping[str, str]) -> Iterable[str]:
+    for key, value in sorted(values.items()):
+        labels = _labels((*metric.labels, *own), (*key, *own.values()))
+        yield f"{metric.name}{labels} {_number(value)}"
+
+
+def _histogram_lines(found: Iterable[Sequence[Any]], own: Mapping[str, str]) -> Iterable[str]:
+    for *key, counts, total in sorted(found, key=lambda row: (str(row[0]), str(row[1]))):
+        names, values = (*SECONDS.labels, *own), (*key, *own.values())
         reached = 0
         for bound, count in zip((*map(str, BUCKETS_S), "+Inf"), counts, strict=True):
             reached += count
-            labels = _labels((*SECONDS.labels, "le"), (*key, bound))
-            yield f"{SECONDS.name}_bucket{labels} {reached}"
-        labels = _labels(SECONDS.labels, key)
+            yield f"{SECONDS.name}_bucket{_labels((*names, 'le'), (*values, bound))} {reached}"
+        labels = _labels(names, values)
         yield f"{SECONDS.name}_sum{labels} {_number(total)}"
         yield f"{SECONDS.name}_count{labels} {reached}"
 

@@ -50,7 +50,9 @@ from doxa.servers.http.api.browser import (
     cookie_header,
     cookie_name,
 )
-from doxa.servers.http.api.jobs import ApiJob, Jobs
+from doxa.servers.http.api.callers import Callers, CallersElsewhere, CallersHere
+from doxa.servers.http.api.jobs import Jobs
+from doxa.servers.http.api.jobs_of_all import JobsOfAll
 from doxa.servers.http.api.lag import lag_headers
 from doxa.servers.http.api.operations import (
     ApiCall,
@@ -70,6 +72,7 @@ from doxa.servers.http.messages import HEADERS, READ, Chunked, read_whole_body, 
 from doxa.servers.http.page import HOME
 from doxa.servers.http.responses import ResponseData, encode
 from doxa.servers.http.thread_pool import ThreadPool
+from doxa.servers.sharing import Share
 from doxa.servers.telemetry.calls import CallRecord, Outcome, outcome_of
 from doxa.servers.telemetry.trace_context import PARENT, STATE
 from doxa.servers.unit_of_work import resolve
@@ -120,11 +123,17 @@ class VerbApi:
         version: str,
         options: ApiOptions,
         events: EventsOf,
+        share: Share,
     ) -> None:
         self._database, self._login, self._threads = database, login, threads
         self._version, self._options, self._events = version, options, events
-        self._rate = RequestRate(options.rate, options.burst)
-        self.jobs, self.sessions = Jobs(), BrowserSessions(login.knows)
+        self.jobs, self.sessions = Jobs(share), BrowserSessions(login.knows)
+        self._callers: Callers = CallersHere(
+            self.sessions, RequestRate(options.rate, options.burst)
+        )
+        self._jobs = JobsOfAll(self.jobs, share)
+        if share.calls is not None:
+            self._callers = CallersElsewhere(share.calls, login.knows, options.rate)
         self._described = b""
 
     async def answer(self, request: Request) -> Response:
@@ -350,12 +359,12 @@ class VerbApi:
         cookie = request.cookies.get(self._cookie(request))
         if authorization is None and cookie:
             check_own_page(request.headers, request.method)
-            principal, how = self.sessions.principal(cookie), "cookie"
+            principal, how = await self._callers.principal(cookie), "cookie"
         else:
             _check_bearer(authorization)
             principal = await self._login.principal(authorization)
             how = "none" if authorization is None else "header"
-        self._rate.take(principal.name)
+        await self._callers.take(principal.name)
         caller = ApiCaller(
             principal,
             how,
@@ -383,26 +392,22 @@ class VerbApi:
         _check_method(request, ("GET", "DELETE") if identity else ("GET",))
         caller = await self._caller(request)
         if not identity:
-            found = [one.as_dict() for one in self.jobs.of(caller.principal)]
-            return _sent(200, JSON, encode({"items": found}))
-        job: ApiJob = self.jobs.get(caller.principal, identity)
+            return _sent(200, JSON, await self._jobs.listed(caller.principal))
         if request.method == "DELETE":
-            self.jobs.cancel(job)
-            return _sent(202, JSON, encode(job.as_dict()))
-        return _sent(200, JSON, encode(job.as_dict()))
+            return _sent(202, JSON, await self._jobs.cancel(caller.principal, identity))
+        return _sent(200, JSON, await self._jobs.get(caller.principal, identity))
 
     # Browser sessions
 
     def link(self, principal: Principal, *, checked: bool = False) -> str:
-        """Return the path of a link that opens a browser session, once."""
-        code = self.sessions.link(principal, checked=checked)
-        return f"{PREFIX}/session/open?code={code}"
+        """Return the path of a link that opens a browser session of this process, once."""
+        return _link_path(self.sessions.link(principal, checked=checked))
 
     async def _session(self, request: Request, what: str) -> Response:
         methods = {"": ("GET", "DELETE"), "links": ("POST",), "open": ("GET",)}[what]
         _check_method(request, methods)
         if what == "open":
-            return self._opened(request)
+            return await self._opened(request)
         caller = await self._caller(request)
         if what == "links":
             if caller.how == "cookie":
@@ -412,11 +417,12 @@ class VerbApi:
                     next_step="Send a token in the Authorization header.",
                     status=FORBIDDEN,
                 )
-            path = self.link(caller.principal, checked=caller.how == "header")
+            code = await self._callers.link(caller.principal, checked=caller.how == "header")
+            path = _link_path(code)
             return _sent(201, JSON, encode({"path": path, "seconds": API_LINK_MS // 1000}))
         if request.method == "DELETE":
             name = self._cookie(request)
-            self.sessions.end(request.cookies.get(name, ""))
+            await self._callers.end(request.cookies.get(name, ""))
             over = cookie_header(name, "", secure=request.url.scheme == "https")
             return Response(status_code=204, headers=HEADERS | {"Set-Cookie": over})
         return _sent(200, JSON, encode(await self._threads.run(lambda: self._who(caller))))
@@ -439,8 +445,8 @@ class VerbApi:
                 found["project"] = session.project
         return found
 
-    def _opened(self, request: Request) -> Response:
-        cookie = self.sessions.open(request.query_params.get("code", ""))
+    async def _opened(self, request: Request) -> Response:
+        cookie = await self._callers.open(request.query_params.get("code", ""))
         secure = request.url.scheme == "https"
         headers = {
             "Location": self._options.home,
@@ -448,6 +454,10 @@ class VerbApi:
             "Referrer-Policy": "no-referrer",
         }
         return Response(status_code=303, headers=HEADERS | headers)
+
+
+def _link_path(code: str) -> str:
+    return f"{PREFIX}/session/open?code={code}"
 
 
 def _verb_of(request: Request) -> str:

@@ -60,41 +60,62 @@ class BrowserSessions:
         made = BrowserSession(principal, self._clock() + API_LINK_MS / 1000, checked)
         return _kept(self._links, made)
 
-    def open(self, code: str) -> str:
-        """Return the cookie of a new session. Raises HttpError for a code that is used, too old or
-        wrong."""
+    def begin(self, code: str) -> str | None:
+        """Return the cookie of a new session; None for a code that is used, too old or wrong."""
         link = self._links.pop(_digest(code), None)
         if link is None or link.until < self._clock():
-            raise HttpError(
-                "This link was used already, or is too old.",
-                http=401,
-                next_step="Ask for another one: doxa ui prints it.",
-                status=UNAUTHORIZED,
-            )
+            return None
         made = BrowserSession(link.principal, self._clock() + API_BROWSER_SESSION_S, link.checked)
         return _kept(self._open, made)
 
-    def principal(self, cookie: str) -> Principal:
-        """Return whom a cookie stands for. Raises HttpError if its session is over."""
+    def open(self, code: str) -> str:
+        """Return the cookie of a new session. Raises HttpError for a code that is used, too old or
+        wrong."""
+        return opened_session(self.begin(code))
+
+    def find(self, cookie: str) -> BrowserSession | None:
+        """Return the session of a cookie, None if it is over."""
         digest = _digest(cookie)
         found = self._open.get(digest)
         if found is not None and (found.until < self._clock() or not self._still(found)):
             del self._open[digest]
             found = None
-        if found is None:
-            raise HttpError(
-                "This browser session is over.",
-                http=401,
-                next_step="Open another link: doxa ui prints one.",
-                status=UNAUTHORIZED,
-            )
-        return found.principal
+        return found
+
+    def principal(self, cookie: str) -> Principal:
+        """Return whom a cookie stands for. Raises HttpError if its session is over."""
+        found = self.find(cookie)
+        return principal_of(None if found is None else found.principal)
 
     def end(self, cookie: str) -> None:
         self._open.pop(_digest(cookie), None)
 
     def _still(self, session: BrowserSession) -> bool:
         return not session.checked or self._knows is None or self._knows(session.principal)
+
+
+def opened_session(cookie: str | None) -> str:
+    """Return the cookie of a new session. Raises HttpError if there is none."""
+    if cookie is None:
+        raise HttpError(
+            "This link was used already, or is too old.",
+            http=401,
+            next_step="Ask for another one: doxa ui prints it.",
+            status=UNAUTHORIZED,
+        )
+    return cookie
+
+
+def principal_of(found: Principal | None) -> Principal:
+    """Return whom a session stands for. Raises HttpError if there is none."""
+    if found is None:
+        raise HttpError(
+            "This browser session is over.",
+            http=401,
+            next_step="Open another link: doxa ui prints one.",
+            status=UNAUTHORIZED,
+        )
+    return found
 
 
 def check_own_page(headers: Mapping[str, str], method: str) -> None:

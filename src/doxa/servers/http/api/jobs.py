@@ -25,6 +25,7 @@ from doxa.servers.codes import STOPPING
 from doxa.servers.credentials import Principal
 from doxa.servers.http.errors import HttpError, log_unexpected
 from doxa.servers.http.thread_pool import ThreadPool
+from doxa.servers.sharing import Share
 
 JobState = Literal["queued", "running", "done", "failed", "cancelled"]
 _ENDED = ("done", "failed", "cancelled")
@@ -34,8 +35,9 @@ class ApiJob:
     """One call. `done` counts what its verb reports, such as turns; `answer` is the result, and
     `problem` the error."""
 
-    def __init__(self, verb: str, principal: Principal) -> None:
-        self.id, self.verb, self.principal = secrets.token_hex(8), verb, principal
+    def __init__(self, verb: str, principal: Principal, worker: int = 0) -> None:
+        self.id = secrets.token_hex(8) + (f"-{worker}" if worker else "")
+        self.verb, self.principal = verb, principal
         self.state: JobState = "queued"
         self.meter = CallMeter()
         self.created = time.time_ns()
@@ -63,10 +65,11 @@ class ApiJob:
 
 
 class Jobs:
-    """The jobs of one server. All methods are called from the event loop."""
+    """The jobs of one process. All methods are called from the event loop."""
 
-    def __init__(self) -> None:
-        self._threads = ThreadPool("api-job", API_JOBS_RUNNING_ITEMS_MAX)
+    def __init__(self, share: Share) -> None:
+        self._threads = ThreadPool("api-job", share.part(API_JOBS_RUNNING_ITEMS_MAX))
+        self._items_max, self._worker = share.part(API_JOBS_ITEMS_MAX), share.number
         self._held: OrderedDict[str, ApiJob] = OrderedDict()
 
     def start(
@@ -78,7 +81,7 @@ class Jobs:
     ) -> ApiJob:
         """Begin a job. Raises HttpError if too many are waiting."""
         self._make_room()
-        job = ApiJob(verb, principal)
+        job = ApiJob(verb, principal, self._worker)
         self._held[job.id] = job
         job.task = asyncio.create_task(self._run(job, call, problem))
         return job
@@ -91,12 +94,7 @@ class Jobs:
         """Return a job of a login. Raises NotFoundError."""
         found = self._held.get(identity)
         if found is None or found.principal != principal:
-            raise NotFoundError(
-                f"There is no job {identity[:40]!r}.",
-                next_step="List them with GET /v1/jobs; those of a server that was stopped are"
-                " gone.",
-                job=identity[:80],
-            )
+            raise unknown_job(identity)
         return found
 
     def cancel(self, job: ApiJob) -> None:
@@ -140,17 +138,32 @@ class Jobs:
             job.ended = time.time_ns()
 
     def _make_room(self) -> None:
-        if len(self._held) < API_JOBS_ITEMS_MAX:
+        if len(self._held) < self._items_max:
             return
         old = next((name for name, one in self._held.items() if one.state in _ENDED), None)
         if old is None:
             raise HttpError(
-                f"{API_JOBS_ITEMS_MAX} jobs wait or run.",
+                f"{self._items_max} jobs wait or run.",
                 http=503,
                 next_step="Wait until some have ended.",
                 status=STOPPING,
             )
         del self._held[old]
+
+
+def unknown_job(identity: str) -> NotFoundError:
+    """Build the error for a job that is not there, or not the caller's."""
+    return NotFoundError(
+        f"There is no job {identity[:40]!r}.",
+        next_step="List them with GET /v1/jobs; those of a server that was stopped are gone.",
+        job=identity[:80],
+    )
+
+
+def worker_of(identity: str) -> int:
+    """Return the worker that has a job, 0 if its id names none."""
+    _, dash, number = identity.rpartition("-")
+    return int(number) if dash and number.isascii() and number.isdigit() and len(number) < 4 else 0
 
 
 SCHEMA: dict[str, Any] = {

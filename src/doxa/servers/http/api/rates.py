@@ -22,10 +22,11 @@ class RequestRate:
         self._per_s, self._burst, self._clock = per_s, burst, clock
         self._left: OrderedDict[str, tuple[float, float]] = OrderedDict()
 
-    def take(self, name: str) -> None:
-        """Count a request. Raises HttpError with Retry-After where the bucket is empty."""
+    def wait(self, name: str) -> float:
+        """Count a request, and return 0; where the bucket is empty, return after how many seconds
+        it holds one."""
         if not self._per_s:
-            return
+            return 0.0
         now = self._clock()
         left, then = self._left.pop(name, (float(self._burst), now))
         left = min(self._burst, left + (now - then) * self._per_s)
@@ -33,12 +34,21 @@ class RequestRate:
         self._left[name] = (left - 1 if enough else left, now)
         if len(self._left) > LOGIN_USERS_ITEMS_MAX:
             self._left.popitem(last=False)
-        if not enough:
-            wait = math.ceil((1 - left) / self._per_s)
-            raise HttpError(
-                f"This login sends more than {self._per_s:g} requests a second.",
-                http=429,
-                next_step=f"Wait {wait} seconds, then send fewer.",
-                status=RATE_LIMIT,
-                headers={"Retry-After": str(wait)},
-            )
+        return 0.0 if enough else (1 - left) / self._per_s
+
+    def take(self, name: str) -> None:
+        """Count a request. Raises HttpError with Retry-After where the bucket is empty."""
+        check_rate(self.wait(name), self._per_s)
+
+
+def check_rate(seconds: float, per_s: float) -> None:
+    """Raise HttpError, with Retry-After, if a request has to wait so many seconds."""
+    if seconds:
+        wait = math.ceil(seconds)
+        raise HttpError(
+            f"This login sends more than {per_s:g} requests a second.",
+            http=429,
+            next_step=f"Wait {wait} seconds, then send fewer.",
+            status=RATE_LIMIT,
+            headers={"Retry-After": str(wait)},
+        )
