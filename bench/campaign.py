@@ -68,6 +68,7 @@ CAMPAIGNS: dict[str, tuple[str, ...]] = {
     "Calls that are sent again": ("tests/adversary/test_idempotency",),
     "What hooks and handoffs inject": ("tests/adversary/test_hook", "tests/adversary/test_handed"),
     "The identity of agents": ("tests/adversary/test_identity",),
+    "The runtime of agents": ("tests/agent/",),
     "Belief revision against its model": ("tests/properties/test_revision",),
     "Other properties and state machines": ("tests/",),
 }

@@ -203,9 +203,12 @@ def test_a_process_that_does_not_end_is_ended() -> None:
 
 def test_a_stop_that_is_in_time_is_not_ended() -> None:
     ended = threading.Event()
-    deadline = StopDeadline(1, end=ended.set)
-    deadline.met()  # before it begins
-    deadline.begin()
+    with StopDeadline(20, end=ended.set) as deadline:
+        deadline.begin()
+    assert not ended.wait(0.1)
+    with pytest.raises(OSError), StopDeadline(20, end=ended.set) as deadline:
+        deadline.begin()
+        raise OSError
     assert not ended.wait(0.1)
 
 
