@@ -502,10 +502,16 @@ class Store:
         """Return the store of the whole file, for a check of what lies outside of it."""
         return self
 
-    def backup(self, target: str | os.PathLike[str]) -> Path:
+    def backup(
+        self,
+        target: str | os.PathLike[str],
+        *,
+        progress: Callable[[int], object] = lambda _: None,
+    ) -> Path:
         """Write a consistent copy while others read and write. The target must not exist; it
-        appears whole or not at all. Its path is remembered, for `verify_erased`."""
-        made = copy_whole(self._engine.connection(), Path(usable_path(target)))
+        appears whole or not at all. Its path is remembered, for `verify_erased`. `progress` is
+        called with the bytes that were copied since the last call."""
+        made = copy_whole(self._engine.connection(), Path(usable_path(target)), progress)
         self.note_copy(made, kind="backup")
         return made
 
