@@ -383,6 +383,15 @@ def test_a_bound_session_and_a_past_time_do_without(tmp_path: Path) -> None:
             bound.close()
 
 
+def test_a_valid_time_is_asked_of_the_tables(tmp_path: Path) -> None:
+    with filled(tmp_path / "m.db") as store, opened(store) as on:
+        on.run("CREATE (:FactVersion {i: 1, validFrom: date('2024-01-01')})")
+        on.run("CREATE (:FactVersion {i: 2, validFrom: date('2020-01-01')})")
+        counted = "MATCH (v:FactVersion) RETURN count(*)"
+        assert rows(on, counted) == [(2,)]
+        assert rows(on, f"AS OF VALID TIME date('2022-01-01') {counted}") == [(1,)]
+
+
 def test_what_a_policy_hides_is_hidden(world: World) -> None:
     store = world.memory.store
     world.run(EPISODES)

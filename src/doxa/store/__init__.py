@@ -16,8 +16,8 @@ from doxa.store.dump.versions import (
 )
 from doxa.store.file.damage import damage_reported
 from doxa.store.file.engine import Interrupted
-from doxa.store.image.adjacency import Adjacency
-from doxa.store.image.columns import CODES, NUMBERS, Codes, LabelColumns, Numbers, Wanted
+from doxa.store.image.adjacency import ResidentEdges
+from doxa.store.image.columns import CODES, NUMBERS, Codes, LabelColumns, Numbers, WantedColumn
 from doxa.store.image.images import ImageView
 from doxa.store.index import Indexes, IndexRule
 from doxa.store.indexing.keys import after_key, key_of, rank_of
@@ -75,7 +75,6 @@ __all__ = [
     "AccessData",
     "AccessRecord",
     "AddressProblem",
-    "Adjacency",
     "Codes",
     "Condition",
     "Constraints",
@@ -98,6 +97,7 @@ __all__ = [
     "PolicyStatus",
     "Reader",
     "Receipt",
+    "ResidentEdges",
     "SearchRule",
     "Store",
     "Subject",
@@ -105,7 +105,7 @@ __all__ = [
     "Transaction",
     "Value",
     "VisibilityFilter",
-    "Wanted",
+    "WantedColumn",
     "access_records",
     "added_statements",
     "after_key",

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from doxa.query.core.run import Run
 from doxa.query.sql.visible_edges import edge_source, edge_tests
-from doxa.store import Adjacency, int64_array
+from doxa.store import ResidentEdges, int64_array
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -55,7 +55,7 @@ class AdjacencyScan:
         ]
         self.resident = self._resident()
 
-    def _resident(self) -> list[Adjacency]:
+    def _resident(self) -> list[ResidentEdges]:
         """Return the resident arrays of all sides, or none."""
         view = self.run.graph.image
         if view is None:

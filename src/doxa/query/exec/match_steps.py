@@ -174,7 +174,8 @@ class VariableLengthStep:
                 yield (*row, walked) if self.far[1] else (*row, run.graph.node(end), walked)
 
     def by_levels(self, passes: Callable[[Edge], bool] | None) -> bool:
-        """Whether only the nodes at the ends are asked for, and a search by levels finds them."""
+        """Return whether only the nodes at the ends are asked for, and a search by levels finds
+        them."""
         return self.once and passes is None and not self.open_ended
 
     def reached(self, run: Run, start: int) -> Iterator[int]:

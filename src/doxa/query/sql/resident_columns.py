@@ -17,7 +17,7 @@ from doxa.query.core.comparison import group_key
 from doxa.query.core.run import Run
 from doxa.query.functions.aggregates import Average, Sum
 from doxa.query.sql.pushed_pattern import PushedDownPattern
-from doxa.store import CODES, NUMBERS, Codes, LabelColumns, Numbers, Wanted
+from doxa.store import CODES, NUMBERS, Codes, LabelColumns, Numbers, WantedColumn
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -49,8 +49,8 @@ class ResidentGroups:
         self.wanted = tuple(
             dict.fromkeys(
                 (
-                    *(Wanted(CODES, name) for name in keys),
-                    *(Wanted(NUMBERS, name) for _, name in folded if name),
+                    *(WantedColumn(CODES, name) for name in keys),
+                    *(WantedColumn(NUMBERS, name) for _, name in folded if name),
                 )
             )
         )
@@ -62,7 +62,7 @@ class ResidentGroups:
         if held is None or not len(held.ids):
             return None
         run.tick()
-        keys = [held.columns[Wanted(CODES, name)] for name in self.keys]
+        keys = [held.columns[WantedColumn(CODES, name)] for name in self.keys]
         codes = [key for key in keys if isinstance(key, Codes)]
         if len(codes) < len(keys):
             return None
@@ -119,7 +119,7 @@ def _fold(name: str, of: str, held: LabelColumns, group: Array, count: int) -> l
     if not of:
         found: list[Any] = np.bincount(group, minlength=count).tolist()
         return found
-    column = held.columns[Wanted(NUMBERS, of)]
+    column = held.columns[WantedColumn(NUMBERS, of)]
     if not isinstance(column, Numbers):
         return None
     there = ~np.isnan(column.values)
@@ -171,7 +171,7 @@ class ResidentOrder:
 
     def __init__(self, label: str, keys: Sequence[tuple[str, bool]]) -> None:
         self.label, self.keys = label, keys
-        self.wanted = tuple(dict.fromkeys(Wanted(NUMBERS, name) for name, _ in keys))
+        self.wanted = tuple(dict.fromkeys(WantedColumn(NUMBERS, name) for name, _ in keys))
 
     def first(self, run: Run, most: int) -> Array | None:
         """Return the ids of the first `most` nodes in the order, sorted by id; of equal ones those
@@ -185,7 +185,7 @@ class ResidentOrder:
         run.tick()
         ranks = []
         for name, down in self.keys:
-            column = held.columns[Wanted(NUMBERS, name)]
+            column = held.columns[WantedColumn(NUMBERS, name)]
             if not isinstance(column, Numbers):
                 return None
             values = np.where(np.isnan(column.values), np.inf, column.values)  # null is the largest

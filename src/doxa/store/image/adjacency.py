@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import apsw
 
-from doxa.store.image.tail import Tail
+from doxa.store.image.tail import ChangedSince
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -31,7 +31,7 @@ _ENDS = (
 
 
 @dataclass(frozen=True, slots=True)
-class Adjacency:
+class ResidentEdges:
     """Edges by the node that they leave (`outgoing`) or reach. `types` None: of all types."""
 
     types: tuple[str, ...] | None
@@ -57,7 +57,7 @@ class Adjacency:
         places = np.arange(int(counts.sum())) + np.repeat(first - before, counts)
         return np.repeat(nodes, counts), self.far[places], self.ids[places]
 
-    def forward(self, db: apsw.Connection, tail: Tail) -> Adjacency | None:
+    def forward(self, db: apsw.Connection, tail: ChangedSince) -> ResidentEdges | None:
         """Return the adjacency after a tail; None if too much changed, or it cannot be known."""
         import numpy as np
 
@@ -81,7 +81,7 @@ class Adjacency:
 
 def build_adjacency(
     db: apsw.Connection, types: Sequence[str] | None, *, outgoing: bool, bytes_max: int
-) -> Adjacency | None:
+) -> ResidentEdges | None:
     """Derive the adjacency of a snapshot; None if it is larger than `bytes_max`."""
     import numpy as np
 
@@ -104,7 +104,7 @@ def build_adjacency(
     offsets = np.zeros(top + 1, dtype=np.int64)
     if len(flat):
         np.cumsum(np.bincount(flat[:, 0], minlength=top), out=offsets[1:])
-    made = Adjacency(
+    made = ResidentEdges(
         None if types is None else tuple(types),
         outgoing,
         offsets,

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import apsw
 
-from doxa.store.image.tail import Tail
+from doxa.store.image.tail import ChangedSince
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -35,7 +35,7 @@ _NUMBER = (
 )
 
 
-class Wanted(NamedTuple):
+class WantedColumn(NamedTuple):
     """A column: its form, and the name of the property, which can stand in a JSON path."""
 
     form: str
@@ -109,7 +109,7 @@ class LabelColumns:
 
     label: str
     ids: Array
-    columns: dict[Wanted, Column | None]
+    columns: dict[WantedColumn, Column | None]
 
     @property
     def size_bytes(self) -> int:
@@ -117,7 +117,7 @@ class LabelColumns:
             column.size_bytes for column in self.columns.values() if column is not None
         )
 
-    def forward(self, db: apsw.Connection, tail: Tail) -> LabelColumns | None:
+    def forward(self, db: apsw.Connection, tail: ChangedSince) -> LabelColumns | None:
         """Return the columns after a tail; None if too much changed."""
         import numpy as np
 
@@ -139,7 +139,7 @@ class LabelColumns:
         ids = np.concatenate((self.ids[kept], np.array([row[0] for row in rows], dtype=np.int64)))
         order = np.argsort(ids, kind="stable")
         places = _Places(kept, order)
-        columns: dict[Wanted, Column | None] = {}
+        columns: dict[WantedColumn, Column | None] = {}
         for at, want in enumerate(wanted, 1):
             before = self.columns[want]
             columns[want] = (
@@ -151,7 +151,7 @@ class LabelColumns:
 def build_columns(
     db: apsw.Connection,
     label: str,
-    wanted: Sequence[Wanted],
+    wanted: Sequence[WantedColumn],
     *,
     held: LabelColumns | None,
     bytes_max: int,
@@ -170,7 +170,7 @@ def build_columns(
     )
     rows_max = bytes_max // (8 + 4 * len(missing)) + 1
     ids: list[Array] = []
-    forms = [_Reading(want) for want in missing]
+    forms = [_ColumnReading(want) for want in missing]
     count = 0
     while chunk := list(islice(rows, _ROWS)):
         count += len(chunk)
@@ -185,10 +185,10 @@ def build_columns(
     return made if made.size_bytes <= bytes_max else None
 
 
-class _Reading:
+class _ColumnReading:
     """A column as it is read, chunk by chunk."""
 
-    def __init__(self, want: Wanted) -> None:
+    def __init__(self, want: WantedColumn) -> None:
         self.want = want
         self._codes: dict[str | None, int] = {None: 0}
         self._parts: list[Any] = []
@@ -243,7 +243,7 @@ def _numbers(parts: Iterable[Sequence[Any]]) -> Numbers | None:
     return Numbers(values, int in kinds)
 
 
-def _select(wanted: Sequence[Wanted]) -> tuple[str, list[str]]:
+def _select(wanted: Sequence[WantedColumn]) -> tuple[str, list[str]]:
     """The SQL of columns, with its arguments."""
     parts, args = [], []
     for number, want in enumerate(wanted, 1):

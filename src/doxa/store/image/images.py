@@ -16,11 +16,11 @@ from collections.abc import Callable, Sequence
 
 import apsw
 
-from doxa.store.image.adjacency import Adjacency, build_adjacency
-from doxa.store.image.columns import LabelColumns, Wanted, build_columns
-from doxa.store.image.tail import Position, position_of, read_tail
+from doxa.store.image.adjacency import ResidentEdges, build_adjacency
+from doxa.store.image.columns import LabelColumns, WantedColumn, build_columns
+from doxa.store.image.tail import LogPosition, position_of, read_tail
 
-Part = Adjacency | LabelColumns
+Part = ResidentEdges | LabelColumns
 Key = tuple[str, tuple[str, ...] | None, bool] | tuple[str, str]
 _KEYS_MAX = 1_000
 _REFUSED = 10.0  # times its cost that must be spent before a part that did not fit is tried again
@@ -33,7 +33,7 @@ class Images:
     def __init__(self, bytes_max: int, *, patience: float = 1.0) -> None:
         self.bytes_max = bytes_max
         self.patience = patience
-        self._parts: OrderedDict[Key, tuple[Part, Position]] = OrderedDict()
+        self._parts: OrderedDict[Key, tuple[Part, LogPosition]] = OrderedDict()
         self._spent: OrderedDict[Key, float] = OrderedDict()  # work that was done without a part
         self._costs: dict[Key, float] = {}  # of deriving it, when that was last asked for
         self._lock = threading.Lock()
@@ -51,7 +51,7 @@ class Images:
             self._parts.clear()
             self._spent.clear()
 
-    def held(self, key: Key) -> tuple[Part, Position] | None:
+    def held(self, key: Key) -> tuple[Part, LogPosition] | None:
         """Return a part and its position, and note its use."""
         with self._lock:
             found = self._parts.get(key)
@@ -63,7 +63,7 @@ class Images:
         with self._lock:
             self._parts.pop(key, None)
 
-    def keep(self, key: Key, part: Part, at: Position) -> None:
+    def keep(self, key: Key, part: Part, at: LogPosition) -> None:
         """Keep a part, unless a later one is there, and evict what exceeds the bound."""
         with self._lock:
             before = self._parts.get(key)
@@ -119,9 +119,9 @@ class ImageView:
 
     def __init__(self, images: Images, db: apsw.Connection) -> None:
         self._images, self._db = images, db
-        self._position: Position | None = None
+        self._position: LogPosition | None = None
 
-    def adjacency(self, types: tuple[str, ...] | None, *, outgoing: bool) -> Adjacency | None:
+    def adjacency(self, types: tuple[str, ...] | None, *, outgoing: bool) -> ResidentEdges | None:
         """Return the edges of these types (None: of all) by the node that they leave, or reach;
         None if the statement has to read them itself."""
         images = self._images
@@ -139,7 +139,7 @@ class ImageView:
             )
             if found is not None:
                 images.keep(key, found, position)
-        assert found is None or isinstance(found, Adjacency)
+        assert found is None or isinstance(found, ResidentEdges)
         return found
 
     def spend_on_edges(self, types: tuple[str, ...] | None, *, outgoing: bool, edges: int) -> None:
@@ -158,7 +158,7 @@ class ImageView:
         ).get
         return max(1.0, _ROWS_MIN / max(int(rows or 0), 1))
 
-    def columns(self, label: str, wanted: Sequence[Wanted]) -> LabelColumns | None:
+    def columns(self, label: str, wanted: Sequence[WantedColumn]) -> LabelColumns | None:
         """Return the nodes with a label and these columns of them; None if the statement has to
         read them itself."""
         images = self._images
@@ -181,7 +181,7 @@ class ImageView:
         assert made is None or isinstance(made, LabelColumns)
         return made
 
-    def _at(self) -> Position | None:
+    def _at(self) -> LogPosition | None:
         """Return the position of the snapshot; None if the transaction has begun to write."""
         if self._position is None:
             self._position = position_of(self._db)

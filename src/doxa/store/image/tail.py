@@ -1,7 +1,7 @@
 """Where a snapshot stands in the log, and which elements the entries after a position changed.
 
-    Position(seq, hash, catalogue)     two snapshots with one position have the same nodes and edges
-    read_tail(db, position)            nodes that may differ, edges that came or went since
+    LogPosition(seq, hash, catalogue)   snapshots with one position have the same nodes and edges
+    read_tail(db, position)             nodes that may differ, edges that came or went since
 
 The present changes by logged operations alone, except for windows of visibility, which the image
 does not hold. An operation that is not listed here makes the tail unknown: what was derived before
@@ -30,13 +30,13 @@ _HARMLESS = frozenset(
         "node.restore",
         "edge.restore",
         "edge.set",  # neither its type nor its ends
-        "catalogue.set",  # `Position.catalogue` tells
+        "catalogue.set",  # `LogPosition.catalogue` tells
     )
 )
 _NODES = frozenset(("node.create", "node.set", "node.delete"))
 
 
-class Position(NamedTuple):
+class LogPosition(NamedTuple):
     """The last entry of the log that a snapshot sees, and the version of its catalogue."""
 
     seq: int
@@ -44,7 +44,7 @@ class Position(NamedTuple):
     catalogue: int
 
 
-class Tail(NamedTuple):
+class ChangedSince(NamedTuple):
     """What the entries between two positions changed."""
 
     nodes: frozenset[int]
@@ -52,15 +52,15 @@ class Tail(NamedTuple):
     edges_gone: frozenset[int]
 
 
-def position_of(db: apsw.Connection) -> Position | None:
+def position_of(db: apsw.Connection) -> LogPosition | None:
     """Return the position of a snapshot; None in a transaction that writes, which has none."""
     seq, chained, catalogue = db.execute(_POSITION).fetchone() or (None, b"", 0)
     if db.txn_state("main") != _READS:
         return None
-    return Position(seq or 0, chained or b"", int(catalogue))
+    return LogPosition(seq or 0, chained or b"", int(catalogue))
 
 
-def read_tail(db: apsw.Connection, since: Position) -> Tail | None:
+def read_tail(db: apsw.Connection, since: LogPosition) -> ChangedSince | None:
     """Return what changed after `since`; None if that is unknown or too much, or if the log of this
     file has another entry there."""
     if since.seq:
@@ -85,4 +85,4 @@ def read_tail(db: apsw.Connection, since: Position) -> Tail | None:
             gone.add(element)
         elif op not in _HARMLESS:
             return None
-    return Tail(frozenset(nodes), frozenset(made), frozenset(gone))
+    return ChangedSince(frozenset(nodes), frozenset(made), frozenset(gone))
