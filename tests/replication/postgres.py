@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import socket
 import subprocess
 import sys
 import tempfile
+from contextlib import suppress
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -65,6 +67,7 @@ class PostgresServer:
 
     def start(self) -> None:
         options = f"-p {self.port} -k {self._folder} -c listen_addresses=127.0.0.1"
+        options += " -c max_connections=200"
         self._run(
             "pg_ctl", "-D", self._data, "-w", "-l", f"{self._folder}/log", "-o", options, "start"
         )
@@ -73,11 +76,28 @@ class PostgresServer:
         """As if the power went: no connection is closed, nothing is flushed."""
         self._run("pg_ctl", "-D", self._data, "-m", "immediate", "stop")
 
+    def pause(self) -> None:
+        """Stop every process where it is: connections stay open, and nobody answers."""
+        self._signal(signal.SIGSTOP)
+
+    def resume(self) -> None:
+        self._signal(signal.SIGCONT)
+
+    def _signal(self, number: signal.Signals) -> None:
+        first = int(Path(self._data, "postmaster.pid").read_text().split()[0])
+        for status in Path("/proc").glob("[0-9]*/status"):
+            with suppress(OSError):  # it ended meanwhile
+                told = dict(line.split(":\t", 1) for line in status.read_text().splitlines())
+                if int(told["PPid"]) == first:
+                    os.kill(int(told["Pid"]), number)
+        os.kill(first, number)
+
     def is_running(self) -> bool:
         return Path(self._data, "postmaster.pid").exists()
 
     def close(self) -> None:
         if self.is_running():
+            self.resume()
             self.kill()
         shutil.rmtree(self._folder, ignore_errors=True)
 

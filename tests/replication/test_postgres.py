@@ -44,6 +44,8 @@ def test_every_statement_names_the_tenant_first() -> None:
 
     found = {name: text for name, text in vars(statements).items() if name.isupper()}
     assert len(found) >= 18
+    for place, text in enumerate(found.pop("DROP")):  # type: ignore[arg-type]
+        found[f"DROP{place}"] = text
     for name, text in found.items():
         if name == "BEGIN":
             assert "set_config('doxa.tenant', %(tenant)s, true)" in text
@@ -151,7 +153,8 @@ def test_a_schema_of_a_newer_version_is_left_alone(url: str) -> None:
     log.head("acme")
     log.close()
     with psycopg.connect(url) as connection:
-        connection.execute("INSERT INTO doxa_log.migration VALUES(3, 'of tomorrow')")
+        number = connection.execute("SELECT max(number) + 1 FROM doxa_log.migration").fetchone()
+        connection.execute("INSERT INTO doxa_log.migration VALUES(%s, 'of tomorrow')", number)
     log = open_log(url)
     with pytest.raises(StoreError, match="newer version"):
         log.head("acme")

@@ -197,9 +197,9 @@ def test_reads_at_the_latest_level_have_what_others_wrote(open_replica: OpenRepl
             return snapshot.node(NodeId(node)) is not None
 
     assert not seen()
-    with other.reading("latest"):
+    with other.read_at("latest"):
         assert seen()
-    with pytest.raises(InputError, match="not a level"), other.reading("newest"):
+    with pytest.raises(InputError, match="not a level"), other.read_at("newest"):
         pass
 
 
@@ -209,9 +209,9 @@ def test_a_token_of_one_server_is_honoured_by_another(open_replica: OpenReplica)
     token = one.log.head("acme").token
     assert other.wait_for(token, timeout_s=10).token == token
     assert other.wait_for(f"0@{'00' * 32}", timeout_s=0).tx == 1
-    with pytest.raises(BusyError, match="has not reached transaction 7"):
+    with pytest.raises(BusyError, match="has not reached change 7"):
         other.wait_for(f"7@{'00' * 32}", timeout_s=0.1)
-    with pytest.raises(InputError, match="not of the log"):
+    with pytest.raises(InputError, match="not of this log"):
         other.wait_for(f"1@{'00' * 32}", timeout_s=0.1)
     with pytest.raises(InputError, match="not a token"):
         other.wait_for("one", timeout_s=0.1)

@@ -55,7 +55,7 @@ def test_the_commands(shared_url: str, tmp_path: Path) -> None:
         own.remember("Deploys are on Thursday", project="p")
     url = f"{shared_url}?tenant=acme"
     sent = run("replicate", tmp_path / "own.db", url)
-    assert run("tenants", shared_url)[0]["token"] == sent["token"]  # type: ignore[index]
+    assert run("tenants", "list", shared_url)[0]["token"] == sent["token"]  # type: ignore[index]
     assert run("pull", url, tmp_path / "back.db")["token"] == sent["token"]  # type: ignore[index]
 
 

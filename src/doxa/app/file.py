@@ -16,12 +16,18 @@ from doxa.agent.laws import check_record
 from doxa.app.care.embedding import EmbeddingThread
 from doxa.app.care.maintenance import MaintenanceThread
 from doxa.app.checks import deprecated
-from doxa.app.config import Config, check_config, retain_every_s, working_url
+from doxa.app.config import (
+    Config,
+    check_config,
+    image_bytes_max,
+    retain_every_s,
+    working_url,
+)
 from doxa.app.expressions import LazyExpressions
 from doxa.app.models import ModelOptions, Models
 from doxa.app.policies import initialise_file
 from doxa.app.promotion import promotion_problem
-from doxa.app.shared import open_replica, replica_health
+from doxa.app.shared import open_engine, open_replica, replica_health
 from doxa.base.clock import NS, Clock
 from doxa.base.errors import CorruptError, DoxaError, ModelError
 from doxa.base.limits import CONSOLIDATED_ATTEMPTS_MAX, SPENDING_DAYS_MAX
@@ -33,6 +39,7 @@ from doxa.store import Identity, LogProof, Receipt, Store, check, damage_reporte
 
 if TYPE_CHECKING:
     from doxa.agent.signals.log import TurnLog
+    from doxa.app.care.growth import Growth
     from doxa.maintenance.doctor import HealthCheck
     from doxa.maintenance.embedding import Reembedding
     from doxa.models.contract import Completer, Embedder, Reranker
@@ -75,15 +82,22 @@ class MemoryFile:
                 config.model_folder,
             )
         )
-        self.store = Store(
-            config.path,
-            clock=config.clock,
-            read_only=config.read_only,
-            expressions=LazyExpressions(),
-            decay_enabled=config.decay_enabled is not False,
-            check_before_commit=_CHECK,
-        )
-        self.replica = open_replica(self.store, config) if config.shared else None
+        log = open_engine(config)
+        try:
+            self.store = Store(
+                config.path,
+                clock=config.clock,
+                read_only=config.read_only,
+                expressions=LazyExpressions(),
+                decay_enabled=config.decay_enabled is not False,
+                check_before_commit=_CHECK,
+                image_bytes_max=image_bytes_max(config),
+            )
+        except BaseException:
+            if log is not None:
+                log.close()
+            raise
+        self.replica = open_replica(self.store, config, log)
         self.store.on_scrub = self._scrub_beside
         self.ledger = SpendLedger(
             Path(f"{self.store.path}.spend"), clock=self.store.clock, caps=self._spend_caps
@@ -111,7 +125,7 @@ class MemoryFile:
         try:
             with damage_reported(self.store.path, "its catalogue"):
                 initialise_file(self.store, bootstrap=config.decay_enabled is True)
-            if self.replica is not None and config.background:
+            if self.replica is not None and config.background and not config.read_only:
                 self.replica.start()
         except BaseException:
             self.store.close()
@@ -143,6 +157,10 @@ class MemoryFile:
         from doxa.agent.continuity.archive import scrub_archives
 
         left = [scrub_archives(self.store)]
+        if self.replica is not None:
+            from doxa.replication.snapshot import remove_left
+
+            remove_left(Path(self.store.path), 0)
         if signals_folder(Path(self.store.path)).exists():
             from doxa.agent.signals.log import blank_traces
 
@@ -312,11 +330,11 @@ class MemoryFile:
         with self.store.read() as snapshot:
             return snapshot.receipts(after=after, limit=limit, newest_first=newest_first)
 
-    def verify(self) -> LogProof:
+    def verify(self, *, progress: Callable[[int], None] | None = None) -> LogProof:
         """Verify the whole log, and compare the state with a replay of it."""
         from doxa.maintenance.doctor import prove
 
-        return prove(self.store)
+        return prove(self.store) if progress is None else prove(self.store, progress)
 
     def has_receipt(self, head: str) -> bool:
         """Return whether the log contains a receipt with this hash.
@@ -425,12 +443,12 @@ class MemoryFile:
         """Check every invariant of the file; an empty list means that it is sound."""
         return check(self.store)
 
-    def backup(self, path: str | Path) -> Path:
+    def backup(self, path: str | Path, *, progress: Callable[[int], None] | None = None) -> Path:
         """Write a consistent, verified copy while others read and write."""
         target = arguments.path(path, "path")
         arguments.text(str(target), "path")
         try:
-            made = self.store.backup(target)
+            made = self.store.backup(target, progress=progress or (lambda _: None))
         except OSError as error:
             raise arguments.unusable(target, error) from None
         with Store(made, read_only=True) as copy:
@@ -476,6 +494,15 @@ class MemoryFile:
             self.wake()
         return done
 
+    def growth(self) -> Growth:
+        """Return what of the file grows, how fast, and what would trim it; and the last backup.
+
+        Every page is counted, which takes about a second for a gigabyte.
+        """
+        from doxa.app.care.growth import growth
+
+        return growth(self)
+
     def stats(self) -> dict[str, object]:
         """Return counts and sizes.
 
@@ -509,6 +536,7 @@ class MemoryFile:
             "changes": last.tx if last else 0,
             "log_entries": last.last_seq if last else 0,
             "bytes": size,
+            **({} if self.replica is None else {"replica": self.replica.status._asdict()}),
         }
 
 

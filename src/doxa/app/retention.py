@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from doxa.maintenance.erasure_proof import ErasureProof
     from doxa.maintenance.forget import Forgotten
     from doxa.maintenance.holds import LegalHold
+    from doxa.replication.replica import Replica
     from doxa.store.retention.dropping import Dropped
 
 
@@ -40,6 +41,7 @@ class Keeping:
     store: Store
     identity: Identity
     project: str
+    replica: Replica | None
 
     def erase(
         self,
@@ -73,11 +75,14 @@ class Keeping:
         """Look for a text wherever doxa may have written it, and say where it still is.
 
         Reads every cell and byte of the file, what lies next to it, and the backups, snapshots and
-        exports that doxa wrote. Copies that cannot be reached are named.
+        exports that doxa wrote. Copies that cannot be reached are named. Of a shared log, also its
+        engine is read, and every replica that has reported is named.
         """
+        from doxa.app.shared import with_shared_traces
         from doxa.maintenance.erasure_proof import verify_erased
 
-        return verify_erased(self.store, _text(text, "text"))
+        found = verify_erased(self.store, _text(text, "text"))
+        return with_shared_traces(found, self.replica, text)
 
     def purge(self, source: str, *, confirm: str = "", preview: bool = False) -> Forgotten:
         """Erase everything that came from one source, and what depends on it alone.

@@ -25,6 +25,7 @@ from doxa.app.retries import retryable
 from doxa.app.sessions.agent.context import ContextVerbs
 from doxa.base.clock import parse_time
 from doxa.base.errors import DoxaError, InputError, NotFoundError
+from doxa.base.limits import TOKEN_WAIT_S_MAX
 from doxa.belief import (
     Bundle,
     Conflict,
@@ -49,6 +50,7 @@ from doxa.belief import (
 from doxa.belief.reading.views import all_shown, read_as_of, read_at
 from doxa.ingestion import arguments
 from doxa.store import TRUST_DEFAULT, Identity
+from doxa.store.stream.tokens import token_of, wait_for
 
 if TYPE_CHECKING:
     from doxa.app.verbs.options import EventOptions, IngestOptions, RecallOptions, Time
@@ -101,6 +103,27 @@ class Session(ContextVerbs):
     def memory(self) -> MemoryFile:
         """The opened file that this session uses."""
         return self._memory
+
+    # How far this memory is
+
+    def token(self) -> str:
+        """Return the token of the last change that this session sees: `change@receipt`.
+
+        Another server of the same memory honours it; so does that of any write, from its `change`
+        and `receipt`.
+        """
+        return token_of(self._memory.store)
+
+    def wait(self, token: str, *, timeout_s: float = 5.0) -> str:
+        """Wait until this memory has the change of a token; return the token of its last one.
+
+        The token comes from `token`, or from a write on another server. After `timeout_s` seconds,
+        up to 60, BusyError.
+        """
+        arguments.number(timeout_s, "timeout_s")
+        return wait_for(
+            self._memory.store, token, timeout_s=min(max(0.0, timeout_s), TOKEN_WAIT_S_MAX)
+        )
 
     # Ingestion
 

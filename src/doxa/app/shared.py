@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +16,8 @@ from doxa.ingestion import arguments
 
 if TYPE_CHECKING:
     from doxa.maintenance.doctor import HealthCheck
+    from doxa.maintenance.erasure_proof import ErasureProof
+    from doxa.replication.protocol import FleetLog, SharedLog, TenantInfo
     from doxa.replication.replica import Replica
     from doxa.replication.transfer import Moved
     from doxa.store import Store
@@ -66,18 +71,108 @@ def split_url(path: str | Path, tenant: str = "-") -> tuple[str, str]:
     return url, tenant
 
 
-def open_replica(store: Store, config: Config) -> Replica:
-    """Connect a store with its shared log. Closes the store if that fails."""
-    from doxa.replication.opening import connect, open_log
+def open_engine(config: Config) -> SharedLog | None:
+    """Open the engine of a memory whose log is shared, and make the file of a new replica from a
+    snapshot. None for a memory of its own."""
+    from doxa.app.expressions import LazyExpressions
+    from doxa.replication.opening import connect, prepare, shared_log
+    from doxa.store import Store
 
-    assert config.shared is not None
+    if config.shared is None:
+        return None
+    log = shared_log(config.shared)
     try:
-        log = open_log(config.shared)
-        return connect(store, log, config.tenant, level=config.read_level)
+        prepare(log, config.tenant, config.path, reopen=_reopening(config.shared))
+        if config.read_only:  # who reads only follows as well, and then keeps that state
+            with Store(config.path, clock=config.clock, expressions=LazyExpressions()) as store:
+                connect(store, log, config.tenant)
+                store.shared = None
+    except BaseException:
+        log.close()
+        raise
+    return log
+
+
+def _reopening(url: str) -> Callable[[str], SharedLog]:
+    """Open the engine that a tenant moved to, with the login of the one that it left."""
+
+    def reopen(moved_to: str) -> SharedLog:
+        from doxa.replication.moving import with_login
+        from doxa.replication.opening import shared_log
+
+        return shared_log(with_login(moved_to, url))
+
+    return reopen
+
+
+def open_replica(store: Store, config: Config, log: SharedLog | None) -> Replica | None:
+    """Connect a store with its shared log. Closes both if that fails."""
+    from doxa.replication.opening import connect
+
+    if log is None:
+        return None
+    try:
+        assert config.shared is not None
+        reopen = _reopening(config.shared)
+        return connect(store, log, config.tenant, level=config.read_level, reopen=reopen)
     except BaseException:
         store.shared = None
         store.close()
+        log.close()
         raise
+
+
+class TenantDirectory:
+    """The tenants of an engine, and where their replicas are in a folder."""
+
+    def __init__(self, url: str, folder: str | Path | None = None) -> None:
+        """Raises InputError for a URL that is not one of an engine."""
+        from doxa.replication.opening import shared_log
+
+        self.url = split_url(url, "all")[0]
+        self._given = {} if folder is None else {"replica": folder}
+        self.folder = self.file("-all-").parent
+        self._log = shared_log(self.url)
+
+    def names(self) -> list[str]:
+        """Return the names of the tenants that have not moved away."""
+        return [one.tenant for one in self._log.tenants() if not one.moved_to]
+
+    def exists(self, tenant: str) -> bool:
+        return self._log.info(tenant) is not None if isinstance(self._log, _fleet()) else False
+
+    def create(self, tenant: str) -> None:
+        create_tenant(self.url, tenant)
+
+    def file(self, tenant: str) -> Path:
+        """Return the path of the replica of a tenant."""
+        return shared_place(self.url, {"tenant": tenant, **self._given})
+
+    def remember(self, tenant: str) -> None:
+        """Keep the name of a tenant whose replica is made, since its file's name is a hash."""
+        path = Path(f"{self.file(tenant)}.tenant")
+        if not path.exists():
+            path.write_text(tenant)
+
+    def known(self) -> list[str]:
+        """Return the tenants whose replicas were made in the folder."""
+        return [path.read_text() for path in sorted(self.folder.glob("*.tenant"))]
+
+    def withdraw(self, tenant: str) -> None:
+        """Say at the engine that the file of a replica is deleted."""
+        from doxa.replication.upkeep import replica_name
+
+        if isinstance(self._log, _fleet()):
+            self._log.withdraw(tenant, replica_name(self.file(tenant)))
+
+    def close(self) -> None:
+        self._log.close()
+
+
+def _fleet() -> type[FleetLog]:
+    from doxa.replication.protocol import FleetLog
+
+    return FleetLog
 
 
 def replica_health(replica: Replica) -> HealthCheck:
@@ -95,6 +190,19 @@ def replica_health(replica: Replica) -> HealthCheck:
         f"{detail}; the engine does not answer{heard}: {found.problem}",
         "Reads go on; repeat writes when the engine answers.",
     )
+
+
+def with_shared_traces(proof: ErasureProof, replica: Replica | None, text: str) -> ErasureProof:
+    """Add to the proof of an erasure what the engine and the other replicas say."""
+    from doxa.maintenance.erasure_proof import Trace
+    from doxa.replication.erasure import shared_traces
+
+    if replica is None:
+        return proof
+    found = tuple(Trace(*one) for one in shared_traces(replica, text))
+    complete = proof.complete and all(one.state == "gone" for one in found)
+    note = f"{proof.note} Of the engine: its dead rows, write-ahead log and backups."
+    return replace(proof, complete=complete, traces=(*proof.traces, *found), note=note)
 
 
 def replicate_file(path: Path, url: str, tenant: str = "") -> dict[str, Any]:
@@ -130,22 +238,137 @@ def pull_file(url: str, path: Path, tenant: str = "") -> dict[str, Any]:
 
 
 def list_tenants(url: str) -> list[dict[str, Any]]:
-    """Return the tenants of a shared log: name, transactions, bytes of their bodies, token."""
-    from doxa.replication.opening import open_log
+    """Return the tenants of a shared log: name, transactions, bytes of their bodies, token, quota,
+    replicas that have reported and how far the last of them is behind, and where it moved."""
+    with _engine(url) as (log, _):
+        return [_tenant_row(log, one) for one in log.tenants()]
 
-    log = open_log(split_url(url, "all")[0])
-    try:
+
+def create_tenant(url: str, tenant: str = "", *, engines: Iterable[str] = ()) -> dict[str, Any]:
+    """Make an empty tenant at an engine; of several, at the one to which it belongs. Raises
+    ConflictError if one of them has it."""
+    from doxa.base.errors import ConflictError
+
+    place = place_tenant(url, tenant, engines=engines)
+    if place["exists"]:
+        raise ConflictError(
+            f"Tenant {place['tenant']} exists already, at {place['engine']}.",
+            next_step="Choose another name.",
+            tenant=place["tenant"],
+        )
+    with _engine(place["url"], place["tenant"]) as (log, named):
+        return _tenant_row(log, log.configure(named))
+
+
+def place_tenant(url: str, tenant: str = "", *, engines: Iterable[str] = ()) -> dict[str, Any]:
+    """Return the engine that has a tenant, or else the one to which it belongs: of those given, by
+    a hash of both names. Where a tenant is goes before where it belongs."""
+    from doxa.replication.moving import engine_of, without_password
+
+    first, named = split_url(url, tenant or "-")
+    urls = [first, *(split_url(one, named)[0] for one in engines)]
+    found = ""
+    for one in urls:
+        with _engine(one, named) as (log, _):
+            info = log.info(named)
+            if info is not None and not info.moved_to:
+                found = one
+    chosen = found or engine_of(named, urls)
+    return {
+        "tenant": named,
+        "engine": without_password(chosen),
+        "exists": bool(found),
+        "url": chosen,
+    }
+
+
+def set_tenant_quota(url: str, size_bytes: int, tenant: str = "") -> dict[str, Any]:
+    """Limit the bytes of a tenant's log at its engine, 0 for no limit. Each append is checked."""
+    arguments.whole(size_bytes, "size_bytes")
+    with _engine(url, tenant) as (log, named):
+        _require_tenant(log, named)
+        return _tenant_row(log, log.configure(named, quota_bytes=size_bytes))
+
+
+def move_tenant_to(url: str, target: str, tenant: str = "") -> dict[str, Any]:
+    """Move a tenant to another engine, while servers use it. Repeat it if it was interrupted."""
+    from doxa.replication.moving import move_tenant
+
+    there, named = split_url(target, split_url(url, tenant or "-")[1])
+    with _engine(url, named) as (source, _), _engine(there, named) as (log, _):
+        here = split_url(url, named)[0]
+        moved = move_tenant(source, log, named, source_url=here, target_url=there)
+        return {
+            "tenant": named,
+            "transactions": moved.transactions,
+            "token": moved.head.token,
+            "pause_s": round(moved.pause_s, 3),
+        }
+
+
+def list_replicas(url: str, tenant: str = "") -> list[dict[str, Any]]:
+    """Return what each replica of a tenant has said of itself."""
+    with _engine(url, tenant) as (log, named):
+        head = _require_tenant(log, named).head.tx
         return [
             {
-                "tenant": one.tenant,
-                "transactions": one.head.tx,
-                "size_bytes": one.size_bytes,
-                "token": one.head.token,
+                "replica": one.name,
+                "tx": one.tx,
+                "behind": max(0, head - one.tx),
+                "scrubbed_tx": one.scrubbed_tx,
+                "age_s": round(one.age_s, 1),
             }
-            for one in log.tenants()
+            for one in log.reports(named)
         ]
+
+
+def withdraw_replica(url: str, replica: str, tenant: str = "") -> dict[str, Any]:
+    """Forget a replica whose file is gone, so that proofs of erasures do not wait for it."""
+    with _engine(url, tenant) as (log, named):
+        _require_tenant(log, named)
+        log.withdraw(named, replica)
+        return {"tenant": named, "withdrawn": replica}
+
+
+@contextmanager
+def _engine(url: str, tenant: str = "all") -> Iterator[tuple[FleetLog, str]]:
+    from doxa.replication.opening import open_log
+    from doxa.replication.protocol import FleetLog
+
+    engine, named = split_url(url, tenant or "-")
+    log = open_log(engine)
+    try:
+        assert isinstance(log, FleetLog), "every engine of a URL is one"
+        yield log, named
     finally:
         log.close()
+
+
+def _require_tenant(log: FleetLog, tenant: str) -> TenantInfo:
+    from doxa.base.errors import NotFoundError
+
+    found = log.info(tenant)
+    if found is None:
+        raise NotFoundError(
+            f"The engine has no tenant {tenant}.", next_step="List them: `doxa tenants list`."
+        )
+    return found
+
+
+def _tenant_row(log: FleetLog, one: TenantInfo) -> dict[str, Any]:
+    reports = [] if one.moved_to else log.reports(one.tenant)
+    behind = [max(0, one.head.tx - said.tx) for said in reports]
+    return {
+        "tenant": one.tenant,
+        "transactions": one.head.tx,
+        "size_bytes": one.size_bytes,
+        "quota_bytes": one.quota_bytes,
+        "token": one.head.token,
+        "snapshot": one.snapshot_tx,
+        "replicas": len(reports),
+        "behind": max(behind, default=0),
+        "moved_to": one.moved_to,
+    }
 
 
 def _moved(moved: Moved) -> dict[str, Any]:

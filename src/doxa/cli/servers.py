@@ -105,7 +105,8 @@ Data = Annotated[
     Path | None,
     typer.Option(
         "--data",
-        help="Serve a folder of databases, a file for each, in place of one memory file.",
+        help="Serve a folder of databases, a file for each, or all tenants of a shared log by its"
+        " URL, in place of one memory file.",
         show_default=False,
     ),
 ]
@@ -256,7 +257,7 @@ def serve(
         _serve(
             kinds,
             options,
-            lambda: _folder(data, memory) if data else _file(db, memory),
+            lambda: _databases(data, memory) if data else _file(db, memory),
             known,
             lambda path: _Ready(path, known, count, as_json).show,
         )
@@ -304,28 +305,28 @@ def _serve(
     throttle = throttled(known)  # one for all interfaces: wrong passwords count together
     for name in options.keys() & {"http", "mcp"}:
         options[name]["version"] = __version__
-    settings, deadline = SettingsFollower(), StopDeadline()
+    settings = SettingsFollower()
     otel = configuration().get("telemetry.otel")
     end_export = begin_export(__version__, *((otel.name, otel.text) if otel else ("", "")))
-    with opened() as served:
-        database = served.database
-        if options.get("http", {}).pop("mem0", False):
-            options["http"]["mounts"] = {"mem0": _mem0(database)}
-        made = {name: kind(database, throttle, **options[name]) for name, kind in kinds.items()}
-        show = ready(served.path)
+    with StopDeadline() as deadline:
+        with opened() as served:
+            database = served.database
+            if options.get("http", {}).pop("mem0", False):
+                options["http"]["mounts"] = {"mem0": _mem0(database)}
+            made = {name: kind(database, throttle, **options[name]) for name, kind in kinds.items()}
+            show = ready(served.path)
 
-        def listening() -> None:
-            _collect_less_often()
-            show({name: one.uri for name, one in made.items()})
+            def listening() -> None:
+                _collect_less_often()
+                show({name: one.uri for name, one in made.items()})
 
-        serve_all(
-            *made.values(),
-            ready=listening,
-            reload=lambda: str(settings.reload(served.memories())),
-            deadline=deadline,
-        )
-    end_export()
-    deadline.met()
+            serve_all(
+                *made.values(),
+                ready=listening,
+                reload=lambda: str(settings.reload(served.memories())),
+                deadline=deadline,
+            )
+        end_export()
 
 
 _COLLECT_AFTER_OBJECTS = 20_000
@@ -368,6 +369,31 @@ def _file(db: Path | None, options: dict[str, Any]) -> Iterator[Served]:
         _close(memory)
 
 
+def _databases(data: Path, options: dict[str, Any]) -> AbstractContextManager[Served]:
+    from doxa.app.shared import is_shared
+
+    return _tenants(data, options) if is_shared(data) else _folder(data, options)
+
+
+@contextmanager
+def _tenants(url: Path, options: dict[str, Any]) -> Iterator[Served]:
+    """The tenants of a shared log."""
+    from doxa.app import open_memory
+    from doxa.app.shared import TenantDirectory
+    from doxa.servers.databases.service import FolderService
+    from doxa.servers.databases.tenants import TenantFolder
+
+    directory = TenantDirectory(str(url))
+    found = TenantFolder(
+        directory, lambda tenant: open_memory(directory.url, tenant=tenant, **options)
+    )
+    try:
+        yield Served(FolderService(found), found.path, lambda: [one for _, one in found.memories()])
+    finally:
+        found.close(_close)
+        directory.close()
+
+
 @contextmanager
 def _folder(folder: Path, options: dict[str, Any]) -> Iterator[Served]:
     """A folder of databases."""
@@ -393,6 +419,12 @@ def _users_in(data: Path | None) -> Path | None:
     """The file of users of a folder of databases."""
     if data is None:
         return None
+    from doxa.app.shared import TenantDirectory, is_shared
+
+    if is_shared(data):
+        directory = TenantDirectory(str(data))
+        directory.close()
+        data = directory.folder
     data.mkdir(parents=True, exist_ok=True, mode=0o700)
     return data / "users.json"
 

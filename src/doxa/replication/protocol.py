@@ -14,9 +14,9 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Sequence
 from types import TracebackType
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
-from doxa.base.errors import ConflictError, CorruptError, InputError
+from doxa.base.errors import ConflictError, CorruptError, InputError, LimitError
 from doxa.base.limits import NAME_CHARS_MAX
 from doxa.store.log_writer import GENESIS, entry_hash, receipt_hash
 
@@ -87,11 +87,28 @@ class Snapshot(NamedTuple):
 
 
 class TenantInfo(NamedTuple):
-    """A tenant of an engine. `size_bytes` counts the bodies of its transactions."""
+    """A tenant of an engine. `size_bytes` counts the bodies of its transactions, `quota_bytes` is
+    their limit, 0 for none. `moved_to` is the URL of the engine that has the log now; `arriving`
+    where it comes from, while a move is not finished. `snapshot_tx` is the head of its snapshot."""
 
     tenant: str
     head: Head
     size_bytes: int
+    quota_bytes: int = 0
+    moved_to: str = ""
+    arriving: str = ""
+    erased_tx: int = 0
+    snapshot_tx: int = 0
+
+
+class ReplicaReport(NamedTuple):
+    """What a replica said of itself. All that was erased up to `scrubbed_tx` is out of its file.
+    `age_s` is the time since it said so, by the engine's clock."""
+
+    name: str
+    tx: int
+    scrubbed_tx: int
+    age_s: float = 0.0
 
 
 class AppendHold(Protocol):
@@ -102,6 +119,10 @@ class AppendHold(Protocol):
     def append(self, transactions: Sequence[SharedTransaction]) -> None:
         """Append, durable and as one; ends the hold. Raises ConflictError if they do not continue
         the head, UnreachableError if the engine does not say whether it did (`outcome`)."""
+        ...
+
+    def configure(self, *, moved_to: str) -> None:
+        """Say where the tenant is from here on; ends the hold."""
         ...
 
     def release(self) -> None:
@@ -134,7 +155,7 @@ class SharedLog(Protocol):
         self, tenant: str, *, wait_ms: int, stopped: Callable[[], bool] | None = None
     ) -> AppendHold:
         """Wait for the right to append. Raises BusyError after `wait_ms`, or if `stopped` says
-        so."""
+        so; ConflictError with `moved_to` for a tenant that another engine has."""
         ...
 
     def read(self, tenant: str, after: int, *, limit_bytes: int) -> list[SharedTransaction]:
@@ -163,6 +184,51 @@ class SharedLog(Protocol):
         ...
 
     def close(self) -> None: ...
+
+
+@runtime_checkable
+class FleetLog(SharedLog, Protocol):
+    """An engine that also knows the replicas of its tenants, and what operators set of a tenant."""
+
+    def hold(
+        self,
+        tenant: str,
+        *,
+        wait_ms: int,
+        stopped: Callable[[], bool] | None = None,
+        arriving: str = "",
+    ) -> AppendHold: ...
+
+    def info(self, tenant: str) -> TenantInfo | None: ...
+
+    def configure(
+        self,
+        tenant: str,
+        *,
+        quota_bytes: int | None = None,
+        moved_to: str | None = None,
+        arriving: str | None = None,
+    ) -> TenantInfo:
+        """Make a tenant if there is none, and set what is given. Waits for a writer, so that what
+        it appends is before or after. Who appends to a tenant that moved gets ConflictError with
+        `moved_to`; to one that arrives, ConflictError unless `hold` names where it comes from;
+        beyond its quota, LimitError."""
+        ...
+
+    def report(self, tenant: str, report: ReplicaReport) -> None:
+        """Keep what a replica says of itself, in place of what it said before."""
+        ...
+
+    def reports(self, tenant: str) -> list[ReplicaReport]: ...
+
+    def withdraw(self, tenant: str, name: str) -> None:
+        """Forget a replica, whose file was deleted."""
+        ...
+
+    def drop(self, tenant: str) -> None:
+        """Delete the log of a tenant that has moved; where it is stays known. Raises ConflictError
+        for one that has not."""
+        ...
 
 
 def check_tenant(tenant: object) -> str:
@@ -222,3 +288,46 @@ def chained(one: SharedTransaction, head: bytes) -> list[tuple[int, int, str, in
             change=one.tx,
         )
     return rows
+
+
+def require_here(info: TenantInfo, arriving: str = "") -> None:
+    """Raise ConflictError for a tenant that moved, or whose move to this engine is not finished by
+    who comes from `arriving`."""
+    if info.moved_to:
+        raise ConflictError(
+            f"Tenant {info.tenant} has moved to another engine; nothing was written.",
+            next_step="Open it there: `doxa tenants` of this engine shows where.",
+            tenant=info.tenant,
+            moved_to=info.moved_to,
+        )
+    if info.arriving and info.arriving != arriving:
+        raise ConflictError(
+            f"Tenant {info.tenant} is on its way to this engine; nothing was written.",
+            next_step="Finish the move: repeat `doxa tenants move`.",
+            tenant=info.tenant,
+            arriving=info.arriving,
+        )
+
+
+def has_not_moved(tenant: str) -> ConflictError:
+    """Return the error for the deletion of a log that nobody else has."""
+    return ConflictError(
+        f"Tenant {tenant} has not moved, so its log stays.",
+        next_step="Move it first: `doxa tenants move`.",
+        tenant=tenant,
+    )
+
+
+def require_room(info: TenantInfo, transactions: Sequence[SharedTransaction], size: int) -> None:
+    """Raise LimitError for an append beyond the quota of a tenant. An erasure is always taken."""
+    if not info.quota_bytes or info.size_bytes + size <= info.quota_bytes:
+        return
+    if any(one.erased for one in transactions):
+        return
+    raise LimitError(
+        f"The log of tenant {info.tenant} may have {info.quota_bytes:,} bytes and has"
+        f" {info.size_bytes:,}; nothing was written.",
+        next_step="Ask the operator for a larger quota: `doxa tenants quota`.",
+        tenant=info.tenant,
+        bytes_max=info.quota_bytes,
+    )

@@ -13,26 +13,31 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any, NamedTuple
 
-from doxa.base.errors import BusyError, DoxaError, InputError, UnreachableError
+from doxa.base.errors import BusyError, ConflictError, DoxaError, InputError, UnreachableError
 from doxa.base.limits import BUSY_TIMEOUT_MS, REPLICA_FETCH_BYTES_MAX
 from doxa.replication.following import apply_transactions, diverged, local_head
 from doxa.replication.protocol import (
     AppendHold,
+    FleetLog,
     Head,
     SharedEntry,
     SharedLog,
     SharedTransaction,
+    TenantInfo,
     check_tenant,
 )
+from doxa.replication.upkeep import ReplicaUpkeep
 from doxa.store import Store, Transaction
 from doxa.store.file.scrub import marked
+from doxa.store.stream.tokens import wait_for
 
 LEVELS = ("local", "session", "latest")
 _SLICE_S = 0.05
 _WAIT_S = 5.0
+_ARRIVING_S = 5.0
 _RETRY_S, _RETRY_MOST_S = 0.1, 5.0
 
 
@@ -60,12 +65,16 @@ class Replica:
         *,
         level: str = "session",
         now: Callable[[], float] = time.monotonic,
+        reopen: Callable[[str], SharedLog] | None = None,
     ) -> None:
         """`level`: what a read asks for if it does not say: `local` and `session` read the file as
-        it is, which has all that was written through it; `latest` asks the engine first."""
+        it is, which has all that was written through it; `latest` asks the engine first.
+        `reopen` opens the engine that a tenant moved to."""
         self.store, self.log, self.tenant = store, log, check_tenant(tenant)
         self.level = check_level(level)
         self._now = now
+        self._moving = threading.Lock()
+        self._left: list[SharedLog] = []  # engines that the tenant moved away from
         self._turns = threading.Lock()  # one thread of this process waits at the engine
         self._applying = threading.Lock()
         self._local = threading.local()
@@ -74,6 +83,8 @@ class Replica:
         self._head = 0
         self._heard: float | None = None
         self._problem = ""
+        self._reopen = reopen
+        self.upkeep = ReplicaUpkeep(store, self.tenant)
         # what the machine loses in a power cut, the next opening applies again
         store._engine.synchronous = "NORMAL"
         store.connection().pragma("synchronous", "NORMAL")
@@ -85,12 +96,20 @@ class Replica:
         """Apply all that the engine has. Raises UnreachableError, and CorruptError if the file is
         not a replica of it."""
         with self._applying, self._heard_of():
-            return self._catch_up()
+            head = self._catch_up()
+        with suppress(DoxaError):  # what it says of itself may come later
+            log = self.log
+            self._follow_move(log, self.upkeep.report_if_due(log))
+        return head
 
     def _catch_up(self) -> Head:
         head = local_head(self.store)
+        if not head.tx:
+            self._has_moved()
         if head.tx and self.log.hash_at(self.tenant, head.tx) != head.hash:
-            raise diverged(self.tenant, head.tx)
+            there = self.log.hash_at(self.tenant, head.tx) if self._has_moved() else None
+            if there != head.hash:
+                raise diverged(self.tenant, head.tx)
         head = apply_transactions(self.store, self.tenant, self._runs(head.tx))
         self._head = max(self._head, head.tx)
         return head
@@ -101,7 +120,24 @@ class Replica:
             if not run:
                 return
             after = run[-1].tx
+            self.upkeep.pending |= any(one.erased for one in run)
             yield run
+
+    def _has_moved(self) -> bool:
+        """Go to the engine that has the tenant now, if it has moved."""
+        log = self.log
+        return isinstance(log, FleetLog) and self._follow_move(log, log.info(self.tenant))
+
+    def _follow_move(self, log: SharedLog, info: TenantInfo | None) -> bool:
+        """Go where an engine says that the tenant is."""
+        if info is None or not info.moved_to or self._reopen is None:
+            return False
+        with self._moving:
+            if self.log is log:
+                self.log = self._reopen(info.moved_to)
+                self._left.append(log)
+                self.upkeep.pending = True
+        return True
 
     @contextmanager
     def _heard_of(self) -> Iterator[None]:
@@ -112,38 +148,22 @@ class Replica:
             self._problem = error.message
             raise
         self._heard, self._problem = self._now(), ""
+        self.upkeep.heard()
 
     def wait_for(self, token: str, *, timeout_s: float) -> Head:
         """Wait until the file has the transaction of a token, `tx@hash`, that any server of the
         tenant gave. Raises BusyError after the time, InputError for a token of another log."""
-        tx, wanted = _parse_token(token)
-        until = time.monotonic() + timeout_s
-        while True:
-            head = local_head(self.store)
-            if head.tx >= tx:
-                held = (
-                    self.store.connection()
-                    .execute("SELECT hash FROM main.receipt WHERE tx = ?", (tx,))
-                    .get
-                )
-                if tx and held != wanted:
-                    raise InputError(
-                        f"The token {token[:80]} is not of the log of tenant {self.tenant}.",
-                        next_step="Give a token of this tenant.",
-                        field="token",
-                    )
-                return head
-            left = until - time.monotonic()
-            if left <= 0:
-                raise BusyError(
-                    f"The replica of tenant {self.tenant} has not reached transaction {tx} after"
-                    f" {timeout_s:g} s; it is at {head.tx}.",
-                    next_step="Try again, or ask another server.",
-                    change=head.tx,
-                )
+        with self.read_at("local"):
+            wait_for(self.store, token, timeout_s=timeout_s)
+        return local_head(self.store)
+
+    def reach(self, tx: int, timeout_s: float) -> bool:
+        before = local_head(self.store).tx
+        if before < tx:
+            wait_s = min(timeout_s, _WAIT_S)
             with self._heard_of():
-                self._head = max(self._head, self.log.wait(self.tenant, tx - 1, timeout_s=left))
-            self.catch_up()
+                self._head = max(self._head, self.log.wait(self.tenant, tx - 1, timeout_s=wait_s))
+        return self.catch_up().tx > before
 
     # What the store asks (store/stream/shared_writes.py)
 
@@ -151,7 +171,7 @@ class Replica:
         self._take_turn(stopped)
         try:
             with self._heard_of():
-                hold = self.log.hold(self.tenant, wait_ms=BUSY_TIMEOUT_MS, stopped=stopped)
+                hold = self._hold(stopped)
         except BaseException:
             self._turns.release()
             raise
@@ -167,6 +187,17 @@ class Replica:
             raise
         return turn
 
+    def _hold(self, stopped: Callable[[], bool] | None) -> AppendHold:
+        until = time.monotonic() + _ARRIVING_S
+        while True:
+            try:
+                return self.log.hold(self.tenant, wait_ms=BUSY_TIMEOUT_MS, stopped=stopped)
+            except ConflictError as error:
+                if "arriving" in error.fields and time.monotonic() < until:
+                    time.sleep(_SLICE_S)  # the end of a move, after the old engine let go
+                elif "moved_to" not in error.fields or not self._has_moved():
+                    raise
+
     def _take_turn(self, stopped: Callable[[], bool] | None) -> None:
         until = time.monotonic() + BUSY_TIMEOUT_MS / 1000
         while not self._turns.acquire(timeout=_SLICE_S if stopped else BUSY_TIMEOUT_MS / 1000):
@@ -179,7 +210,7 @@ class Replica:
                 )
 
     def before_read(self) -> None:
-        if getattr(self._local, "level", self.level) == "latest":
+        if getattr(self._local, "level", self.level) == "latest" and not self.store.read_only:
             self.catch_up()
 
     def take_lease(self, name: str, *, held: int, ttl_ns: int) -> int:
@@ -189,8 +220,7 @@ class Replica:
             )
 
     @contextmanager
-    def reading(self, level: str) -> Iterator[None]:
-        """Read at a level in the block, in this thread."""
+    def read_at(self, level: str) -> Iterator[None]:
         before = getattr(self._local, "level", self.level)
         self._local.level = check_level(level)
         try:
@@ -214,7 +244,10 @@ class Replica:
     def stop(self) -> None:
         """Stop following, and let the engine go."""
         self.stop_following()
+        self.upkeep.last_words(self.log)
         self.log.close()
+        for log in self._left:
+            log.close()
 
     def _run(self) -> None:
         pause = _RETRY_S
@@ -226,6 +259,10 @@ class Replica:
                 self._head = max(self._head, head)
                 if head > tx:
                     self.catch_up()
+                log = self.log
+                info = self.upkeep.report_if_due(log)
+                if not self._follow_move(log, info):
+                    self.upkeep.snapshot_if_due(log, info)
                 pause = _RETRY_S
             except DoxaError as error:
                 self._problem = error.message
@@ -236,7 +273,7 @@ class Replica:
     def status(self) -> ReplicaStatus:
         tx = local_head(self.store).tx
         head = max(self._head, tx)
-        age = None if self._heard is None else self._now() - self._heard
+        age = self.upkeep.heard_age_s() if self._heard is None else self._now() - self._heard
         return ReplicaStatus(
             self.tenant, tx, head, head - tx, not self._problem, age, self._problem
         )
@@ -253,6 +290,8 @@ class ReplicaTurn:
         with self._replica._heard_of():
             one = transaction_of(tx)
             self._hold.append([one])
+        if one.erased:
+            self._replica.upkeep.pending = True
         self._replica._head = max(self._replica._head, one.tx)
 
     def end(self) -> None:
@@ -316,15 +355,3 @@ def check_level(level: str) -> str:
             field="level",
         )
     return level
-
-
-def _parse_token(token: str) -> tuple[int, bytes]:
-    tx, _, seal = token.partition("@")
-    try:
-        return int(tx), bytes.fromhex(seal)
-    except ValueError:
-        raise InputError(
-            f"{token!r:.60} is not a token: a change and its hash, as in 41@9f86d0....",
-            next_step="Give what `token` said after a write.",
-            field="token",
-        ) from None

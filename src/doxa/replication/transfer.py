@@ -10,8 +10,9 @@ from typing import NamedTuple
 from doxa.base.errors import ConflictError, StoreError
 from doxa.base.limits import BUSY_TIMEOUT_MS, REPLICA_FETCH_BYTES_MAX
 from doxa.replication.following import local_head
-from doxa.replication.protocol import Head, SharedLog, SharedTransaction, check_tenant
+from doxa.replication.protocol import FleetLog, Head, SharedLog, SharedTransaction, check_tenant
 from doxa.replication.replica import Replica, read_transactions
+from doxa.replication.snapshot import is_due, put_snapshot
 from doxa.store import Store, verify_log
 from doxa.store.visibility.evaluator import Expressions
 
@@ -49,6 +50,10 @@ def replicate(store: Store, log: SharedLog, tenant: str) -> Moved:
     for batch in _batches(store, first, own):
         with log.hold(tenant, wait_ms=BUSY_TIMEOUT_MS) as hold:
             hold.append(batch)
+    if isinstance(log, FleetLog):
+        info = log.info(tenant)
+        if info is not None and is_due(own.tx, info.snapshot_tx):
+            put_snapshot(store, log, tenant)
     return Moved(tenant, own.tx - first, log.head(tenant))
 
 

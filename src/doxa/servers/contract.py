@@ -128,6 +128,17 @@ class Database(Protocol):
         bookmarks."""
 
 
+@runtime_checkable
+class SharedDatabase(Protocol):
+    """Databases whose log other servers may write to."""
+
+    def token(self, principal: Principal, database: str) -> str:
+        """Return how far a principal sees, `change@receipt`; empty where no other server writes."""
+
+    def wait(self, principal: Principal, database: str, token: str, timeout_s: float) -> None:
+        """Wait until a principal sees the change of a token. Raises BusyError after the time."""
+
+
 class StreamedEvent(Protocol):
     @property
     def id(self) -> str: ...

@@ -8,12 +8,15 @@ from contextlib import contextmanager
 from typing import Any
 
 from doxa.app import Memory, Session
+from doxa.base.limits import TOKEN_WAIT_S
 from doxa.servers.contract import DatabaseSession, EventSource
 from doxa.servers.credentials import Principal
 
 DATABASE = "doxa"
 # Metadata that let a session or transaction read at another time.
 SYSTEM_TIME, VALID_TIME = "as_of_system_time", "as_of_valid_time"
+# How far it reads where servers share a log: a level, and a token to wait for.
+READ_LEVEL, READ_AFTER = "read_level", "read_after"
 
 
 class MemoryDatabase:
@@ -46,6 +49,7 @@ class MemoryDatabase:
         """Open a session of the memory, bound to the projects of the principal. Raises RoleError if
         the memory was opened with fewer rights than the principal has."""
         session = self.session_of(principal)
+        self._come_as_far(session, metadata)
         session.databases = tuple(self._known(principal))
         graph = session.graph(context=metadata)
         graph.timeout_ms = timeout_ms
@@ -65,7 +69,30 @@ class MemoryDatabase:
         self, principal: Principal, database: str, context: Mapping[str, Any]
     ) -> Iterator[Session]:
         """Open a session for one call of a verb."""
-        yield self.session_of(principal, context=context)
+        session = self.session_of(principal, context=context)
+        self._come_as_far(session, context)
+        yield session
+
+    def _come_as_far(self, session: Session, told: Mapping[str, Any]) -> None:
+        """Bring the replica as far as a client asks, before its statement or call begins."""
+        level, token = told.get(READ_LEVEL), told.get(READ_AFTER)
+        shared = self._memory.store.shared
+        if shared is None or (level is None and token is None):
+            return
+        with shared.read_at("session" if level is None else level):
+            if level == "latest":
+                shared.before_read()
+        if token is not None and level != "local":
+            session.wait(token, timeout_s=TOKEN_WAIT_S)
+
+    def token(self, principal: Principal, database: str) -> str:
+        if self._memory.store.shared is None:
+            return ""
+        return self.session_of(principal).token()
+
+    def wait(self, principal: Principal, database: str, token: str, timeout_s: float) -> None:
+        if self._memory.store.shared is not None:
+            self.session_of(principal).wait(token, timeout_s=timeout_s)
 
     def session_of(
         self, principal: Principal, *, context: Mapping[str, Any] | None = None

@@ -16,6 +16,7 @@ from sys import maxsize
 from typing import Any
 
 from doxa.base.errors import DoxaError
+from doxa.base.limits import TOKEN_WAIT_S
 from doxa.servers.codes import (
     DATABASE_NOT_FOUND,
     TERMINATED,
@@ -23,7 +24,7 @@ from doxa.servers.codes import (
     RequestError,
     status_of,
 )
-from doxa.servers.contract import Database, DatabaseSession, StatementResult
+from doxa.servers.contract import Database, DatabaseSession, SharedDatabase, StatementResult
 from doxa.servers.credentials import Principal
 from doxa.servers.notifications import NotificationFilter
 from doxa.servers.telemetry.calls import CallRecord, Outcome
@@ -58,9 +59,26 @@ def resolve(database: Database, principal: Principal, name: str | None) -> str:
 
 
 def bookmark(database: Database, principal: Principal, name: str) -> str:
-    """Return a bookmark for the last commit. Clients never wait for one: there is one file, and
-    every snapshot sees all earlier commits."""
-    return f"doxa:{name}:{database.last_transaction(principal, name)}"
+    """Return a bookmark for the last commit. Where servers share a log, it has the receipt, too,
+    and another server waits for it. Nobody waits for that of a file: every snapshot sees all
+    earlier commits."""
+    number = database.last_transaction(principal, name)
+    token = database.token(principal, name) if isinstance(database, SharedDatabase) else ""
+    return f"doxa:{name}:{token or number}"
+
+
+def await_bookmarks(
+    database: Database, principal: Principal, name: str, bookmarks: Sequence[str], timeout_ms: int
+) -> None:
+    """Wait until a database has the commits of the bookmarks that are its own. Raises BusyError,
+    after which a driver tries again, here or on another server."""
+    start = f"doxa:{name}:"
+    tokens = {one.removeprefix(start) for one in bookmarks if one.startswith(start) and "@" in one}
+    if not tokens or not isinstance(database, SharedDatabase):
+        return
+    until = time.monotonic() + min(timeout_ms / 1000, TOKEN_WAIT_S)
+    for token in sorted(tokens):
+        database.wait(principal, name, token, max(0.0, until - time.monotonic()))
 
 
 class Stream:

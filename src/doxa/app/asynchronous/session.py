@@ -993,7 +993,7 @@ class AsyncSession:
         return await on_thread(self._session.archive_rebuild, target, agent=agent)
 
     async def hook_report(self) -> list[HookLoad]:
-        """Return how long hooks of agent hosts took, by event, against their budgets."""
+        """Return how long hooks of agent hosts took, by host and event, against their budgets."""
         return await on_thread(self._session.hook_report)
 
     async def growth_propose(
@@ -1875,6 +1875,14 @@ class AsyncSession:
     async def undo_run(self, run: str) -> Undone:
         """Reverse every change of a run of a background job, as one."""
         return await on_thread(self._session.undo_run, run)
+
+    async def token(self) -> str:
+        """Return the token of the last change that this session sees: `change@receipt`."""
+        return await on_thread(self._session.token)
+
+    async def wait(self, token: str, *, timeout_s: float = 5.0) -> str:
+        """Wait until this memory has the change of a token; return the token of its last one."""
+        return await on_thread(self._session.wait, token, timeout_s=timeout_s)
 
     async def export_notes(
         self, folder: str | Path, *, projects: Iterable[str] = ()

@@ -97,6 +97,32 @@ CARE = (
         absent=why.NO_TOOL,
     ),
     Verb(
+        "token",
+        "care",
+        "Return the token of the last change that this session sees: `change@receipt`.",
+        "Another server of the same memory honours it; so does that of any write, from its"
+        " `change` and `receipt`.",
+        (),
+        "str",
+        cli=Command(),
+        absent=why.CARE_ONLY,
+    ),
+    Verb(
+        "wait",
+        "care",
+        "Wait until this memory has the change of a token; return the token of its last one.",
+        "The token comes from `token`, or from a write on another server. After `timeout_s`"
+        " seconds, up to 60, BusyError.",
+        parameters(
+            token=argument("What `token` said, here or on another server."),
+            timeout_s=Parameter("Seconds to wait at most.", 5.0, kind="number"),
+        ),
+        "str",
+        errors=("BusyError", "InputError", "UnreachableError"),
+        cli=Command(),
+        absent=why.CARE_ONLY,
+    ),
+    Verb(
         "doctor",
         "care",
         "Examine everything that can be wrong, and say what to do.",
@@ -116,7 +142,15 @@ CARE = (
         "care",
         "Verify the whole log, and compare the state with a replay of it.",
         "",
-        (),
+        parameters(
+            progress=Parameter(
+                "A function that is called with the number of entries since its last call: each is"
+                " verified and replayed.",
+                None,
+                kind="function",
+                absent={"cli": "a terminal shows the progress"},
+            ),
+        ),
         "LogProof",
         owner="Memory",
         errors=("CorruptError",),
@@ -154,7 +188,15 @@ CARE = (
         "care",
         "Write a consistent, verified copy while others read and write.",
         "",
-        parameters(path=argument("A path that does not exist yet.", "path", cli="TARGET")),
+        parameters(
+            path=argument("A path that does not exist yet.", "path", cli="TARGET"),
+            progress=Parameter(
+                "A function that is called with the bytes that were copied since its last call.",
+                None,
+                kind="function",
+                absent={"cli": "a terminal shows the progress"},
+            ),
+        ),
         "Path",
         owner="Memory",
         idempotent=False,
@@ -310,6 +352,16 @@ CARE = (
         owner="Memory",
         cli=Command(),
         absent=_STATUS,
+    ),
+    Verb(
+        "growth",
+        "care",
+        "Return what of the file grows, how fast, and what would trim it; and the last backup.",
+        "Every page is counted, which takes about a second for a gigabyte.",
+        (),
+        "Growth",
+        owner="Memory",
+        absent={**why.CARE_ONLY, "cli": "`doxa status` shows it"},
     ),
     Verb(
         "quota",

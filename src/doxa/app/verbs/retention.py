@@ -38,7 +38,8 @@ KEEPING: tuple[Verb, ...] = (
         "care",
         "Look for a text wherever doxa may have written it, and say where it still is.",
         "Reads every cell and byte of the file, what lies next to it, and the backups, snapshots"
-        " and exports that doxa wrote. Copies that cannot be reached are named.",
+        " and exports that doxa wrote. Copies that cannot be reached are named. Of a shared log,"
+        " also its engine is read, and every replica that has reported is named.",
         parameters(text=argument("The text that was erased.")),
         "ErasureProof",
         owner="Memory",

@@ -17,21 +17,33 @@ from typing import Any
 
 import apsw
 
-from doxa.base.errors import BusyError, ClosedError, ConflictError, UnreachableError
+from doxa.base.errors import (
+    BusyError,
+    ClosedError,
+    ConflictError,
+    LimitError,
+    UnreachableError,
+)
+from doxa.base.limits import SNAPSHOT_BYTES_MAX
 from doxa.replication.codec import (
     decode_transaction,
     encode_answers,
     encode_body,
     without_payloads,
 )
+from doxa.replication.engines.users import LogUsers
 from doxa.replication.protocol import (
     START,
     Head,
+    ReplicaReport,
     SharedTransaction,
     Snapshot,
     TenantInfo,
     check_tenant,
     continues,
+    has_not_moved,
+    require_here,
+    require_room,
 )
 
 _TABLES = """
@@ -40,7 +52,11 @@ CREATE TABLE IF NOT EXISTS transaction_log(tx INTEGER PRIMARY KEY, first_seq INT
   last_seq INTEGER NOT NULL, hash BLOB NOT NULL, body BLOB NOT NULL, answers BLOB);
 CREATE TABLE IF NOT EXISTS snapshot(tx INTEGER PRIMARY KEY, hash BLOB NOT NULL, data BLOB NOT NULL);
 CREATE TABLE IF NOT EXISTS lease(name TEXT PRIMARY KEY, until INTEGER NOT NULL);
+CREATE TABLE IF NOT EXISTS setting(name TEXT PRIMARY KEY, value NOT NULL);
+CREATE TABLE IF NOT EXISTS replica(name TEXT PRIMARY KEY, tx INTEGER NOT NULL,
+  scrubbed_tx INTEGER NOT NULL, time REAL NOT NULL);
 """
+_SETTINGS = ("quota_bytes", "moved_to", "arriving")
 _HEAD = "SELECT tx, hash FROM transaction_log ORDER BY tx DESC LIMIT 1"
 _POLL_S = 0.01
 _POLL_MOST_S = 0.1
@@ -52,6 +68,7 @@ class FolderLog:
     def __init__(self, folder: Path) -> None:
         """Raises UnreachableError if the folder cannot be made."""
         self._folder = folder
+        self.users = LogUsers()
         self._local = threading.local()
         self._all: list[apsw.Connection] = []
         self._lock = threading.Lock()
@@ -72,7 +89,23 @@ class FolderLog:
         return None if found is None else bytes(found)
 
     def hold(
-        self, tenant: str, *, wait_ms: int, stopped: Callable[[], bool] | None = None
+        self,
+        tenant: str,
+        *,
+        wait_ms: int,
+        stopped: Callable[[], bool] | None = None,
+        arriving: str = "",
+    ) -> FolderHold:
+        hold = self._hold(tenant, wait_ms, stopped)
+        try:
+            require_here(hold.info, arriving)
+        except BaseException:
+            hold.release()
+            raise
+        return hold
+
+    def _hold(
+        self, tenant: str, wait_ms: int, stopped: Callable[[], bool] | None = None
     ) -> FolderHold:
         until, pause = time.monotonic() + wait_ms / 1000, _POLL_S / 10
         with self._reached(tenant):
@@ -119,6 +152,8 @@ class FolderLog:
             pause = min(pause * 2, _POLL_MOST_S)
 
     def put_snapshot(self, tenant: str, snapshot: Snapshot) -> None:
+        if len(snapshot.data) > SNAPSHOT_BYTES_MAX:
+            raise large_snapshot(tenant, len(snapshot.data))
         with self._written(tenant) as db:
             known = db.execute(
                 "SELECT hash FROM transaction_log WHERE tx = ?", (snapshot.head.tx,)
@@ -158,14 +193,61 @@ class FolderLog:
         for path in sorted(self._folder.glob("*.log.db")):
             db = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READWRITE)
             try:
-                name = db.execute("SELECT name FROM tenant").get
-                size = db.execute("SELECT coalesce(sum(length(body)), 0) FROM transaction_log").get
-                found.append(TenantInfo(name, _head(db), size))
+                found.append(_info(db))
             finally:
                 db.close()
         return sorted(found)
 
+    # The fleet
+
+    def info(self, tenant: str) -> TenantInfo | None:
+        if not self._path(tenant).exists():
+            return None
+        with self._reached(tenant) as db:
+            return _info(db)
+
+    def configure(
+        self,
+        tenant: str,
+        *,
+        quota_bytes: int | None = None,
+        moved_to: str | None = None,
+        arriving: str | None = None,
+    ) -> TenantInfo:
+        given = zip(_SETTINGS, (quota_bytes, moved_to, arriving), strict=True)
+        with self._written(tenant) as db:
+            for name, value in given:
+                if value is not None:
+                    db.execute("INSERT OR REPLACE INTO setting VALUES(?, ?)", (name, value))
+            return _info(db)
+
+    def report(self, tenant: str, report: ReplicaReport) -> None:
+        with self._written(tenant) as db:
+            said = (*report[:3], time.time())
+            db.execute("INSERT OR REPLACE INTO replica VALUES(?, ?, ?, ?)", said)
+
+    def reports(self, tenant: str) -> list[ReplicaReport]:
+        with self._reached(tenant) as db:
+            rows: list[Any] = db.execute("SELECT * FROM replica ORDER BY name").fetchall()
+        return [
+            ReplicaReport(name, tx, scrubbed_tx, max(0.0, time.time() - said))
+            for name, tx, scrubbed_tx, said in rows
+        ]
+
+    def withdraw(self, tenant: str, name: str) -> None:
+        with self._written(tenant) as db:
+            db.execute("DELETE FROM replica WHERE name = ?", (name,))
+
+    def drop(self, tenant: str) -> None:
+        with self._written(tenant) as db:
+            if not _info(db).moved_to:
+                raise has_not_moved(tenant)
+            for table in ("transaction_log", "snapshot", "lease", "replica"):
+                db.execute(f"DELETE FROM {table}")
+
     def close(self) -> None:
+        if not self.users.leave():
+            return
         self._closed = True
         with self._lock:
             for db in self._all:
@@ -183,8 +265,10 @@ class FolderLog:
         db.set_busy_timeout(0)
         for _ in range(1_000):  # several processes may make the file at once
             try:
-                db.execute("PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL")
-                if db.execute("SELECT count(*) FROM sqlite_schema WHERE name = 'lease'").get == 0:
+                db.execute(
+                    "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA secure_delete=1"
+                )
+                if db.execute("SELECT count(*) FROM sqlite_schema WHERE name = 'replica'").get == 0:
                     db.execute("BEGIN IMMEDIATE;" + _TABLES)
                     db.execute("INSERT OR IGNORE INTO tenant(name) VALUES(?)", (tenant,))
                     db.execute("COMMIT")
@@ -212,7 +296,7 @@ class FolderLog:
 
     @contextmanager
     def _written(self, tenant: str) -> Iterator[apsw.Connection]:
-        with self.hold(tenant, wait_ms=10_000) as hold:
+        with self._hold(tenant, 10_000) as hold:
             yield hold.db
             hold.commit()
 
@@ -232,24 +316,20 @@ class FolderHold:
 
     def __init__(self, log: FolderLog, tenant: str, db: apsw.Connection) -> None:
         self.db = db
-        self.head = _head(db)
+        self.info = _info(db)
+        self.head = self.info.head
         self._log, self._tenant = log, tenant
         self._ended = threading.Lock()
 
     def append(self, transactions: Sequence[SharedTransaction]) -> None:
         continues(self.head, transactions, self._tenant)
-        db = self.db
-        for one in transactions:
+        db, bodies = self.db, [encode_body(one) for one in transactions]
+        require_room(self.info, transactions, sum(map(len, bodies)))
+        for one, body in zip(transactions, bodies, strict=True):
+            kept = encode_answers(one)
             db.execute(
                 "INSERT INTO transaction_log VALUES(?, ?, ?, ?, ?, ?)",
-                (
-                    one.tx,
-                    one.first_seq,
-                    one.receipt[7],
-                    one.receipt[11],
-                    encode_body(one),
-                    encode_answers(one),
-                ),
+                (one.tx, one.first_seq, one.receipt[7], one.receipt[11], body, kept),
             )
             if one.erased:
                 self._erase(one)
@@ -269,6 +349,11 @@ class FolderHold:
         db.execute("UPDATE transaction_log SET answers = NULL WHERE answers IS NOT NULL")
         db.execute("UPDATE tenant SET erased_tx = ?", (one.tx,))
         db.execute("DELETE FROM snapshot")
+
+    def configure(self, *, moved_to: str) -> None:
+        """Say where the tenant is from here on; ends the hold."""
+        self.db.execute("INSERT OR REPLACE INTO setting VALUES('moved_to', ?)", (moved_to,))
+        self.commit()
 
     def commit(self) -> None:
         self.db.execute("COMMIT")
@@ -298,6 +383,16 @@ def _head(db: apsw.Connection) -> Head:
     return START if row is None else Head(row[0], row[1])
 
 
+def _info(db: apsw.Connection) -> TenantInfo:
+    row: Any = db.execute(
+        "SELECT name, erased_tx, (SELECT coalesce(sum(length(body)), 0) FROM transaction_log),"
+        " (SELECT coalesce(max(tx), 0) FROM snapshot) FROM tenant"
+    ).fetchone()
+    held: dict[Any, Any] = dict(db.execute("SELECT name, value FROM setting"))
+    quota, moved_to, arriving = (held.get(name, "") for name in _SETTINGS)
+    return TenantInfo(row[0], _head(db), row[2], quota or 0, moved_to, arriving, row[1], row[3])
+
+
 def next_token(until: int | None, *, held: int, now: int, ttl_ns: int) -> int | None:
     """Return the token that a lease has next: 0 if it is given back, None if nothing changes,
     because somebody else has it or there was none to give back."""
@@ -317,4 +412,14 @@ def stale_snapshot(tenant: str, head: Head) -> ConflictError:
         next_step="Make the snapshot again from a replica that has caught up.",
         tenant=tenant,
         change=head.tx,
+    )
+
+
+def large_snapshot(tenant: str, size: int) -> LimitError:
+    """Return the error for a snapshot beyond the limit."""
+    return LimitError(
+        f"A snapshot of tenant {tenant} has {size:,} bytes; up to {SNAPSHOT_BYTES_MAX:,} are kept.",
+        next_step="New replicas read the log instead.",
+        tenant=tenant,
+        bytes_max=SNAPSHOT_BYTES_MAX,
     )

@@ -5,9 +5,6 @@ Who holds a tenant has a lock on its row, in the transaction that will append: t
 lock when the connection ends. An append is one statement that moves the head and writes the
 transaction, and the commit goes with it: one round trip. Nothing of a session outlives a
 transaction, so a pooler that hands out connections for each transaction does no harm.
-
-Notifications wake readers. They are sent after the commit and on their own, since PostgreSQL lets
-transactions that notify commit one by one only; who misses one finds the transaction by asking.
 """
 
 from __future__ import annotations
@@ -19,6 +16,9 @@ from contextlib import contextmanager, suppress
 from types import TracebackType
 from typing import Any
 
+import psycopg
+import psycopg_pool
+
 from doxa.base.errors import (
     BusyError,
     ClosedError,
@@ -27,51 +27,48 @@ from doxa.base.errors import (
     StoreError,
     UnreachableError,
 )
+from doxa.base.limits import SNAPSHOT_BYTES_MAX, SNAPSHOT_PART_BYTES_MAX
 from doxa.replication.codec import (
     decode_transaction,
     encode_answers,
     encode_body,
     without_payloads,
 )
+from doxa.replication.engines import postgres_connection
 from doxa.replication.engines import postgres_statements as sql
-from doxa.replication.engines.folder import next_token, stale_snapshot
+from doxa.replication.engines.folder import large_snapshot, next_token, stale_snapshot
+from doxa.replication.engines.postgres_connection import (
+    CONNECT_S,
+    OPTIONS,
+    LimitedConnection,
+    Ran,
+    Statement,
+    at_once,
+    connect,
+)
+from doxa.replication.engines.postgres_news import PostgresNews
 from doxa.replication.engines.postgres_schema import LOCK, MIGRATIONS, PREPARE, ROLE
+from doxa.replication.engines.users import LogUsers
 from doxa.replication.protocol import (
     START,
     Head,
+    ReplicaReport,
     SharedTransaction,
     Snapshot,
     TenantInfo,
     check_tenant,
     continues,
+    has_not_moved,
+    require_here,
+    require_room,
 )
 
-try:
-    import psycopg
-    import psycopg_pool
-except ImportError as error:
-    raise InputError(
-        "A shared log in PostgreSQL takes the driver psycopg, which is not installed.",
-        next_step="Install doxa-memory[postgres].",
-        field="path",
-    ) from error
-
-_CONNECT_S = 5
-_CONNECTIONS_MAX = 8
+_CONNECTIONS_MAX = 16
 _SHORT_MS = 10_000  # a statement that waits for no other writer
 _IDLE_MS = 120_000  # after which the engine ends a transaction whose client is silent
-_SLICE_MS = 250
-_POLL_S = 1.0
+_SLICE_MS = 250  # of a wait that may be ended
+_TRY_MS = 5_000  # of any other, so that an engine that is silent is noticed
 _OUTCOME_S = 20.0
-_CHANNEL = "doxa_log"
-_OPTIONS: dict[str, Any] = {
-    "connect_timeout": _CONNECT_S,
-    "keepalives_idle": 5,
-    "keepalives_interval": 2,
-    "keepalives_count": 3,
-    "tcp_user_timeout": 10_000,
-    "application_name": "doxa",
-}
 
 
 def open_postgres(url: str) -> PostgresLog:
@@ -84,6 +81,7 @@ class PostgresLog:
     def __init__(self, url: str) -> None:
         """Connects and migrates when it is first used."""
         self._url = url
+        self.users = LogUsers()
         try:
             told = psycopg.conninfo.conninfo_to_dict(url)
         except psycopg.Error as error:
@@ -97,40 +95,48 @@ class PostgresLog:
             url,
             min_size=0,
             max_size=_CONNECTIONS_MAX,
-            timeout=_CONNECT_S,
+            timeout=CONNECT_S,
             max_idle=60,
             reconnect_timeout=1,
             open=False,
-            kwargs={**_OPTIONS, "autocommit": True, "prepare_threshold": None},
+            connection_class=LimitedConnection,
+            kwargs={**OPTIONS, "autocommit": True, "prepare_threshold": None},
         )
         self._lock = threading.Lock()
         self._opened = False
         self._closed = False
-        self._news = threading.Condition()
-        self._listener: threading.Thread | None = None
-        self._teller: threading.Thread | None = None
-        self._to_tell: dict[str, int] = {}
-        self._told: dict[str, int] = {}
+        self._news = PostgresNews(url)
+        self._asked: dict[str, tuple[float, int]] = {}  # when the head was read, and its number
 
     # The contract
 
     def head(self, tenant: str) -> Head:
-        with self._transaction(tenant) as (run, _):
-            return _head(run(sql.HEAD).fetchone())
+        rows = self._rows(tenant, sql.HEAD)
+        return _head(rows[0] if rows else None)
 
     def hash_at(self, tenant: str, tx: int) -> bytes | None:
-        with self._transaction(tenant) as (run, _):
-            row = run(sql.HASH_AT, tx=tx).fetchone()
-        return None if row is None else bytes(row[0])
+        rows = self._rows(tenant, sql.HASH_AT, tx=tx)
+        return bytes(rows[0][0]) if rows else None
 
     def hold(
-        self, tenant: str, *, wait_ms: int, stopped: Callable[[], bool] | None = None
+        self,
+        tenant: str,
+        *,
+        wait_ms: int,
+        stopped: Callable[[], bool] | None = None,
+        arriving: str = "",
     ) -> PostgresHold:
         until = time.monotonic() + wait_ms / 1000
         while True:
             left = max(1, int((until - time.monotonic()) * 1000))
-            hold = self._try_hold(tenant, left if stopped is None else min(left, _SLICE_MS))
+            hold = self._try_hold(tenant, min(left, _TRY_MS if stopped is None else _SLICE_MS))
             if hold is not None:
+                try:
+                    require_here(hold.info, arriving)
+                except ConflictError:
+                    hold.release()
+                    raise
+                hold.arriving = arriving
                 return hold
             if time.monotonic() >= until or (stopped is not None and stopped()):
                 raise BusyError(
@@ -141,12 +147,19 @@ class PostgresLog:
                 )
 
     def _try_hold(self, tenant: str, wait_ms: int) -> PostgresHold | None:
-        """Lock the row of a tenant; None if another writer has it for longer."""
+        """Lock the row of a tenant; None if other writers have it, or all connections, for
+        longer."""
         check_tenant(tenant)
-        connection = self._connection()
         try:
-            with self._translated(tenant):
-                row = self._begin(connection, tenant, wait_ms, sql.HOLD).fetchone()
+            connection = self._connection()
+        except UnreachableError:
+            if self._opened and self._pool.get_stats().get("pool_size", 0) >= _CONNECTIONS_MAX:
+                return None
+            raise
+        try:
+            with self._translated(tenant), _longer(connection, wait_ms):
+                rows = self._begin(connection, tenant, wait_ms, sql.HOLD).rows
+                row = rows[0] if rows else None
                 if row is None:
                     connection.execute(sql.CREATE, {"tenant": tenant, "hash": START.hash})
                     row = connection.execute(sql.HOLD, {"tenant": tenant}).fetchone()
@@ -156,42 +169,65 @@ class PostgresLog:
         except BaseException:
             self._give_back(connection)
             raise
-        return PostgresHold(self, tenant, connection, _head(row))
+        assert row is not None, "it was just made"
+        return PostgresHold(self, connection, _info(row))
 
     def read(self, tenant: str, after: int, *, limit_bytes: int) -> list[SharedTransaction]:
-        with self._transaction(tenant) as (run, _):
-            rows = run(sql.READ, after=after, limit=limit_bytes).fetchall()
+        rows = self._rows(tenant, sql.READ, after=after, limit=limit_bytes)
         return [decode_transaction(body, answers) for body, answers in rows]
 
     def wait(self, tenant: str, after: int, *, timeout_s: float) -> int:
-        self._listen()
-        until = time.monotonic() + timeout_s
+        """The head is read at once where there is news, else every few seconds, and once by each
+        reader that has not asked for so long."""
+        self._news.listen()
+        until, news = time.monotonic() + timeout_s, False
         while True:
-            head = self.head(tenant).tx
+            at, head = self._asked.get(tenant, (-1e9, 0))
+            due = at + self._news.poll_s
+            if news or time.monotonic() >= due:
+                head = self.head(tenant).tx
+                due = time.monotonic() + self._news.poll_s
+                self._asked[tenant] = time.monotonic(), head
             left = until - time.monotonic()
             if head > after or left <= 0 or self._closed:
                 return head
-            with self._news:
-                if self._told.get(tenant, 0) <= after:
-                    self._news.wait(min(_POLL_S, left))
+            wait_s = max(0.0, min(left, due - time.monotonic()))
+            news = self._news.wait(tenant, max(after, head), wait_s)
 
     def put_snapshot(self, tenant: str, snapshot: Snapshot) -> None:
-        with self._transaction(tenant) as (run, _):
-            run(sql.HOLD)
-            known = run(sql.HASH_AT, tx=snapshot.head.tx).fetchone()
+        tx, seal, data = *snapshot.head, memoryview(snapshot.data)
+        if len(data) > SNAPSHOT_BYTES_MAX:
+            raise large_snapshot(tenant, len(data))
+        with self._transaction(tenant) as run:
+            run(sql.DROP_SNAPSHOT, tx=tx)
+            for part, start in enumerate(range(0, len(data) or 1, SNAPSHOT_PART_BYTES_MAX)):
+                piece = bytes(data[start : start + SNAPSHOT_PART_BYTES_MAX])
+                run(sql.PUT_SNAPSHOT, tx=tx, hash=seal, part=part, data=piece)
+            run(sql.HOLD)  # an erasure is before or after
+            known = run(sql.HASH_AT, tx=tx).fetchone()
             erased = run(sql.ERASED_AT).fetchone()
-            if known is None or known[0] != snapshot.head.hash or erased[0] > snapshot.head.tx:
+            if known is None or erased is None or known[0] != seal or erased[0] > tx:
                 raise stale_snapshot(tenant, snapshot.head)
-            run(sql.DROP_SNAPSHOTS)
-            run(sql.PUT_SNAPSHOT, tx=snapshot.head.tx, hash=snapshot.head.hash, data=snapshot.data)
+            run(sql.DROP_SNAPSHOTS, but=tx)
 
     def newest_snapshot(self, tenant: str) -> Snapshot | None:
-        with self._transaction(tenant) as (run, _):
-            row = run(sql.NEWEST_SNAPSHOT).fetchone()
-        return None if row is None else Snapshot(Head(row[0], row[1]), row[2])
+        for _ in range(3):  # another one may take its place meanwhile
+            rows = self._rows(tenant, sql.NEWEST_SNAPSHOT)
+            if not rows:
+                return None
+            tx, seal, parts = rows[0]
+            data = bytearray()
+            for part in range(parts):
+                found = self._rows(tenant, sql.SNAPSHOT_PART, tx=tx, part=part)
+                if not found:
+                    break
+                data += found[0][0]
+            else:
+                return Snapshot(Head(tx, bytes(seal)), bytes(data))
+        return None
 
     def take_lease(self, tenant: str, name: str, *, held: int, now: int, ttl_ns: int) -> int:
-        with self._transaction(tenant) as (run, _):
+        with self._transaction(tenant) as run:
             run(sql.CREATE, hash=START.hash)
             run(sql.HOLD)  # one at a time
             row = run(sql.LEASE, name=name).fetchone()
@@ -207,42 +243,92 @@ class PostgresLog:
         try:
             with self._translated("*"):
                 rows = connection.execute(
-                    'SELECT tenant, tx, hash, size FROM doxa_log.tenant ORDER BY tenant COLLATE "C"'
+                    "SELECT t.tenant, tx, hash, size, quota, moved_to, arriving, erased_tx,"
+                    " coalesce(s.newest, 0) FROM doxa_log.tenant t LEFT JOIN (SELECT tenant,"
+                    " max(tx) newest FROM doxa_log.snapshot WHERE part = 0 GROUP BY tenant) s ON"
+                    ' s.tenant = t.tenant ORDER BY t.tenant COLLATE "C"'
                 ).fetchall()
         finally:
             self._give_back(connection)
-        return [TenantInfo(name, Head(tx, seal), size) for name, tx, seal, size in rows]
+        return [_info(row) for row in rows]
+
+    # The fleet
+
+    def info(self, tenant: str) -> TenantInfo | None:
+        rows = self._rows(tenant, sql.INFO)
+        return _info(rows[0]) if rows else None
+
+    def configure(
+        self,
+        tenant: str,
+        *,
+        quota_bytes: int | None = None,
+        moved_to: str | None = None,
+        arriving: str | None = None,
+    ) -> TenantInfo:
+        with self._transaction(tenant) as run:
+            run(sql.CREATE, hash=START.hash)
+            run(sql.CONFIGURE, quota=quota_bytes, moved_to=moved_to, arriving=arriving)
+            row = run(sql.INFO).fetchone()
+        assert row is not None, "it was just made"
+        return _info(row)
+
+    def report(self, tenant: str, report: ReplicaReport) -> None:
+        name, tx, scrubbed_tx, _ = report
+        self._rows(tenant, sql.REPORT, name=name, tx=tx, scrubbed_tx=scrubbed_tx)
+
+    def reports(self, tenant: str) -> list[ReplicaReport]:
+        return [ReplicaReport(*row) for row in self._rows(tenant, sql.REPORTS)]
+
+    def withdraw(self, tenant: str, name: str) -> None:
+        self._rows(tenant, sql.WITHDRAW, name=name)
+
+    def drop(self, tenant: str) -> None:
+        """As the user of the URL: the role of a transaction may not delete a log."""
+        info = self.info(tenant)
+        if info is None or not info.moved_to:
+            raise has_not_moved(tenant)
+        with self._connected(tenant) as connection, connection.pipeline():
+            connection.execute("BEGIN")
+            for statement in (*sql.DROP, sql.RESET):
+                connection.execute(statement, {"tenant": tenant, "hash": START.hash})
+            connection.execute("COMMIT")
 
     def close(self) -> None:
+        if not self.users.leave():
+            return
         self._closed = True
-        with self._news:
-            self._news.notify_all()
-        for thread in (self._listener, self._teller):
-            if thread is not None and thread is not threading.current_thread():
-                thread.join(_CONNECT_S * 2)
+        self._news.close()
         with suppress(Exception):
-            self._pool.close(timeout=_CONNECT_S)
+            self._pool.close(timeout=CONNECT_S)
+
+    def tell(self, tenant: str, tx: int) -> None:
+        """Wake who waits for a transaction of a tenant, here and on other servers."""
+        self._news.tell(tenant, tx)
 
     # Connections
 
-    def _connection(self) -> psycopg.Connection[Any]:
+    def _connection(self) -> LimitedConnection:
         if self._closed:
             raise ClosedError("This log is closed.", next_step="Open the memory again.")
         with self._translated("*"):
             self._prepare()
-            return self._pool.getconn(timeout=_CONNECT_S)
+            found: LimitedConnection = self._pool.getconn(timeout=CONNECT_S)
+            return found
 
     def _prepare(self) -> None:
         """Make the tables, once for each opening."""
+        if self._opened:
+            return
         with self._lock:
             if self._opened:
                 return
-            with psycopg.connect(self._url, autocommit=True, **_OPTIONS) as connection:
+            with connect(self._url) as connection:
                 migrate(connection)
             self._pool.open()
             self._opened = True
 
-    def _give_back(self, connection: psycopg.Connection[Any]) -> None:
+    def _give_back(self, connection: LimitedConnection) -> None:
         with suppress(psycopg.Error):
             if connection.info.transaction_status != psycopg.pq.TransactionStatus.IDLE:
                 connection.execute("ROLLBACK")
@@ -250,36 +336,36 @@ class PostgresLog:
             self._pool.putconn(connection)
 
     def _begin(
-        self, connection: psycopg.Connection[Any], tenant: str, wait_ms: int, statement: str
-    ) -> psycopg.Cursor[Any]:
+        self, connection: LimitedConnection, tenant: str, wait_ms: int, statement: str
+    ) -> Ran:
         """Begin a transaction of a tenant with its first statement, in one round trip."""
-        told = {"tenant": tenant, "role": ROLE, "wait": str(wait_ms), "idle": str(_IDLE_MS)}
-        with connection.pipeline():
-            connection.execute("BEGIN")
-            connection.execute(sql.BEGIN, told)
-            return connection.execute(statement, {"tenant": tenant})
+        return at_once(connection, (*_begin(tenant, wait_ms), (statement, {"tenant": tenant})))[-1]
+
+    def _rows(self, tenant: str, statement: str, **values: Any) -> list[Any]:
+        """Run one statement of a tenant as a transaction, in one round trip."""
+        check_tenant(tenant)
+        run = (statement, values | {"tenant": tenant})
+        with self._connected(tenant) as connection:
+            found = at_once(connection, (*_begin(tenant, _SHORT_MS), run, ("COMMIT", {})))
+            return found[-2].rows
 
     @contextmanager
-    def _transaction(
-        self, tenant: str
-    ) -> Iterator[tuple[Callable[..., psycopg.Cursor[Any]], psycopg.Connection[Any]]]:
+    def _transaction(self, tenant: str) -> Iterator[Callable[..., psycopg.Cursor[Any]]]:
         """Run statements of one tenant as one transaction."""
         check_tenant(tenant)
+        with self._connected(tenant) as connection:
+            at_once(connection, _begin(tenant, _SHORT_MS))
+            yield lambda statement, **values: connection.execute(
+                statement, values | {"tenant": tenant}
+            )
+            connection.execute("COMMIT")
+
+    @contextmanager
+    def _connected(self, tenant: str) -> Iterator[LimitedConnection]:
         connection = self._connection()
         try:
-            with self._translated(tenant):
-                connection.execute("BEGIN")
-                connection.execute(
-                    sql.BEGIN,
-                    {"tenant": tenant, "role": ROLE, "wait": str(_SHORT_MS), "idle": str(_IDLE_MS)},
-                )
-                yield (
-                    lambda statement, **values: connection.execute(
-                        statement, values | {"tenant": tenant}
-                    ),
-                    connection,
-                )
-                connection.execute("COMMIT")
+            with self._translated(tenant), _longer(connection, _SHORT_MS):
+                yield connection
         except _WaitedTooLong:
             raise BusyError(
                 f"Other writers of tenant {tenant} kept the shared log busy.",
@@ -309,71 +395,30 @@ class PostgresLog:
                 tenant=tenant,
             ) from error
 
-    # News
 
-    def tell(self, tenant: str, tx: int) -> None:
-        """Wake readers of a tenant: of this process at once, others by a notification."""
-        with self._news:
-            self._told[tenant] = self._to_tell[tenant] = tx
-            self._news.notify_all()
-        with self._lock:
-            if self._teller is None:
-                self._teller = threading.Thread(
-                    target=self._tell_others, name="doxa-log-teller", daemon=True
-                )
-                self._teller.start()
+def _begin(tenant: str, wait_ms: int) -> tuple[Statement, Statement]:
+    told = {"tenant": tenant, "role": ROLE, "wait": str(wait_ms), "idle": str(_IDLE_MS)}
+    return ("BEGIN", {}), (sql.BEGIN, told)
 
-    def _tell_others(self) -> None:
-        connection: psycopg.Connection[Any] | None = None
-        while not self._closed:
-            with self._news:
-                if not self._to_tell:
-                    self._news.wait(_POLL_S)
-                due, self._to_tell = self._to_tell, {}
-            try:
-                if due and connection is None:
-                    connection = psycopg.connect(self._url, autocommit=True, **_OPTIONS)
-                for tenant, tx in due.items():
-                    assert connection is not None
-                    connection.execute("SELECT pg_notify(%s, %s)", (_CHANNEL, f"{tx} {tenant}"))
-            except psycopg.Error:  # who waits will ask
-                connection = None
-        if connection is not None:
-            connection.close()
 
-    def _listen(self) -> None:
-        with self._lock:
-            if self._listener is None and not self._closed:
-                self._listener = threading.Thread(
-                    target=self._hear, name="doxa-log-listener", daemon=True
-                )
-                self._listener.start()
-
-    def _hear(self) -> None:
-        while not self._closed:
-            try:
-                with psycopg.connect(self._url, autocommit=True, **_OPTIONS) as connection:
-                    connection.execute(f"LISTEN {_CHANNEL}")
-                    while not self._closed:
-                        for news in connection.notifies(timeout=_POLL_S, stop_after=1):
-                            tx, _, tenant = news.payload.partition(" ")
-                            with self._news:
-                                self._told[tenant] = max(int(tx), self._told.get(tenant, 0))
-                                self._news.notify_all()
-            except (psycopg.Error, ValueError):
-                until = time.monotonic() + _POLL_S
-                while not self._closed and time.monotonic() < until:
-                    time.sleep(0.05)
+@contextmanager
+def _longer(connection: LimitedConnection, wait_ms: int) -> Iterator[None]:
+    """Let statements of the block wait so much longer: they may wait for a lock."""
+    connection.limit_s = postgres_connection.ANSWER_S + wait_ms / 1000
+    try:
+        yield
+    finally:
+        connection.limit_s = 0.0
 
 
 class PostgresHold:
     """A lock on the row of a tenant, in a transaction that is open."""
 
-    def __init__(
-        self, log: PostgresLog, tenant: str, connection: psycopg.Connection[Any], head: Head
-    ) -> None:
-        self.head = head
-        self._log, self._tenant, self._connection = log, tenant, connection
+    arriving = ""
+
+    def __init__(self, log: PostgresLog, connection: LimitedConnection, info: TenantInfo) -> None:
+        self.head, self.info = info.head, info
+        self._log, self._tenant, self._connection = log, info.tenant, connection
         self._ended = threading.Lock()
 
     def append(self, transactions: Sequence[SharedTransaction]) -> None:
@@ -388,15 +433,20 @@ class PostgresHold:
         self._log.tell(self._tenant, head.tx)
 
     def _append(self, transactions: Sequence[SharedTransaction]) -> None:
-        connection, before, done = self._connection, self.head, []
-        with connection.pipeline():
-            for one in transactions:
-                done.append(connection.execute(sql.APPEND, self._values(one, before)))
-                before = one.head
-            alone = not any(one.erased for one in transactions) and len(transactions) == 1
-            if alone:  # a statement that wrote nothing commits nothing
-                connection.execute("COMMIT")
-        if any(cursor.rowcount != 1 for cursor in done):
+        connection, before, values = self._connection, self.head, []
+        for one in transactions:
+            values.append(self._values(one, before))
+            before = one.head
+        require_room(self.info, transactions, sum(one["size"] for one in values))
+        appends = [(sql.APPEND, one) for one in values]
+        alone = not any(one.erased for one in transactions) and len(transactions) == 1
+        if alone:  # a statement that wrote nothing commits nothing
+            done = at_once(connection, (*appends, ("COMMIT", {})))[:1]
+        else:
+            with connection.pipeline():
+                cursors = [connection.execute(*one) for one in appends]
+            done = [Ran(cursor.rowcount, []) for cursor in cursors]
+        if any(one.written != 1 for one in done):
             raise ConflictError(
                 f"The log of tenant {self._tenant} does not end at {self.head.tx} any more; nothing"
                 " was appended.",
@@ -423,7 +473,19 @@ class PostgresHold:
             "last_seq": one.receipt[7],
             "body": body,
             "answers": encode_answers(one),
+            "erases": bool(one.erased),
+            "arriving": self.arriving,
         }
+
+    def configure(self, *, moved_to: str) -> None:
+        """Say where the tenant is from here on; ends the hold."""
+        try:
+            with self._log._translated(self._tenant):
+                told = {"tenant": self._tenant, "moved_to": moved_to}
+                self._connection.execute(sql.CONFIGURE, told | {"quota": None, "arriving": None})
+                self._connection.execute("COMMIT")
+        finally:
+            self.release()
 
     def _erase(self, one: SharedTransaction) -> None:
         gone, tenant, run = (
@@ -438,7 +500,7 @@ class PostgresHold:
                 run(sql.REPLACE, tenant | {"tx": tx, "body": left})
         run(sql.CLEAR_ANSWERS, tenant)
         run(sql.ERASED, tenant | {"tx": one.tx})
-        run(sql.DROP_SNAPSHOTS, tenant)
+        run(sql.DROP_SNAPSHOTS, tenant | {"but": 0})
 
     def _find_out(self, head: Head, error: UnreachableError) -> None:
         """The connection broke: look whether the append was committed. The lock is taken again, so
@@ -447,7 +509,7 @@ class PostgresHold:
         until = time.monotonic() + _OUTCOME_S
         while time.monotonic() < until:
             try:
-                with self._log._transaction(self._tenant) as (run, _):
+                with self._log._transaction(self._tenant) as run:
                     run(sql.HOLD)
                     row = run(sql.HASH_AT, tx=head.tx).fetchone()
                 if row is not None and row[0] == head.hash:
@@ -490,7 +552,7 @@ class _WaitedTooLong(Exception):
     """A lock was not given in time."""
 
 
-def migrate(connection: psycopg.Connection[Any]) -> None:
+def migrate(connection: LimitedConnection) -> None:
     """Make the tables, or bring them up to date. Raises StoreError for a newer schema."""
     with connection.transaction():
         connection.execute("SELECT pg_advisory_xact_lock(%s)", (LOCK,))
@@ -514,6 +576,11 @@ def migrate(connection: psycopg.Connection[Any]) -> None:
 
 def _head(row: Any) -> Head:
     return START if row is None else Head(row[0], bytes(row[1]))
+
+
+def _info(row: Any) -> TenantInfo:
+    tenant, tx, seal, size, *more = row
+    return TenantInfo(tenant, Head(tx, bytes(seal)), size, *more)
 
 
 def _first_line(error: Exception) -> str:

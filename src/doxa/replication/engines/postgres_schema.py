@@ -1,9 +1,11 @@
 """The tables of a shared log in PostgreSQL, and the migrations that make them.
 
-    tenant(tenant, tx, hash, size, erased_tx)             the head: who holds a tenant has its row
+    tenant(tenant, tx, hash, size, erased_tx, quota, moved_to, arriving)
+                                          the head: who holds a tenant has its row
     transaction(tenant, tx, first_seq, last_seq, hash, body, answers)
-    snapshot(tenant, tx, hash, data)
+    snapshot(tenant, tx, hash, part, data)                in parts, the newest one
     lease(tenant, name, until)
+    replica(tenant, name, tx, scrubbed_tx, time)          what each said of itself
     migration(number, name)                               of the schema, not of a tenant
 
 All lie in the schema `doxa_log`. The tenant is the first column of every key, so that a distributed
@@ -53,8 +55,29 @@ _WALLS = "".join(
     for table in ("tenant", "transaction", "snapshot", "lease")
 )
 
+_FLEET = f"""
+ALTER TABLE doxa_log.tenant
+  ADD COLUMN quota bigint NOT NULL DEFAULT 0, ADD COLUMN moved_to text NOT NULL DEFAULT '',
+  ADD COLUMN arriving text NOT NULL DEFAULT '';
+ALTER TABLE doxa_log.snapshot ADD COLUMN part integer NOT NULL DEFAULT 0;
+ALTER TABLE doxa_log.snapshot DROP CONSTRAINT snapshot_pkey, ADD PRIMARY KEY(tenant, tx, part);
+CREATE TABLE doxa_log.replica(
+  tenant text COLLATE "C" NOT NULL, name text COLLATE "C" NOT NULL, tx bigint NOT NULL,
+  scrubbed_tx bigint NOT NULL, time timestamptz NOT NULL,
+  PRIMARY KEY(tenant, name));
+GRANT SELECT, INSERT, UPDATE, DELETE ON doxa_log.replica TO {ROLE};
+ALTER TABLE doxa_log.replica ENABLE ROW LEVEL SECURITY;
+CREATE POLICY one_tenant ON doxa_log.replica TO {ROLE}
+  USING (tenant = current_setting('doxa.tenant', true))
+  WITH CHECK (tenant = current_setting('doxa.tenant', true));
+"""
+
 # Applied in order, each once, in one transaction under an advisory lock. Names are never reused.
-MIGRATIONS: tuple[tuple[str, str], ...] = (("first", _FIRST), ("walls", _WALLS))
+MIGRATIONS: tuple[tuple[str, str], ...] = (
+    ("first", _FIRST),
+    ("walls", _WALLS),
+    ("fleet", _FLEET),
+)
 LOCK = 0x646F7861  # of the advisory lock
 PREPARE = """
 CREATE SCHEMA IF NOT EXISTS doxa_log;

@@ -11,7 +11,21 @@ BEGIN = (
     " set_config('idle_in_transaction_session_timeout', %(idle)s, true)"
 )
 HEAD = "SELECT tx, hash FROM doxa_log.tenant WHERE tenant = %(tenant)s"
-HOLD = "SELECT tx, hash FROM doxa_log.tenant WHERE tenant = %(tenant)s FOR UPDATE"
+_INFO = (
+    "SELECT tenant, tx, hash, size, quota, moved_to, arriving, erased_tx FROM doxa_log.tenant"
+    " WHERE tenant = %(tenant)s"
+)
+HOLD = _INFO + " FOR UPDATE"
+INFO = (
+    "SELECT tenant, tx, hash, size, quota, moved_to, arriving, erased_tx, (SELECT"
+    " coalesce(max(s.tx), 0) FROM doxa_log.snapshot s WHERE s.tenant = %(tenant)s AND s.part = 0)"
+    " FROM doxa_log.tenant WHERE tenant = %(tenant)s"
+)
+CONFIGURE = (
+    "UPDATE doxa_log.tenant SET quota = coalesce(%(quota)s::bigint, quota), moved_to ="
+    " coalesce(%(moved_to)s::text, moved_to), arriving = coalesce(%(arriving)s::text, arriving)"
+    " WHERE tenant = %(tenant)s"
+)
 CREATE = (
     "INSERT INTO doxa_log.tenant(tenant, tx, hash) VALUES(%(tenant)s, 0, %(hash)s)"
     " ON CONFLICT (tenant) DO NOTHING"
@@ -20,7 +34,9 @@ HASH_AT = "SELECT hash FROM doxa_log.transaction WHERE tenant = %(tenant)s AND t
 # Compare-and-set: the row is written only if the head moved, from the hash that it had.
 APPEND = (
     "WITH moved AS (UPDATE doxa_log.tenant SET tx = %(tx)s, hash = %(hash)s, size = size +"
-    " %(size)s WHERE tenant = %(tenant)s AND tx = %(after)s AND hash = %(before)s RETURNING tenant)"
+    " %(size)s WHERE tenant = %(tenant)s AND tx = %(after)s AND hash = %(before)s AND moved_to = ''"
+    " AND (quota = 0 OR size + %(size)s <= quota OR %(erases)s)"
+    " AND (arriving = '' OR arriving = %(arriving)s) RETURNING tenant)"
     " INSERT INTO doxa_log.transaction(tenant, tx, first_seq, last_seq, hash, body, answers)"
     " SELECT moved.tenant, %(tx)s, %(first_seq)s, %(last_seq)s, %(hash)s, %(body)s, %(answers)s"
     " FROM moved"
@@ -44,14 +60,20 @@ CLEAR_ANSWERS = (
 )
 ERASED = "UPDATE doxa_log.tenant SET erased_tx = %(tx)s WHERE tenant = %(tenant)s"
 ERASED_AT = "SELECT erased_tx FROM doxa_log.tenant WHERE tenant = %(tenant)s"
-DROP_SNAPSHOTS = "DELETE FROM doxa_log.snapshot WHERE tenant = %(tenant)s"
+DROP_SNAPSHOTS = "DELETE FROM doxa_log.snapshot WHERE tenant = %(tenant)s AND tx <> %(but)s"
+DROP_SNAPSHOT = "DELETE FROM doxa_log.snapshot WHERE tenant = %(tenant)s AND tx = %(tx)s"
 PUT_SNAPSHOT = (
-    "INSERT INTO doxa_log.snapshot(tenant, tx, hash, data) VALUES(%(tenant)s, %(tx)s, %(hash)s,"
-    " %(data)s)"
+    "INSERT INTO doxa_log.snapshot(tenant, tx, hash, part, data) VALUES(%(tenant)s, %(tx)s,"
+    " %(hash)s, %(part)s, %(data)s)"
 )
 NEWEST_SNAPSHOT = (
-    "SELECT tx, hash, data FROM doxa_log.snapshot WHERE tenant = %(tenant)s ORDER BY tx DESC"
+    "SELECT tx, hash, (SELECT count(*) FROM doxa_log.snapshot p WHERE p.tenant = %(tenant)s AND"
+    " p.tx = s.tx) FROM doxa_log.snapshot s WHERE tenant = %(tenant)s AND part = 0 ORDER BY tx DESC"
     " LIMIT 1"
+)
+SNAPSHOT_PART = (
+    "SELECT data FROM doxa_log.snapshot WHERE tenant = %(tenant)s AND tx = %(tx)s AND part ="
+    " %(part)s"
 )
 LEASE = "SELECT until FROM doxa_log.lease WHERE tenant = %(tenant)s AND name = %(name)s"
 TAKE_LEASE = (
@@ -59,3 +81,22 @@ TAKE_LEASE = (
     " ON CONFLICT (tenant, name) DO UPDATE SET until = excluded.until"
 )
 DROP_LEASE = "DELETE FROM doxa_log.lease WHERE tenant = %(tenant)s AND name = %(name)s"
+# Of a tenant that has moved; the row of the tenant stays, and says where to.
+DROP = tuple(
+    f"DELETE FROM doxa_log.{table} WHERE tenant = %(tenant)s"
+    for table in ("transaction", "snapshot", "lease", "replica")
+)
+RESET = (
+    "UPDATE doxa_log.tenant SET tx = 0, hash = %(hash)s, size = 0, erased_tx = 0 WHERE tenant ="
+    " %(tenant)s AND moved_to <> ''"
+)
+REPORT = (
+    "INSERT INTO doxa_log.replica(tenant, name, tx, scrubbed_tx, time) VALUES(%(tenant)s, %(name)s,"
+    " %(tx)s, %(scrubbed_tx)s, clock_timestamp()) ON CONFLICT (tenant, name) DO UPDATE SET tx ="
+    " excluded.tx, scrubbed_tx = excluded.scrubbed_tx, time = excluded.time"
+)
+REPORTS = (
+    "SELECT name, tx, scrubbed_tx, extract(epoch FROM clock_timestamp() - time)::float8 FROM"
+    " doxa_log.replica WHERE tenant = %(tenant)s ORDER BY name"
+)
+WITHDRAW = "DELETE FROM doxa_log.replica WHERE tenant = %(tenant)s AND name = %(name)s"

@@ -41,7 +41,15 @@ from doxa.servers.credentials import ANONYMOUS, Authenticator, Principal
 from doxa.servers.notifications import ALL_NOTIFICATIONS
 from doxa.servers.telemetry.calls import CallRecord
 from doxa.servers.telemetry.trace_context import PARENT, STATE
-from doxa.servers.unit_of_work import SYSTEM_ALIAS, Row, Stream, UnitOfWork, bookmark, resolve
+from doxa.servers.unit_of_work import (
+    SYSTEM_ALIAS,
+    Row,
+    Stream,
+    UnitOfWork,
+    await_bookmarks,
+    bookmark,
+    resolve,
+)
 
 SERVER_AGENT = "Neo4j/5.26.0-doxa"  # drivers derive the edition and language version from it
 ROUTING_TTL_S = 300
@@ -493,6 +501,7 @@ class Conversation:
             isinstance(bookmarks, list) and all(isinstance(one, str) for one in bookmarks)
         ):
             raise _invalid("bookmarks must be a list of strings.")
+        await_bookmarks(self._database, self.principal, name, bookmarks or (), timeout_ms)
         session = self._database.open_session(self.principal, name, metadata, timeout_ms)
         session.connection = self._connection_id
         read_only = mode == "r" or extra.get("db") == SYSTEM_ALIAS

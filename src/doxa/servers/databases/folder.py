@@ -56,11 +56,14 @@ class DatabaseFolder:
                 path=str(self.path),
             ) from None
         self._open_memory = open_memory
+        self._prepare()
+
+    def _prepare(self) -> None:
         self._lock = threading.RLock()
         self._opened: dict[str, _Opened] = {}
         self._users: dict[str, int] = {}  # sessions by database
         if not self._file(DATABASE).exists():
-            self.create(DATABASE)
+            self.create(DATABASE, lenient=True)
 
     def names(self) -> list[str]:
         """Return the names, the default database first."""
@@ -83,12 +86,18 @@ class DatabaseFolder:
         with self._lock:
             held = self._opened.get(name)
             if held is None:
-                if name not in self.names():
+                if not self._exists(name):
                     raise _unknown(name)
-                memory = self._open_memory(self._file(name))
+                memory = self._open(name)
                 held = _Opened(memory, MemoryDatabase(memory, name=name, known=self.names_for))
                 self._opened[name] = held
             return held.database
+
+    def _exists(self, name: str) -> bool:
+        return name in self.names()
+
+    def _open(self, name: str) -> Memory:
+        return self._open_memory(self._file(name))
 
     @contextmanager
     def using(self, name: str) -> Iterator[MemoryDatabase]:

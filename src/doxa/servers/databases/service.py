@@ -60,6 +60,17 @@ class FolderService:
         except NotFoundError:  # dropped by the statement that asks for its bookmark
             return 0
 
+    def token(self, principal: Principal, database: str) -> str:
+        try:
+            with self.folder.using(database) as found:
+                return found.token(principal, database)
+        except NotFoundError:
+            return ""
+
+    def wait(self, principal: Principal, database: str, token: str, timeout_s: float) -> None:
+        with self.folder.using(database) as found:
+            found.wait(principal, database, token, timeout_s)
+
 
 class _FolderEvents:
     """The events of a database, which counts as in use while they are open."""

@@ -22,8 +22,8 @@ _STRINGS = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"', re.DOTALL)
 
 
 class QueryBody(msgspec.Struct, forbid_unknown_fields=True, rename="camel"):
-    """One statement of the Query API. `max_execution_time` is in seconds. Bookmarks are ignored,
-    see `unit_of_work.bookmark`."""
+    """One statement of the Query API. `max_execution_time` is in seconds. See
+    `unit_of_work.bookmark` for bookmarks."""
 
     statement: str
     parameters: msgspec.Raw = _NONE

@@ -39,7 +39,14 @@ from doxa.servers.http.responses import (
 from doxa.servers.http.values import plain, typed
 from doxa.servers.notifications import ALL_NOTIFICATIONS
 from doxa.servers.telemetry.calls import CallRecord
-from doxa.servers.unit_of_work import SYSTEM_ALIAS, Stream, UnitOfWork, bookmark, resolve
+from doxa.servers.unit_of_work import (
+    SYSTEM_ALIAS,
+    Stream,
+    UnitOfWork,
+    await_bookmarks,
+    bookmark,
+    resolve,
+)
 
 
 class Caller(NamedTuple):
@@ -99,7 +106,13 @@ class RequestExecution:
         work = self._open_work(
             explicit=False, read_only=read_mode(body.access_mode), timeout_ms=(seconds or 0) * 1_000
         )
-        return self._with_rollback(work, lambda: self._run_query(work, body, params, media))
+        marks, principal = body.bookmarks or (), self._caller.principal
+
+        def run() -> ResponseData:
+            await_bookmarks(self._database, principal, work.database, marks, self._timeout_ms)
+            return self._run_query(work, body, params, media)
+
+        return self._with_rollback(work, run)
 
     def batch(self, data: bytes, *, read_only: bool) -> ResponseData:
         """Run statements in one transaction. An error rolls everything back and is reported in a

@@ -35,6 +35,7 @@ def _of(memory: Memory, version: str) -> dict[metrics.Metric, dict[tuple[str, ..
     age = file.backup_age_s
     backup: dict[tuple[str, ...], float] = {} if age is None else {(): age}
     return {
+        **_of_replica(memory),
         metrics.LOG_CHANGES: {(): file.changes},
         metrics.LOG_ENTRIES: {(): file.log_entries},
         metrics.FILE_BYTES: {(): file.file_bytes},
@@ -45,4 +46,16 @@ def _of(memory: Memory, version: str) -> dict[metrics.Metric, dict[tuple[str, ..
         metrics.JOB_SECONDS: {(job,): age for job, age in file.job_age_s.items()},
         metrics.BACKUP_SECONDS: backup,
         metrics.BUILD: {(version, str(file.format)): 1},
+    }
+
+
+def _of_replica(memory: Memory) -> dict[metrics.Metric, dict[tuple[str, ...], float]]:
+    """Return how far a replica of a shared log is; nothing for a file of its own."""
+    if memory.replica is None:
+        return {}
+    found = memory.replica.status
+    return {
+        metrics.REPLICA_BEHIND: {(): found.behind},
+        metrics.REPLICA_SECONDS: {} if found.age_s is None else {(): found.age_s},
+        metrics.REPLICA_REACHABLE: {(): int(found.reachable)},
     }

@@ -56,6 +56,15 @@ JOB_SECONDS = Metric(
 BACKUP_SECONDS = Metric(
     "doxa_backup_age_seconds", "gauge", ("database",), "since the last backup; none: no backup"
 )
+REPLICA_BEHIND = Metric(
+    "doxa_replica_behind", "gauge", ("database",), "changes of the shared log that it lacks"
+)
+REPLICA_SECONDS = Metric(
+    "doxa_replica_age_seconds", "gauge", ("database",), "since the engine was last heard of"
+)
+REPLICA_REACHABLE = Metric(
+    "doxa_replica_reachable", "gauge", ("database",), "1 if the engine answers, else 0"
+)
 BUILD = Metric("doxa_build_info", "gauge", ("version", "format"), "always 1")
 METRICS = (
     REQUESTS,
@@ -71,6 +80,9 @@ METRICS = (
     PENDING,
     JOB_SECONDS,
     BACKUP_SECONDS,
+    REPLICA_BEHIND,
+    REPLICA_SECONDS,
+    REPLICA_REACHABLE,
     BUILD,
 )
 BUCKETS_S = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0, 60.0)

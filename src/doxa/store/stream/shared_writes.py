@@ -4,6 +4,7 @@ then committed there before it is committed in the file."""
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
@@ -31,6 +32,15 @@ class SharedWrites(Protocol):
 
     def before_read(self) -> None:
         """Bring the file as far as the reader asks, before a snapshot is opened."""
+        ...
+
+    def reach(self, tx: int, timeout_s: float) -> bool:
+        """Wait for a transaction, and bring the file to the head. False if nothing was new, so that
+        the caller should pause. Raises UnreachableError."""
+        ...
+
+    def read_at(self, level: str) -> AbstractContextManager[None]:
+        """Read at a level in the block, in this thread."""
         ...
 
     def take_lease(self, name: str, *, held: int, ttl_ns: int) -> int: ...

@@ -51,6 +51,7 @@ from doxa.servers.http.api.browser import (
     cookie_name,
 )
 from doxa.servers.http.api.jobs import ApiJob, Jobs
+from doxa.servers.http.api.lag import lag_headers
 from doxa.servers.http.api.operations import (
     ApiCall,
     ApiOperation,
@@ -252,12 +253,13 @@ class VerbApi:
                 http=400,
                 next_step="Ask for less: give a limit, or fields.",
             )
+        lag = lag_headers(self._database, caller.principal, caller.database)
         if request.method != "GET":
-            return _sent(200, media, data)
+            return _sent(200, media, data, **lag)
         tag = entity_tag(outcome.result, data)
         if is_known(request.headers.get("if-none-match"), tag):
             return Response(status_code=304, headers=HEADERS | {"ETag": tag})
-        return _sent(200, media, data, ETag=tag)
+        return _sent(200, media, data, ETag=tag, **lag)
 
     def _call(self, caller: ApiCaller, call: ApiCall, meter: CallMeter) -> ApiOutcome:
         """Carry out a call in a session of its login."""

@@ -1,0 +1,142 @@
+"""The tenants of a shared log as the databases of a server: a replica of each that is used.
+
+Replicas are opened when they are first used. Beyond so many that are open, the one that was used
+longest ago is closed; beyond so many bytes, files of closed ones are deleted, oldest use first: the
+engine has what they held. What is in use stays.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import NamedTuple
+
+from doxa.app import Memory
+from doxa.app.shared import TenantDirectory
+from doxa.base.errors import ConflictError, DoxaError, InputError
+from doxa.base.limits import REPLICAS_BYTES_MAX, REPLICAS_OPEN_ITEMS_MAX
+from doxa.servers.databases.folder import DatabaseFolder
+from doxa.servers.databases.names import check_database_name
+from doxa.servers.memory import DATABASE, MemoryDatabase
+
+_NAMES_S = 5.0
+_SIDES = ("-wal", "-shm", ".heard")
+
+
+class Evicted(NamedTuple):
+    """What was closed and deleted, by the names of tenants."""
+
+    closed: tuple[str, ...]
+    deleted: tuple[str, ...]
+
+
+class TenantFolder(DatabaseFolder):
+    """The tenants of an engine, with their replicas in a folder. Thread-safe. A tenant whose name
+    no database may have is not served."""
+
+    def __init__(
+        self,
+        directory: TenantDirectory,
+        open_memory: Callable[[str], Memory],
+        *,
+        open_max: int = REPLICAS_OPEN_ITEMS_MAX,
+        bytes_max: int = REPLICAS_BYTES_MAX,
+    ) -> None:
+        """`open_memory` opens the replica of a tenant by its name."""
+        self._directory, self._open_tenant = directory, open_memory
+        self._open_max, self._bytes_max = open_max, bytes_max
+        self._listed: tuple[float, list[str]] = -_NAMES_S, []
+        super().__init__(directory.folder, lambda path: open_memory(path.stem))
+
+    def names(self) -> list[str]:
+        """Return the names, the default database first; as they were seconds ago, while the engine
+        does not answer as they were last."""
+        at, known = self._listed
+        if time.monotonic() - at >= _NAMES_S:
+            with suppress(DoxaError):
+                known = self._directory.names()
+            self._listed = time.monotonic(), known
+        found = set(self._opened) if hasattr(self, "_opened") else set()
+        for name in known:
+            with suppress(InputError):
+                if check_database_name(name) == name:
+                    found.add(name)
+        return sorted(found, key=lambda name: (name != DATABASE, name))
+
+    def database(self, name: str) -> MemoryDatabase:
+        with self._lock:
+            found = super().database(name)
+            self._opened[name] = self._opened.pop(name)  # the last one is the last used
+            self.evict(but=name)
+            return found
+
+    def create(self, name: str, *, lenient: bool = False) -> bool:
+        name = check_database_name(name)
+        with self._lock:
+            if self._directory.exists(name):
+                if lenient:
+                    return False
+                raise ConflictError(
+                    f"The tenant {name} exists already.",
+                    next_step="Use CREATE DATABASE … IF NOT EXISTS, or another name.",
+                    database=name,
+                )
+            self._directory.create(name)
+            self._listed = -_NAMES_S, []
+            return True
+
+    def drop(self, name: str, *, lenient: bool = False, destroys: bool = False) -> bool:
+        """Raises InputError: other servers may use the tenant."""
+        raise InputError(
+            "A server does not drop a tenant: other servers may use it.",
+            next_step="Move it to another engine with `doxa tenants move`.",
+            field="database",
+        )
+
+    def evict(self, *, but: str = "") -> Evicted:
+        """Close and delete what is beyond the limits; not `but`, nor what is in use."""
+        with self._lock:
+            closed = []
+            idle = [name for name in self._opened if name != but and not self._users.get(name)]
+            for name in idle[: max(0, len(self._opened) - self._open_max)]:
+                self._opened.pop(name).memory.close()
+                closed.append(name)
+            return Evicted(tuple(closed), tuple(self._delete_beyond()))
+
+    def _delete_beyond(self) -> list[str]:
+        deleted = []
+        files = {name: self._directory.file(name) for name in self._directory.known()}
+        sizes = {name: _size(path) for name, path in files.items() if path.exists()}
+        total = sum(sizes.values())
+        for name in sorted(sizes, key=lambda name: _used(files[name])):
+            if total <= self._bytes_max:
+                break
+            log = Path(f"{files[name]}-wal")
+            if name in self._opened or (log.exists() and log.stat().st_size):
+                continue  # here or in another process
+            self._directory.withdraw(name)
+            for path in (files[name], *(Path(f"{files[name]}{side}") for side in _SIDES)):
+                path.unlink(missing_ok=True)
+            total -= sizes[name]
+            deleted.append(name)
+        return deleted
+
+    def _exists(self, name: str) -> bool:
+        return name in self.names() or self._directory.exists(name)
+
+    def _open(self, name: str) -> Memory:
+        self._directory.remember(name)
+        return self._open_tenant(name)
+
+    def _file(self, name: str) -> Path:
+        return self._directory.file(name)
+
+
+def _size(path: Path) -> int:
+    return sum(one.stat().st_size for one in (path, Path(f"{path}-wal")) if one.exists())
+
+
+def _used(path: Path) -> float:
+    return max(one.stat().st_mtime for one in (path, Path(f"{path}.heard")) if one.exists())

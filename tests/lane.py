@@ -1,0 +1,81 @@
+"""The lane of the shared log: `DOXA_TEST_DB=postgresql` runs the product's tests on replicas.
+
+    sh scripts/postgres.sh && DOXA_TEST_DB=postgresql .venv/bin/python -m pytest tests/app
+
+Every memory that a test opens by a new path is then the replica of a tenant of its own, at a
+PostgreSQL that the lane starts; its file is at that path. A file that the test made otherwise stays
+a file. `folder` uses the folder engine. LEFT_OUT says which tests are not about this, and why.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import tempfile
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+LANE = os.environ.get("DOXA_TEST_DB", "")
+
+_FILES = "it compares or damages the file itself"
+_PROCESS = "another process opens the path as a file of its own"
+LEFT_OUT: dict[str, str] = {
+    "tests/app/test_app_verbs.py::test_every_verb": "doctor has one more finding, of the replica",
+    "tests/crash/": _PROCESS,
+    "tests/cli/": _PROCESS,
+    "tests/hosts/": _PROCESS,
+    "tests/store/": _FILES,
+    "tests/maintenance/": _FILES,
+    "tests/replication/": "they open the engines themselves",
+}
+
+
+def begin(config: pytest.Config) -> None:
+    """Open every memory through the engine from here on."""
+    from doxa.app import file as module
+
+    url = _engine(config)
+    real = module.MemoryFile.__init__
+
+    def opened(self: Any, given: Any, *rest: Any) -> None:
+        real(self, _shared(given, url), *rest)
+
+    module.MemoryFile.__init__ = opened  # type: ignore[method-assign]
+
+
+def _engine(config: pytest.Config) -> str:
+    if LANE == "folder":
+        return f"folder:{tempfile.mkdtemp(prefix='doxa-lane-')}"
+    from tests.replication.postgres import MISSING, PostgresServer, programs
+
+    if LANE != "postgresql" or programs() is None:
+        raise pytest.UsageError(f"DOXA_TEST_DB is postgresql or folder, not {LANE!r}; {MISSING}")
+    server = PostgresServer()
+    config.add_cleanup(server.close)
+    return server.create("lane")
+
+
+def _shared(given: Any, url: str) -> Any:
+    """Return the options with which a memory opens as a replica; as they are if they are wrong, if
+    the path is shared already, or if the test made the file."""
+    path = getattr(given, "path", None)
+    if not isinstance(path, Path) or given.shared is not None or "\0" in str(path):
+        return given
+    known = Path(f"{path}.heard").exists()
+    if (path.exists() and not known) or (given.read_only and not known):
+        return given
+    if not path.parent.is_dir():
+        return given
+    tenant = hashlib.sha256(str(path.absolute()).encode("utf-8", "replace")).hexdigest()[:24]
+    return replace(given, shared=url, tenant=tenant)
+
+
+def leave_out(items: list[pytest.Item]) -> None:
+    """Skip what is not about a shared log."""
+    for item in items:
+        for start, why in LEFT_OUT.items():
+            if item.nodeid.startswith(start):
+                item.add_marker(pytest.mark.skip(reason=why))

@@ -1,0 +1,129 @@
+"""Many tenants behind one server: each a database of its own, opened when it is used; what was not
+used for longest is closed, and its file deleted, when there is too much."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from doxa.app import Memory
+from doxa.app.shared import TenantDirectory, list_replicas
+from doxa.base.errors import ConflictError, InputError, NotFoundError
+from doxa.servers.credentials import Principal
+from doxa.servers.databases.service import FolderService
+from doxa.servers.databases.tenants import TenantFolder
+from tests.fixtures_shared import opened
+
+ROOT = Principal("root", "operator")
+OpenTenants = Callable[..., TenantFolder]
+
+
+@pytest.fixture
+def open_tenants(shared_url: str, tmp_path: Path) -> Iterator[OpenTenants]:
+    made: list[tuple[TenantFolder, TenantDirectory]] = []
+
+    def again(name: str = "one", **options: int) -> TenantFolder:
+        directory = TenantDirectory(shared_url, tmp_path / name)
+
+        def open_one(tenant: str) -> Memory:
+            return opened(shared_url, tenant=tenant, replica=tmp_path / name)  # type: ignore[arg-type]
+
+        made.append((TenantFolder(directory, open_one, **options), directory))
+        return made[-1][0]
+
+    yield again
+    for folder, directory in made:
+        folder.close()
+        directory.close()
+
+
+def write(folder: TenantFolder, name: str) -> None:
+    with FolderService(folder).verb_session(ROOT, name, {}) as session:
+        session.remember(f"This is tenant {name}", project="p")
+
+
+def read(folder: TenantFolder, name: str) -> list[Any]:
+    with FolderService(folder).verb_session(ROOT, name, {}) as session:
+        return [hit.text for hit in session.recall("this is which tenant", project="p").hits]
+
+
+def test_each_tenant_is_a_database_of_its_own(open_tenants: OpenTenants) -> None:
+    here, there = open_tenants("one"), open_tenants("two")
+    names = ["acme", "shop", "zoo"]
+    for name in names:
+        assert here.create(name)
+        write(here, name)
+    assert here.names() == ["doxa", *names]
+    for name in names:
+        assert read(there, name) == [f"This is tenant {name}"]
+    with pytest.raises(NotFoundError):
+        read(here, "nobody")
+    with pytest.raises(ConflictError):
+        here.create("acme")
+    assert not here.create("acme", lenient=True)
+    with pytest.raises(InputError, match="other servers"):
+        here.drop("acme", destroys=True)
+
+
+def test_memories_of_a_process_share_one_log(open_tenants: OpenTenants) -> None:
+    here = open_tenants()
+    for name in ("acme", "shop"):
+        here.create(name)
+    first, second = here.database("acme"), here.database("shop")
+    assert first._memory.replica is not None and second._memory.replica is not None
+    assert first._memory.replica.log is second._memory.replica.log
+    here._opened.pop("acme").memory.close()
+    write(here, "shop")
+
+
+def test_beyond_a_count_the_one_used_longest_ago_is_closed(open_tenants: OpenTenants) -> None:
+    here = open_tenants(open_max=2)
+    for name in ("acme", "shop", "zoo"):
+        here.create(name)
+    write(here, "acme")
+    write(here, "shop")
+    read(here, "acme")
+    write(here, "zoo")
+    assert set(here._opened) == {"acme", "zoo"}
+    with here.using("acme"), here.using("zoo"):
+        write(here, "shop")  # what is in use stays open, however many there are
+        assert set(here._opened) == {"acme", "zoo", "shop"}
+    here.evict()
+    assert len(here._opened) == 2
+    for name in ("acme", "shop", "zoo"):
+        assert read(here, name) == [f"This is tenant {name}"]
+
+
+def test_beyond_bytes_files_are_deleted_and_come_back(
+    open_tenants: OpenTenants, shared_url: str
+) -> None:
+    here = open_tenants(open_max=1, bytes_max=1)
+    for name in ("acme", "shop"):
+        here.create(name)
+    write(here, "acme")
+    file = here._file("acme")
+    Path(f"{file}.working").write_text("messages of this server")
+    assert file.exists() and list_replicas(shared_url, "acme")
+    write(here, "shop")
+    assert not file.exists() and not list_replicas(shared_url, "acme")
+    assert Path(f"{file}.working").exists(), "working memory is the server's own"
+    assert here._file("shop").exists(), "it is open"
+    assert read(here, "acme") == ["This is tenant acme"]
+
+
+def test_a_file_that_another_process_has_open_stays(
+    open_tenants: OpenTenants, tmp_path: Path, shared_url: str
+) -> None:
+    here = open_tenants(open_max=1, bytes_max=1)
+    for name in ("acme", "shop"):
+        here.create(name)
+    write(here, "acme")
+    with opened(shared_url, tenant="acme", replica=tmp_path / "one") as other:  # type: ignore[arg-type]
+        other.remember("written meanwhile", project="p")
+        write(here, "shop")
+        assert here._file("acme").exists()
+    here.evict()
+    assert not here._file("acme").exists()
