@@ -190,8 +190,8 @@ function Spent({ spending }) {
   if (!spending.days.length)
     return html`<section><h2>Spending on models</h2><p class="small">No language model was used in 30 days.</p>
       </section>`;
-  return html`<section><h2>Spending on models</h2><table><thead><tr><th scope="col">Day</th><th scope="col">For</th>
+  return html`<section><h2>Spending on models</h2><div class="scroll" tabindex="0" role="region" aria-label="Spending on models"><table><thead><tr><th scope="col">Day</th><th scope="col">For</th>
     <th scope="col">Model</th><th scope="col">Calls</th><th scope="col">Tokens</th></tr></thead><tbody>
     ${spending.days.map((one) => html`<tr><td>${one.day}</td><td>${one.purpose}</td><td>${one.model}</td><td>
-    ${one.calls}</td><td>${(one.tokens_in + one.tokens_out).toLocaleString()}</td></tr>`)}</tbody></table></section>`;
+    ${one.calls}</td><td>${(one.tokens_in + one.tokens_out).toLocaleString()}</td></tr>`)}</tbody></table></div></section>`;
 }
