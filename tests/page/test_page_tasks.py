@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+from doxa.agent.continuity.metrics import note
+from doxa.base.places import agents_folder
 from tests.page.page_fixtures import DATABASE, Reader, ServedPage, served_folder
 
 Readers = Callable[..., Reader]
@@ -201,6 +203,29 @@ def test_health_verifies_and_says_who_writes_what(team: ServedPage, reader: Read
     assert "ingest" in row.inner_text()
     page.click("button:text-is('Verify the log')")
     mira.see("Whole:")
+
+
+def test_health_says_how_it_grows_how_hooks_do_and_when_it_was_backed_up(
+    team: ServedPage, reader: Readers, tmp_path: Path
+) -> None:
+    mira = reader(team)
+    page = mira.go("health")
+    mira.see("What would trim it")
+    mira.see("a week adds")
+    assert "search by words" in mira.text() and "Most by" in mira.text()
+    assert "Last backup none" in mira.text().replace("\n", " ")
+    mira.see("No hook of an agent was measured yet")
+    folder = agents_folder(Path(team.memory.store.path))
+    for ms in (3.0, 4.0, 9_000.0):
+        note(folder, "prompt", ms, host="claude-code")
+    note(folder, "prompt", 2.0, host="codex")
+    team.memory.backup(tmp_path / "copy.db")
+    mira.go("ask")
+    mira.go("health")
+    mira.see("its restore was not tested")
+    rows = page.locator("[aria-label='How long hooks take'] tbody tr")
+    found = {row.split("\t")[0]: row for row in rows.all_inner_texts()}
+    assert "over budget" in found["claude-code"] and "healthy" in found["codex"]
 
 
 def test_cypher_as_a_table_a_graph_and_a_plan(team: ServedPage, reader: Readers) -> None:

@@ -2,28 +2,32 @@
 
 import { inProject, longWork, read, useLoad } from "../api.js";
 import { html, useState } from "../lib.js";
-import { AboutNow, Chip, Heading, KrefLink, Loaded, LongWork, formatTime } from "../parts.js";
+import { AboutNow, Chip, Freshness, Heading, KrefLink, Loaded, LongWork, formatTime } from "../parts.js";
 
 async function load(signal) {
   const optional = (call) => call.catch((error) => ({ refused: error.message }));
-  const [stats, checks, survey, spending, log] = await Promise.all([
+  const [stats, checks, survey, spending, log, growth, hooks] = await Promise.all([
     optional(read("stats", {}, { signal })),
     optional(read("doctor", {}, { signal })),
     optional(read("survey", { project: inProject() }, { signal })),
     optional(read("spending", { days: 30 }, { signal })),
     optional(read("log", { limit: 500, newest_first: true }, { signal })),
+    optional(read("growth", {}, { signal })),
+    optional(read("hook-report", {}, { signal })),
   ]);
-  return { stats, checks, survey, spending, log };
+  return { stats, checks, survey, spending, log, growth, hooks };
 }
 
 export function Health() {
   const state = useLoad(load);
   return html`<${Heading} title="Health" question="Is the memory whole, and what does it need?"><${Verify} /><//>
     <${AboutNow} />
-    <${Loaded} state=${state}>${({ stats, checks, survey, spending, log }) => html`
+    <${Loaded} state=${state}>${({ stats, checks, survey, spending, log, growth, hooks }) => html`
       <${Checks} checks=${checks} />
-      <${Growth} stats=${stats} log=${log} />
+      <${Backup} growth=${growth} />
+      <${Size} stats=${stats} growth=${growth} />
       <${Writers} log=${log} />
+      <${Hooks} hooks=${hooks} />
       <${Care} survey=${survey} />
       <${Spent} spending=${spending} />`}<//>`;
 }
@@ -73,23 +77,69 @@ const COUNTS = [
   "log_entries",
 ];
 
-function Growth({ stats, log }) {
-  if (stats.refused) return html`<section><h2>Size</h2><${Refused} of=${stats} /></section>`;
-  const days = new Map();
-  for (const one of log.items ?? [])
-    days.set(one.time.slice(0, 10), (days.get(one.time.slice(0, 10)) ?? 0) + one.last_seq - one.first_seq + 1);
-  const known = [...days].sort().slice(-30);
-  const most = Math.max(1, ...known.map(([, count]) => count));
+const mebibytes = (bytes) => `${(bytes / 1_048_576).toFixed(1)} MiB`;
+
+function Size({ stats, growth }) {
+  if (stats.refused) return html`<section><h2>Size and growth</h2><${Refused} of=${stats} /></section>`;
   return html`<section><h2>Size and growth</h2>
     <dl class="numbers">${COUNTS.filter((name) => name in stats).map((name) => html`<div><dt>
       ${name.replaceAll("_", " ")}</dt><dd>${Number(stats[name]).toLocaleString()}</dd></div>`)}
-      ${stats.bytes !== undefined && html`<div><dt>size</dt><dd>${(stats.bytes / 1_048_576).toFixed(1)} MiB</dd>
-        </div>`}</dl>
-    ${known.length > 1 && html`<figure class="growth">
-      <svg viewBox="0 0 ${known.length * 12} 60" role="img" aria-label="Entries of the log by day, at most ${most}">
-      ${known.map(([day, count], at) => html`<rect x=${at * 12 + 1} y=${58 - (count / most) * 54} width="10" height=${(count / most) * 54 + 1}><title>${day}: ${count}</title></rect>`)}</svg><figcaption class="small">Entries of the log by day, ${known[0][0]} to ${known.at(-1)[0]}</figcaption></figure>`}
+      ${stats.bytes !== undefined && html`<div><dt>size</dt><dd>${mebibytes(stats.bytes)}</dd></div>`}
+      ${!growth.refused && html`<div><dt>a week adds</dt><dd>${mebibytes(growth.bytes_per_week)}</dd></div>`}</dl>
     ${(stats.jobs ?? []).length > 0 && html`<p class="meta">${stats.jobs.map((one) => html`<span>
-      ${one}</span>`)}</p>`}</section>`;
+      ${one}</span>`)}</p>`}
+    ${growth.refused ? html`<${Refused} of=${growth} />` : html`<${Growth} growth=${growth} />`}</section>`;
+}
+
+/** What of the file grows, how fast, and what would trim it. */
+function Growth({ growth }) {
+  const { weeks, parts, operations } = growth;
+  const most = Math.max(1, ...weeks);
+  const said = `Entries of the log in each of the last ${weeks.length} weeks: ${weeks.join(", ")}`;
+  return html`<figure class="growth">
+      <svg viewBox="0 0 ${weeks.length * 24} 60" role="img" aria-label=${said}>
+      ${weeks.map((count, at) => html`<rect x=${at * 24 + 1} y=${58 - (count / most) * 54} width="22" height=${(count / most) * 54 + 1}><title>${count}</title></rect>`)}</svg>
+      <figcaption class="small">${said}. Most by ${operations.map((one) => `${one.op} ${one.entries.toLocaleString()}`).join(", ") || "nobody"}.</figcaption></figure>
+    <div class="scroll" tabindex="0" role="region" aria-label="Parts of the file"><table><thead><tr><th scope="col">Part</th>
+      <th scope="col">Size</th><th scope="col">What would trim it</th></tr></thead><tbody>
+      ${parts.map((one) => html`<tr><th scope="row">${one.part}</th><td>${mebibytes(one.bytes)}</td><td>${one.trim}</td></tr>`)}</tbody></table></div>`;
+}
+
+function Backup({ growth }) {
+  if (growth.refused) return null;
+  const { backup } = growth;
+  if (!backup)
+    return html`<section><h2>Last backup <${Chip} kind="warn">none<//></h2><p class="small">
+      <code>doxa backups run</code> makes one and restores it as a test.</p></section>`;
+  const made = new Date(Date.now() - backup.age_s * 1000).toISOString();
+  const state = !backup.exists
+    ? ["bad", "its file is gone"]
+    : backup.problem
+      ? ["bad", "its restore failed"]
+      : backup.tested
+        ? ["good", "its restore was tested"]
+        : ["warn", "its restore was not tested"];
+  return html`<section><h2>Last backup <${Chip} kind=${state[0]}>${state[1]}<//></h2>
+    <p class="meta"><span>${backup.name}</span><${Freshness} at=${made} />
+      ${backup.tested && html`<span>up to change ${backup.change.toLocaleString()}, ${mebibytes(backup.size_bytes)}</span>`}</p>
+    ${backup.problem && html`<p class="problem">${backup.problem}</p>`}</section>`;
+}
+
+const LOADS = { healthy: "good", near_budget: "warn", over_budget: "bad", error: "bad" };
+
+/** How long hooks of agent hosts took. */
+function Hooks({ hooks }) {
+  if (hooks.refused || !hooks.items) return null;
+  if (!hooks.items.length)
+    return html`<section><h2>How long hooks take</h2><p class="small">No hook of an agent was measured yet.</p></section>`;
+  return html`<section><h2>How long hooks take</h2>
+    <div class="scroll" tabindex="0" role="region" aria-label="How long hooks take"><table><thead><tr><th scope="col">Host</th>
+      <th scope="col">Event</th><th scope="col">Calls</th><th scope="col">Median</th><th scope="col">95 %</th>
+      <th scope="col">Budget</th><th scope="col">State</th></tr></thead><tbody>
+      ${hooks.items.map((one) => html`<tr><th scope="row">${one.host || "unknown"}</th><td>${one.event}</td><td>${one.count}</td>
+      <td>${one.median_ms.toFixed(1)} ms</td><td>${one.p95_ms.toFixed(1)} ms</td><td>${one.budget_ms} ms</td>
+      <td><${Chip} kind=${LOADS[one.status] ?? ""}>${one.status.replaceAll("_", " ")}<//>${one.errors > 0 && ` ${one.errors} failed`}</td>
+      </tr>`)}</tbody></table></div></section>`;
 }
 
 /** Who writes what: hooks, agents, people and jobs. */
@@ -140,8 +190,8 @@ function Spent({ spending }) {
   if (!spending.days.length)
     return html`<section><h2>Spending on models</h2><p class="small">No language model was used in 30 days.</p>
       </section>`;
-  return html`<section><h2>Spending on models</h2><table><thead><tr><th scope="col">Day</th><th scope="col">For</th>
+  return html`<section><h2>Spending on models</h2><div class="scroll" tabindex="0" role="region" aria-label="Spending on models"><table><thead><tr><th scope="col">Day</th><th scope="col">For</th>
     <th scope="col">Model</th><th scope="col">Calls</th><th scope="col">Tokens</th></tr></thead><tbody>
     ${spending.days.map((one) => html`<tr><td>${one.day}</td><td>${one.purpose}</td><td>${one.model}</td><td>
-    ${one.calls}</td><td>${(one.tokens_in + one.tokens_out).toLocaleString()}</td></tr>`)}</tbody></table></section>`;
+    ${one.calls}</td><td>${(one.tokens_in + one.tokens_out).toLocaleString()}</td></tr>`)}</tbody></table></div></section>`;
 }
