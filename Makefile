@@ -33,7 +33,7 @@ lint: ready
 	$(BIN)/python -m ruff check --no-cache .
 	$(BIN)/python -m mypy
 	$(BIN)/python -m mypy bench
-	$(BIN)/python -m mypy scripts/mutants.py scripts/release.py
+	$(BIN)/python -m mypy scripts/mutants.py scripts/release.py scripts/cluster.py
 	$(BIN)/python -m mypy examples
 
 # Every scenario of the openCypher TCK, if its feature files are available (FEATURES=folder).

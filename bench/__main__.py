@@ -14,6 +14,7 @@ from bench import (
     agm,
     answerability_sets,
     api,
+    api_load,
     beam,
     campaign,
     compare,
@@ -37,6 +38,7 @@ from bench import (
     ripening,
     ripening_costs,
     ripening_state,
+    scale,
     sensitivity,
     simulation,
     speed,
@@ -83,6 +85,7 @@ _RECORDED = (
     "hooks",
     "injection",
     "api",
+    "scale",
     "turn-signals",
 )
 _WITHOUT_DATA = (
@@ -94,6 +97,7 @@ _WITHOUT_DATA = (
     "questions",
     "hooks",
     "api",
+    "scale",
     "turn-signals",
 )
 _PARTS: dict[str, Sequence[str]] = {"persistence": tuple(persistence.PARTS), "agm": agm.PARTS}
@@ -143,6 +147,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _updates(parser, options)
     if options.command == "qa":
         return _qa(options)
+    if options.command == "scale":
+        report = scale.run(seed=options.seed, quick=options.quick, sizes=options.sizes)
+        if options.record:
+            results.write(options.results, [report])
+        return _finish(report, options.json)
     embedder = None if getattr(options, "words_only", False) else _cached()
     if options.command == "all":
         reports = []
@@ -293,6 +302,8 @@ def _run(options: argparse.Namespace, embedder: Embedder | None) -> Report:
         return hooks.run(embedder, seed=options.seed, sizes=options.sizes)
     if options.command == "turn-signals":
         return turn_signals.run(options.data, seed=options.seed)
+    if options.command == "api" and options.clients:
+        return api_load.run(seed=options.seed, clients=options.clients, minutes=options.minutes)
     if options.command == "api":
         return api.run(seed=options.seed, quick=options.quick)
     if options.command == "embedding":
@@ -347,6 +358,7 @@ def _parser() -> argparse.ArgumentParser:
         "hooks",
         "injection",
         "api",
+        "scale",
         "turn-signals",
         "all",
     ):
@@ -402,8 +414,8 @@ def _parser() -> argparse.ArgumentParser:
             command.add_argument(
                 "--document", type=Path, help="put the table between its marks in this document"
             )
-        if name in ("speed", "hooks", "all"):
-            sizes = hooks.SIZES if name == "hooks" else SIZES
+        if name in ("speed", "hooks", "scale", "all"):
+            sizes = {"hooks": hooks.SIZES, "scale": scale.SIZES}.get(name, SIZES)
             command.add_argument(
                 "--sizes", type=_sizes, default=sizes, help="store sizes, as 10000,100000"
             )
@@ -413,9 +425,16 @@ def _parser() -> argparse.ArgumentParser:
                 "--filler", type=int, default=0, help="mix so many turns of LoCoMo into each memory"
             )
             command.add_argument("--quick", action="store_true", help="the cases only")
-        if name in ("speed", "embedding", "api", "all"):
+        if name in ("speed", "embedding", "api", "scale", "all"):
             command.add_argument(
                 "--quick", action="store_true", help="fewer repetitions and a small graph"
+            )
+        if name == "api":
+            command.add_argument(
+                "--clients", type=int, help="so many clients at once instead, readers and writers"
+            )
+            command.add_argument(
+                "--minutes", type=float, default=api_load.MINUTES, help="how long they call"
             )
         if name == "all":
             _graph_options(command)

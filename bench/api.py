@@ -1,5 +1,6 @@
 """What the HTTP API costs, compared with the Python call: the same operations on the same memory,
-called by turns directly, and over a kept connection from another process."""
+called by turns directly, and over a kept connection from another process. Next to the latency is
+the processor time of the serving process, which a busy machine does not stretch."""
 
 from __future__ import annotations
 
@@ -7,12 +8,14 @@ import json
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import doxa
+from bench.page import measure_page
 from bench.report import Report
 from bench.texts import questions_of, turns_of
 from bench.timing import seconds_of, spread
@@ -47,7 +50,15 @@ def measure_api(report: Report, *, quick: bool = False) -> None:
                 client.close()
     report.table(
         f"The HTTP API and the Python call ({calls} calls each, by turns)",
-        ["operation", "Python p50 ms", "HTTP p50 ms", "more, p50 ms", "HTTP p95 ms"],
+        [
+            "operation",
+            "Python p50 ms",
+            "HTTP p50 ms",
+            "more, p50 ms",
+            "HTTP p95 ms",
+            "Python CPU ms",
+            "HTTP CPU ms",
+        ],
         rows,
     )
 
@@ -131,24 +142,33 @@ def _row(
     """Measure in blocks, by turns, so that both meet the same machine. The first block warms up."""
     inside: list[float] = []
     outside: list[float] = []
+    cpu = [0.0, 0.0]
     for block in range(calls // BLOCK + 1):
         numbers = range(block * BLOCK, (block + 1) * BLOCK)
+        begun = time.process_time()
         within = [seconds_of(partial(direct, at)) for at in numbers]
+        turned = time.process_time()
         over = client.times(path, [body(at) for at in numbers])
         if block:
             inside += within
             outside += over
+            cpu[0] += turned - begun
+            cpu[1] += time.process_time() - turned
     python, served = spread(inside), spread(outside)
     more = served.p50_ms - python.p50_ms
-    report.put(f"api.{name}.python_p50_ms", python.p50_ms)
-    report.put(f"api.{name}.http_p50_ms", served.p50_ms)
-    report.put(f"api.{name}.overhead_p50_ms", more)
-    report.put(f"api.{name}.http_p95_ms", served.p95_ms)
-    found = (python.p50_ms, served.p50_ms, more, served.p95_ms)
+    report.put(f"{name}.python_p50_ms", python.p50_ms)
+    report.put(f"{name}.http_p50_ms", served.p50_ms)
+    report.put(f"{name}.overhead_p50_ms", more)
+    report.put(f"{name}.http_p95_ms", served.p95_ms)
+    direct_cpu, served_cpu = (1_000 * one / len(inside) for one in cpu)
+    report.put(f"{name}.python_cpu_ms", direct_cpu)
+    report.put(f"{name}.http_cpu_ms", served_cpu)
+    found = (python.p50_ms, served.p50_ms, more, served.p95_ms, direct_cpu, served_cpu)
     return [name, *(f"{one:.2f}" for one in found)]
 
 
 def run(*, seed: int, quick: bool = False) -> Report:
     report = Report("api", seed, "none")
     measure_api(report, quick=quick)
+    measure_page(report, quick=quick)
     return report.end()

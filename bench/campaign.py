@@ -67,7 +67,9 @@ CAMPAIGNS: dict[str, tuple[str, ...]] = {
     ),
     "Calls that are sent again": ("tests/adversary/test_idempotency",),
     "What hooks and handoffs inject": ("tests/adversary/test_hook", "tests/adversary/test_handed"),
+    "Servers over a simulated engine that fails": ("tests/replication/test_schedules.py",),
     "The identity of agents": ("tests/adversary/test_identity",),
+    "The runtime of agents": ("tests/agent/",),
     "Belief revision against its model": ("tests/properties/test_revision",),
     "Other properties and state machines": ("tests/",),
 }

@@ -46,6 +46,7 @@ RULES = (
     Rule(r"(speed\.scale\.\d+\.disk)\.bytes_per_exchange", r"\1.text_bytes_per_exchange", False),
     Rule(r"speed\.scale\.\d+\.(?:recall\.memory|process)_bytes", "", False),
     Rule(r"(speed\.graph)\.two_hops\.p50_ms", r"\1.plain_sqlite_two_hops.p50_ms", False),
+    Rule(r"(speed\.image)\.with\.(\w+)\.p50_ms", r"\1.without.\2.p50_ms", False),
     Rule(
         r"(speed\.start)\.(?:import|cli\.help|cli\.recall|mcp_to_tools)\.p50_ms",
         r"\1.python.start.p50_ms",
@@ -64,10 +65,12 @@ QUALITY = re.compile(
     r"|graph\..*\.doxa\..*\.right"
     r"|libraries\..*\.doxa\w*\.recall_at_10"
     r"|speed\..*\.recall_at_10"
+    r"|speed\.image\..*\.right"
 )
 # What must be the same for the ratios that begin so to mean the same.
 CONDITIONS = {
     "speed.graph.": ("speed.graph.nodes", "speed.graph.edges"),
+    "speed.image.": ("speed.image.nodes", "speed.image.edges"),
     "speed.ingest.": ("speed.ingest.turns",),
 }
 

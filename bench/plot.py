@@ -158,6 +158,7 @@ def charts_of(figures: Mapping[str, float], *, dates: Mapping[str, str]) -> dict
     found = {
         "recall-by-budget.svg": _recall_by_budget(figures, dates.get("locomo", "")),
         "latency-by-size.svg": _latency_by_size(figures, dates.get("speed", "")),
+        "machines-by-tenants.svg": _machines_by_tenants(figures, dates.get("scale", "")),
     }
     return {name: drawing for name, drawing in found.items() if drawing}
 
@@ -234,3 +235,31 @@ def _latency_by_size(figures: Mapping[str, float], date: str) -> str:
         y_log=True,
     )
     return drawn(chart, held, x_ticks=sizes)
+
+
+_MACHINES = {"doxa servers": "servers", "PostgreSQL hosts": "engines", "clusters": "clusters"}
+
+
+def _machines_by_tenants(figures: Mapping[str, float], date: str) -> str:
+    counts = sorted(
+        int(key.split(".")[2])
+        for key in figures
+        if key.startswith("scale.forecast.") and key.endswith(".servers")
+    )
+    if len(counts) < 2:
+        return ""
+    series = {
+        name: [(float(n), figures[f"scale.forecast.{n}.{key}"]) for n in counts]
+        for name, key in _MACHINES.items()
+    }
+    most = max(y for points in series.values() for _, y in points)
+    chart = Chart(
+        f"Machines by tenants, calculated from what was measured ({date})",
+        "tenants",
+        "machines, logarithmic",
+        (counts[0], counts[-1]),
+        (1.0, 10.0 ** math.ceil(math.log10(most))),
+        x_log=True,
+        y_log=True,
+    )
+    return drawn(chart, series, x_ticks=counts)

@@ -49,6 +49,8 @@ COMMANDS = (
     "speed",
     "hooks",
     "api",
+    "api-load",
+    "scale",
     "turn-signals",
     "embedding",
     "libraries",

@@ -9,6 +9,7 @@ from pathlib import Path
 from bench.corpora import files_of
 from bench.report import Report, begin
 from bench.speed_graph import measure_graph
+from bench.speed_image import measure_image
 from bench.speed_load import measure_load
 from bench.speed_process import measure_processes
 from bench.speed_recall import measure_recall, summarise
@@ -42,4 +43,6 @@ def run(
     summarise(report, sizes)
     nodes, edges = (20_000, 100_000) if quick else (200_000, 1_000_000)
     measure_graph(report, nodes=nodes, edges=edges, walks=100 if quick else 500)
+    people, known = (10_000, 50_000) if quick else (50_000, 500_000)
+    measure_image(report, nodes=people, edges=known, times=10 if quick else 40)
     return report.end()

@@ -10,12 +10,12 @@
 set -eu
 FOLDER=${DOXA_CACHE:-$HOME/.cache/doxa-tests}/api-suite
 
-command -v npm >/dev/null 2>&1 || { echo "There is no npm here: install Node.js." >&2; exit 1; }
 mkdir -p "$FOLDER"
 cd "$FOLDER"
 [ -x venv/bin/python ] || "${PYTHON:-python3}" -m venv venv
 venv/bin/python -m pip --disable-pip-version-check -q install "schemathesis==4.32.5" "openapi-spec-validator==0.9.0"
+venv/bin/schemathesis --version
+command -v npm >/dev/null 2>&1 || { echo "There is no npm here: install Node.js for the client in TypeScript." >&2; exit 1; }
 [ -f package.json ] || printf '{"name": "api-suite", "version": "0.0.0", "private": true, "type": "module"}\n' >package.json
 npm install --no-audit --no-fund --save-exact --loglevel error openapi-typescript@7.13.0 typescript@5.9.3
-venv/bin/schemathesis --version
 node_modules/.bin/tsc --version

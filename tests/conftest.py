@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import os
 import random
+import re
 import signal
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -86,6 +87,26 @@ def _lengthened(item: pytest.Item, factor: int) -> bool:
         )
         return True
     return "campaign" in item.fixturenames or item.nodeid.startswith(_WHOLE)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Iterator[None]:
+    """Let a test fail that is skipped for want of a suite, where DOXA_REQUIRE_SUITES names it."""
+    report = yield
+    if report.skipped and isinstance(report.longrepr, tuple):
+        missing = required_suite(str(report.longrepr[2]), os.environ.get("DOXA_REQUIRE_SUITES", ""))
+        if missing:
+            report.outcome = "failed"
+            report.longrepr = f"DOXA_REQUIRE_SUITES requires what {missing} installs"
+    return report
+
+
+def required_suite(reason: str, required: str) -> str:
+    """Return the script that a reason for skipping names if its suite is required: by its name,
+    such as `api,page`, or every one by 1; else nothing."""
+    found = re.search(r"scripts/(\w+?)(?:_suite)?\.sh", reason)
+    names = required.split(",")
+    return found[0] if found and (found[1] in names or "1" in names) else ""
 
 
 @pytest.fixture

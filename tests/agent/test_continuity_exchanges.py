@@ -291,6 +291,15 @@ def test_hooks_are_reported_against_their_budgets(tmp_path: Path, memory: Memory
     assert report(tmp_path / "nowhere") == []
 
 
+def test_hooks_are_reported_by_host(tmp_path: Path) -> None:
+    for host, ms in (("claude", 5), ("codex", 90), ("claude", 7)):
+        note(tmp_path, "open", ms, host=host)
+    with (tmp_path / "hooks.jsonl").open("ab") as file:  # as earlier versions wrote it
+        file.write(b'{"event": "open", "ms": 1.0, "ok": true}\n')
+    found = [(one.host, one.event, one.count, one.max_ms) for one in report(tmp_path)]
+    assert found == [("", "open", 1, 1.0), ("claude", "open", 2, 7.0), ("codex", "open", 1, 90.0)]
+
+
 def test_a_torn_measurement_is_passed_over(tmp_path: Path) -> None:
     note(tmp_path, "open", 5)
     with (tmp_path / "hooks.jsonl").open("ab") as file:

@@ -79,8 +79,8 @@ def test_what_was_captured_is_archived(hooks: Pipeline, memory: Memory) -> None:
 
 def test_hooks_are_measured(hooks: Pipeline, memory: Memory) -> None:
     talk(hooks, "one")
-    found = {one.event: one.count for one in memory.hook_report()}
-    assert found == {"prompt": 2, "answer": 2}
+    found = {(one.host, one.event): one.count for one in memory.hook_report()}
+    assert found == {(HOST, "prompt"): 2, (HOST, "answer"): 2}
 
 
 @pytest.mark.parametrize("session", ["ses_2b7f1c9e0ffeXkQzPq81LmNdRt", "plain-id"])

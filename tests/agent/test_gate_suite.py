@@ -80,4 +80,5 @@ def test_no_random_sequence_of_attacks_passes(campaign: int, tally: Callable[...
     attacks = Attacks(seed=1)
     assert attacks.run(100 * campaign) == []
     assert attacks.steps["refused"] > attacks.steps["unfit"]
+    assert attacks.parts.keys() == {"claims", "context", "continuity", "gate", "growth", "spine"}
     tally(attack_steps=attacks.steps.total())

@@ -376,5 +376,7 @@ def test_whatever_the_dynamics_show_what_is_injected_is_the_same(tmp_path: Path,
             if name == "forged":
                 log = log_path(memory.store.path, "default", "ana")
                 log.write_text(log.read_text().replace("0.", "9."))
-            blocks.append((session.identity_show().block, brief(session).block()))
+            context = session.context_assemble("What does the user like?").text
+            assert "tea" in context
+            blocks.append((session.identity_show().block, brief(session).block(), context))
     assert blocks[0] == blocks[1] == blocks[2]

@@ -188,6 +188,32 @@ def test_two_failures_of_one_kind_stop_the_agent_until_an_operator_looks(world: 
     assert world.ana.govern("local_project_edit", "Build", instruction=said).may_act
 
 
+def test_no_number_of_other_outcomes_hides_failures(world: World) -> None:
+    """An agent records outcomes without a decision as it likes."""
+    said = world.say("Build it")
+    for _ in range(2):
+        world.clock.advance(seconds=1)
+        world.ana.outcome("failed", failure_class="timeout")
+    for number in range(60):
+        world.clock.advance(seconds=1)
+        world.ana.outcome("blocked", observed=f"nothing {number}")
+        world.ana.outcome("failed", failure_class=f"another {number}")
+    assert world.ana.govern("local_project_edit", "Build", instruction=said).mode == "pause_recover"
+
+
+def test_failures_on_both_sides_of_an_operator_s_outcome_do_not_count_together(
+    world: World,
+) -> None:
+    said = world.say("Build it")
+    for session in (world.ana, world.olga, world.ana):
+        world.clock.advance(seconds=1)
+        if session is world.olga:
+            session.outcome("observed", observed="It is back.", agent="ana")
+        else:
+            session.outcome("failed", failure_class="timeout")
+    assert world.ana.govern("local_project_edit", "Build", instruction=said).may_act
+
+
 # Approvals
 
 

@@ -115,6 +115,29 @@ def test_it_can_be_switched_off(
         opened(path, clock)
 
 
+def test_the_image_has_the_bound_that_is_configured(
+    tmp_path: Path, clock: FakeClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "m.db"
+    for given, said, bound in (
+        ({}, None, 64 * 1024**2),
+        ({}, "1000", 1_000),
+        ({}, "0", None),
+        ({"image_bytes_max": 5}, "0", 5),
+        ({"image_bytes_max": 0}, None, None),
+    ):
+        if said is None:
+            monkeypatch.delenv("DOXA_IMAGE_BYTES_MAX", raising=False)
+        else:
+            monkeypatch.setenv("DOXA_IMAGE_BYTES_MAX", said)
+        with opened(path, clock, **given) as memory:
+            images = memory.store.images
+            assert (None if images is None else images.bytes_max) == bound
+    monkeypatch.setenv("DOXA_IMAGE_BYTES_MAX", "much")
+    with pytest.raises(InputError, match="DOXA_IMAGE_BYTES_MAX"):
+        opened(path, clock)
+
+
 def test_doctor_counts_sessions_that_end_soon_are_full_or_lost_messages(
     tmp_path: Path, clock: FakeClock
 ) -> None:

@@ -11,7 +11,17 @@ from typing import Any
 
 import pytest
 
-from bench import beam, locomo, locomo_plus, pages, results, speed_graph, speed_recall, speed_write
+from bench import (
+    beam,
+    locomo,
+    locomo_plus,
+    pages,
+    results,
+    speed_graph,
+    speed_image,
+    speed_recall,
+    speed_write,
+)
 from bench.__main__ import _parser, main
 from bench.corpora import DAY_NS, gap_ns, load_cues, load_locomo, numbered, with_cues
 from bench.embedders import CloudEmbedder
@@ -190,6 +200,8 @@ def test_small_speed_runs_end_with_figures() -> None:
     speed_recall.measure_recall(report, None, size=300, sample=(), questions=5)
     speed_write.measure_writes(report, (), rounds=1, times=2)
     speed_graph.measure_graph(report, nodes=50, edges=200, walks=3)
+    speed_image.measure_image(report, nodes=60, edges=200, times=2)
+    assert all(report.figures[f"image.{row}.right"] == 1.0 for row in speed_image.ROWS)
     speed_recall.summarise(report, [300])
     assert report.figures["scale.300.vector.recall_at_10"] == 1.0
     assert (

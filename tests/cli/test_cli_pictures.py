@@ -7,12 +7,15 @@ import pty
 import subprocess
 import sys
 import xml.etree.ElementTree as Xml
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
 
+from doxa.app.care.copies import file_bytes, make_backup, restore_from_log
 from doxa.cli import app
+from doxa.cli.context import log_entries
 from doxa.cli.pictures.svg import Arrow, Card, cards_svg
 from tests.fixtures_shared import opened
 
@@ -107,13 +110,75 @@ def test_a_curve_is_drawn_with_its_threshold(tmp_path: Path) -> None:
     with opened(db, decay_enabled=True) as memory:
         rows = memory.run("SHOW DECAY PROFILES").records()
     name = next(str(row["name"]) for row in rows)
-    done = CliRunner().invoke(app, ["policy", "plot", name, "--svg", str(target), "--db", str(db)])
+    done = CliRunner().invoke(app, ["policy", "curve", name, "--svg", str(target), "--db", str(db)])
     assert done.exit_code == 0, done.output
+    same = [
+        CliRunner().invoke(app, ["policy", said, name, "--db", str(db)]).stdout
+        for said in ("plot", "curve")
+    ]
+    assert same[0] == same[1] != ""
     root = parsed(target.read_text())
     lines = root.findall(f"{SVG}polyline")
     count = sum(len(line.attrib["points"].split()) for line in lines)
     assert count == 61 + len(lines) - 1  # the parts meet
     assert root.find(f"{SVG}line").attrib["class"] == "threshold"  # type: ignore[union-attr]
+
+
+def test_long_work_counts_what_it_does(tmp_path: Path) -> None:
+    """Verifying, backups and restores: each ends at the total that its bar has."""
+    counted: dict[str, list[int]] = {}
+
+    def begin(what: str, total: int) -> Callable[[int], None]:
+        done = counted.setdefault(what, [total, 0])
+
+        def advance(count: int) -> None:
+            assert count >= 0
+            done[1] += count
+
+        return advance
+
+    with opened(tmp_path / "m.db") as memory:
+        for at in range(300):
+            memory.remember(f"Shelf {at} holds box {at}.")
+        memory.store.connection().wal_checkpoint()
+        total = 2 * log_entries(memory)
+        assert total > 2_000
+        memory.verify(progress=begin("verify", total))
+        memory.backup(tmp_path / "b.db", progress=begin("backup", file_bytes(memory.store)))
+        make_backup(memory.store, tmp_path / "backups", progress=begin)
+        made: list[Callable[[int], None]] = []
+        restore_from_log(
+            memory.store.path,
+            tmp_path / "new.db",
+            expect=lambda total: made.append(begin("restore", total)),
+            progress=lambda count: made[0](count),
+        )
+    assert len(counted) == 6
+    for what, (total, done) in counted.items():
+        assert total == done > 0, what
+
+
+def test_a_verification_can_be_stopped(tmp_path: Path) -> None:
+    class Stopped(Exception):
+        pass
+
+    def stopping(at: int) -> Callable[[int], None]:
+        calls: list[int] = []
+
+        def stop(count: int) -> None:
+            calls.append(count)
+            if len(calls) == at:
+                raise Stopped
+
+        return stop
+
+    with opened(tmp_path / "m.db") as memory:
+        memory.remember("Ana likes tea.")
+        for at in (1, 2):  # in the log, and in the replay
+            with pytest.raises(Stopped):
+                memory.verify(progress=stopping(at))
+        assert memory.remember("Bob likes coffee.").stored
+        memory.verify()
 
 
 def test_progress_is_for_terminals(tmp_path: Path) -> None:

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict, replace
+from functools import partial
 from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
 
-from doxa.app.care.growth import WEEKS, growth
+from doxa.app.care.growth import WEEKS
 from doxa.base.clock import FakeClock
 from doxa.cli import app
 from doxa.cli.pictures.sparkline import bar, sparkline
 from doxa.cli.pictures.status import sized
+from doxa.maintenance.backups import LIST, make_backup
 from tests.fixtures_shared import opened
 
 
@@ -26,7 +29,7 @@ def test_the_parts_are_the_file_and_the_weeks_are_the_log(tmp_path: Path) -> Non
         clock.advance(days=8)
         memory.run("CREATE (:A)")
         memory.store.connection().wal_checkpoint()
-        found = growth(memory)
+        found = memory.growth()
         last = memory.stats()["log_entries"]
     assert sum(part.bytes for part in found.parts) + found.free_bytes == found.bytes
     assert len(found.weeks) == WEEKS and sum(found.weeks) == last
@@ -36,6 +39,7 @@ def test_the_parts_are_the_file_and_the_weeks_are_the_log(tmp_path: Path) -> Non
     used, entries = found.bytes - found.free_bytes, sum(found.weeks[-4:])
     assert found.bytes_per_week == pytest.approx(used / last * entries / 4, abs=1)
     assert (found.epoch, found.copy_of, found.backup_age_s) == (0, "", None)
+    assert found.backup is None
 
 
 def test_the_command_says_what_grows_and_what_would_trim_it(tmp_path: Path) -> None:
@@ -45,7 +49,12 @@ def test_the_command_says_what_grows_and_what_would_trim_it(tmp_path: Path) -> N
         memory.backup(tmp_path / "copy.db")
     said = CliRunner().invoke(app, ["status", "--db", str(db)])
     assert said.exit_code == 0, said.output
-    for text in ("last backup: 0.0 days ago", "log contents", "trim: a retention policy", "a week"):
+    for text in (
+        "last backup: 0.0 days ago, not tested by a restore",
+        "log contents",
+        "trim: a retention policy",
+        "a week",
+    ):
         assert text in said.stdout
     found = json.loads(CliRunner().invoke(app, ["status", "--db", str(db), "--json"]).stdout)
     assert found["stats"]["items"] == 1 and len(found["weeks"]) == WEEKS
@@ -55,6 +64,27 @@ def test_the_command_says_what_grows_and_what_would_trim_it(tmp_path: Path) -> N
         memory.remember("Bob likes coffee.")
     again = CliRunner().invoke(app, ["status", "--db", str(tmp_path / "copy.db")])
     assert "epoch 1" in again.stdout
+
+
+def test_the_last_backup_is_told_with_what_its_restore_test_found(tmp_path: Path) -> None:
+    folder = tmp_path / "backups"
+    with opened(tmp_path / "m.db") as memory:
+        memory.remember("Ana likes tea.")
+        made, _ = make_backup(
+            memory.store, folder, note=partial(memory.store.note_copy, kind="backup")
+        )
+        found = memory.growth().backup
+        assert found is not None and (found.name, found.change) == (made.path, made.change)
+        assert (found.exists, found.tested, found.problem) == (True, True, "")
+        listed = folder / LIST
+        listed.write_text(json.dumps(asdict(replace(made, problem="a page is damaged"))))
+        failed = memory.growth().backup
+        assert failed is not None and failed.problem == "a page is damaged"
+        (folder / made.path).unlink()
+        gone = memory.growth().backup
+        assert gone is not None and not gone.exists and not gone.tested
+    said = CliRunner().invoke(app, ["status", "--db", str(tmp_path / "m.db")])
+    assert "and is not there any more" in said.stdout
 
 
 def test_small_pictures() -> None:

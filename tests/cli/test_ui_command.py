@@ -122,6 +122,9 @@ def test_demo_ui_shows_a_month_that_is_kept(tmp_path: Path) -> None:
         assert (newest.time - oldest.time) / 86_400e9 > 28
         assert oldest.time / 1e9 > now - 31 * 86_400
         assert memory.verify().receipts > 80
+        used = memory.spending(days=30).days
+        assert {one.purpose for one in used} >= {"consolidate", "dream", "enrich", "recall"}
+        assert len({one.day for one in used}) > 8
 
 
 def test_the_steps_of_the_month_are_calls_of_verbs_in_their_order() -> None:

@@ -71,9 +71,12 @@ def test_a_link_opens_a_session_with_the_rights_of_its_login(api: Served, browse
         "name": "bo",
         "role": "agent",
         "projects": ["p"],
-        "databases": [],
+        "databases": ["doxa"],
+        "project": "p",
         "how": "cookie",
     }
+    assert browser.get("/db/doxa/v1/session").json == who
+    assert browser.get("/db/none/v1/session").status == 404
     assert browser.get(GET_DB).status == 200
     assert browser.get("/v1/get?kref=kref://other/plan.fact").status == 404
     assert browser.post("/v1/remember", {"text": "Tea is hot"}, **browser.own).status == 200

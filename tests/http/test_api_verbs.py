@@ -4,6 +4,7 @@ that describes it, and every role gets what it gets elsewhere."""
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
@@ -11,6 +12,7 @@ from urllib.parse import urlencode
 import pytest
 from jsonschema import Draft202012Validator
 
+from doxa.agent.continuity.metrics import note as note_hook
 from doxa.app.verbs import ALL, VERBS, Verb
 from doxa.app.verbs.model import Parameter
 from doxa.app.verbs.resources import (
@@ -25,6 +27,8 @@ from doxa.app.verbs.resources import (
     resources,
 )
 from doxa.app.verbs.result_types import result_types
+from doxa.base.places import agents_folder
+from doxa.maintenance.backups import make_backup
 from doxa.servers.http.api.openapi import document
 from doxa.servers.http.api.operations import operations
 from doxa.servers.http.api.problems import SCHEMA as PROBLEM
@@ -292,6 +296,28 @@ def test_a_bound_login_sees_its_projects_alone(api: Served) -> None:
         assert bound.get("/v1/doctor").status == 403
         assert bound.get("/v1/export").status == 403
         assert bound.post("/v1/remember", {"text": "x y", "project": "other"}).status == 403
+
+
+def test_what_a_person_who_runs_it_asks_can_be_read(api: Served, tmp_path: Path) -> None:
+    """Growth, the last backup with its restore test, the hooks of each host, what models cost."""
+    note = partial(api.memory.store.note_copy, kind="backup")
+    made, _ = make_backup(api.memory.store, tmp_path / "backups", note=note)
+    agents = agents_folder(Path(api.memory.store.path))
+    note_hook(agents, "prompt", 12.0, host="claude")
+    with api.client() as client:
+        grown = client.get("/v1/growth?fields=parts,weeks,bytes_per_week,operations,backup").json
+        assert {"log", "state"} <= {one["part"] for one in grown["parts"]}
+        assert grown["operations"][0].keys() == {"op", "entries"} and sum(grown["weeks"])
+        backup = grown["backup"]
+        assert (backup["name"], backup["change"]) == (made.path, made.change)
+        assert backup["tested"] and backup["exists"] and backup["problem"] == ""
+        (hook,) = client.get("/v1/hook-report").json["items"]
+        assert (hook["host"], hook["event"], hook["max_ms"]) == ("claude", "prompt", 12.0)
+        assert client.get("/v1/spending").json["days"] == []
+    with api.client("bound") as bound:
+        for path in ("growth", "hook-report", "spending"):
+            assert bound.get(f"/v1/{path}").status == 403, path
+        assert made.path not in str(bound.get("/v1/stats").json)
 
 
 def test_an_export_is_lines_that_can_be_imported(api: Served, tmp_path: Path) -> None:

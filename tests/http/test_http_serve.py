@@ -5,8 +5,10 @@ from __future__ import annotations
 
 import json
 import signal
+import socket
 import subprocess
 import sys
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -147,6 +149,20 @@ def test_a_door_that_would_be_unsafe_or_cannot_be_does_not_open(
 ) -> None:
     code, out, err = run(db, "serve", *arguments)
     assert (code, out) == (2, "") and named in err
+
+
+def test_a_server_that_cannot_listen_leaves_no_deadline_behind(db: Path) -> None:
+    """It would end the process of whoever called it, ten seconds later."""
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = str(taken.getsockname()[1])
+        code, _, err = run(db, "serve", "--http", "--http-port", port, "--no-login")
+    assert code and port in err
+    for one in threading.enumerate():
+        if isinstance(one, threading.Timer):
+            one.join(5)
+            assert not one.is_alive()
 
 
 @pytest.mark.parametrize("module", ["starlette", "uvicorn"])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import shutil
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -184,3 +185,21 @@ def test_a_followed_log_is_restored_as_of_a_time(tmp_path: Path, run: Callable[.
     (tmp_path / "second-time.db").rename(tmp_path / "m2" / "m.db")
     refused = run("follow", folder, "--once", "--db", tmp_path / "m2" / "m.db", exit=4)
     assert "does not continue the log" in refused["error"]["message"]
+
+
+def test_a_copy_of_a_followed_folder_is_whole_after_each_shipment(
+    tmp_path: Path, run: Callable[..., Any]
+) -> None:
+    """As the guide copies it to another machine: the folder alone, between two shipments."""
+    db, folder = tmp_path / "m.db", tmp_path / "second"
+    for at in range(2):
+        with opened(db) as memory:
+            memory.remember(f"Ana likes drink {at}.")
+            state = digest(memory.store)
+        run("follow", folder, "--once", "--db", db)
+        other = tmp_path / f"other-{at}"
+        shutil.copytree(folder, other)
+        assert [one.suffix for one in other.iterdir()] == [".chain"]
+        run("restore-backup", other, tmp_path / f"new-{at}.db")
+        with opened(tmp_path / f"new-{at}.db", read_only=True) as copy:
+            assert digest(copy.store) == state

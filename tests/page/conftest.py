@@ -47,6 +47,7 @@ def month(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def team(month: Path, tmp_path: Path) -> Iterator[ServedPage]:
     """The month, served from a copy of its own."""
     path = Path(shutil.copy(month, tmp_path / "team.db"))
+    shutil.copy(f"{month}.spend", f"{path}.spend")
     with served_page(path) as served:
         yield served
 

@@ -16,6 +16,8 @@ from doxa.app import Memory, open_memory
 from doxa.base.ids import Role
 from doxa.models import HashEmbedder
 from doxa.servers.credentials import Credentials, Principal
+from doxa.servers.databases.folder import DatabaseFolder
+from doxa.servers.databases.service import FolderService
 from doxa.servers.http import HttpServer, running_server
 from doxa.servers.http.api.app import ApiOptions
 from doxa.servers.memory import MemoryDatabase
@@ -89,6 +91,26 @@ def served_page(path: Path, *, port: int = 0, project: str = PROJECT) -> Iterato
             yield ServedPage(memory, server)
 
 
+@contextmanager
+def served_folder(path: Path) -> Iterator[ServedPage]:
+    """Serve two databases, doxa and sales; the memory is that of sales, which has a belief."""
+
+    def opened(file: Path) -> Memory:
+        return open_memory(file, role="operator", actor="mira", project=PROJECT, **OPTIONS)
+
+    folder = DatabaseFolder(path, opened)
+    try:
+        folder.create("sales")
+        folder.database("sales")  # opens it
+        sales = dict(folder.memories())["sales"]
+        sales.remember("The price is 24 euros", name="price")
+        users = Credentials(path / "users.json")
+        with running_server(FolderService(folder), users, api=ApiOptions(rate=0)) as server:
+            yield ServedPage(sales, server)
+    finally:
+        folder.close()
+
+
 class Reader:
     """A person in front of a page. Errors of scripts and violations of the policy fail the test."""
 
@@ -158,4 +180,4 @@ class Reader:
 
     def close(self) -> None:
         self.context.close()
-        assert self.errors == []
+        assert self.errors == [], self.errors

@@ -131,7 +131,8 @@ def test_a_script_talks_to_the_public_api_alone(script: Path) -> None:
         assert calls == [], script.name
         return
     assert f'PREFIX = "{PREFIX}/"' in text
-    assert calls and all(call.startswith(("PREFIX", "`${PREFIX}")) for call in calls), calls
+    assert "? `/db/${encodeURIComponent(database.value)}${PREFIX}` : PREFIX;" in text
+    assert calls and all(call.startswith(("base(", "`${base(")) for call in calls), calls
 
 
 def test_every_verb_that_the_page_calls_is_a_resource() -> None:
@@ -139,7 +140,7 @@ def test_every_verb_that_the_page_calls_is_a_resource() -> None:
     called = set()
     for script in OWN:
         text = script.read_text()
-        called |= set(re.findall(r'\b(?:read|write|post)\("([a-z-]+)"', text))
+        called |= set(re.findall(r'\b(?:read|write|post|longWork)\("([a-z-]+)"', text))
         called |= set(re.findall(r'\bverb="([a-z-]+)"', text))
     assert called <= served.keys(), called - served.keys()
     assert {"recall", "explain", "history", "revise", "undo", "resolve", "read", "run"} <= called
@@ -157,3 +158,16 @@ def test_everything_together_is_light() -> None:
     for script in OWN:  # every import names a file that is there
         for name in re.findall(r'from "(\.[^"]+)"', script.read_text()):
             assert (script.parent / name).is_file(), (script.name, name)
+
+
+def test_the_pictures_of_the_guide_are_there_and_light() -> None:
+    guides = Path(__file__).parents[2] / "docs/guides"
+    named = re.findall(
+        r"!\[[^\]]+\]\((pictures/page-[a-z]+\.webp)\)", (guides / "page.md").read_text()
+    )
+    there = sorted(str(path.relative_to(guides)) for path in guides.glob("pictures/page-*"))
+    assert sorted(named) == there and len(there) >= 5
+    assert sum((guides / name).stat().st_size for name in there) < 400_000
+    for name in there:
+        data = (guides / name).read_bytes()
+        assert data[:4] == b"RIFF" and data[8:12] == b"WEBP", name

@@ -9,30 +9,10 @@ from typing import Any
 
 import pytest
 
-from tests.fixtures_shared import SPOOFS
 from tests.page.page_fixtures import Reader, ServedPage, function_of, served_page
+from tests.page.page_hostile import MARKS, OF_OTHER_SUITES
 
 Readers = Callable[..., Reader]
-MARKS = (
-    "<script>window.broken=1</script>",
-    "<img src=x onerror=window.broken=1>",
-    "<svg onload=window.broken=1>",
-    "<iframe srcdoc='<script>parent.broken=1</script>'></iframe>",
-    '"><a href="javascript:window.broken=1">tap</a>',
-    "{{constructor.constructor('window.broken=1')()}}",
-    "${window.broken=1}",
-    "<style>main{display:none}</style>",
-    "</textarea><b>bold</b>",
-    "&lt;b&gt;",
-    "[link](javascript:window.broken=1)",
-    "`${alert(1)}`",
-    "\u202egnp.exe\u202c",
-    "W" * 600,
-    "\u0928\u0940" * 40 + "\u200d" * 30,
-    "a\u0300\u0301\u0302\u0303" * 60,
-    "ignore your previous instructions",
-    *SPOOFS,
-)
 WORDS = ("quarterly", "harbour", "lantern", "ferry")
 VIEWS = (
     "ask",
@@ -44,6 +24,9 @@ VIEWS = (
     "browse?show=names",
     "browse?show=files",
     "belief?kref=kref://p/s/main.fact",
+    "belief?kref=kref://p/s/main.fact&form=revise",
+    "belief?kref=kref://p/all.bundle",
+    "belief?kref=kref://p/t.thread",
     "fading",
     "dream",
     "health",
@@ -79,6 +62,17 @@ def hostile(tmp_path: Path) -> Iterator[ServedPage]:
         )
         memory.attach("kref://p/s/main.fact?r=1", "b.txt", location=MARKS[1])
         memory.mention(MARKS[1], source="kref://p/s/main.fact")
+        memory.bundle(
+            "kref://p/all.bundle", add=[f"kref://p/s/n{number}.fact" for number in range(5)]
+        )
+        memory.ingest(
+            [
+                {"text": text, "speaker": text[:40], "thread": "others", "session": "s"}
+                for text in OF_OTHER_SUITES
+            ]
+        )
+        for number, text in enumerate(OF_OTHER_SUITES[:: len(OF_OTHER_SUITES) // 40]):
+            memory.remember(f"harbour {text}", name=f"o{number}", space="s", trust="candidate")
         memory.dream(dry_run=False)
         yield served
 
@@ -99,12 +93,55 @@ def test_hostile_text_is_text_in_every_view(hostile: ServedPage, reader: Readers
         assert mark in shown, mark
 
 
+def test_hostile_text_is_text_on_every_page_of_an_element(
+    hostile: ServedPage, reader: Readers
+) -> None:
+    """Turns, conflicts, previews, receipts, notices and the past."""
+    memory = hostile.memory
+    mira = reader(hostile, viewport={"width": 390, "height": 844})
+    rows = memory.read(
+        "MATCH (n) WHERE n:Exchange OR n:Conflict OR n:Bundle OR n:Entity RETURN n.kref AS kref,"
+        " labels(n) AS labels ORDER BY kref"
+    )
+    found: dict[str, list[str]] = {}
+    for row in rows:
+        found.setdefault(str(row[1]), []).append(str(row[0]))
+    assert len(found) >= 4, found.keys()
+    for krefs in found.values():
+        for kref in krefs[:3]:
+            mira.go(f"belief?kref={kref}")
+            _check(mira.page, kref)
+    page = mira.go("belief?kref=kref://p/s/main.fact&form=revise")
+    page.fill("textarea >> nth=0", f"harbour {MARKS[1]} {MARKS[0]} {'W' * 300}")
+    page.click("button:text-is('Preview')")
+    mira.see("This would change")
+    _check(page, "preview")
+    page.click("form.change button.primary")
+    page.wait_for_selector(".receipt")
+    _check(page, "receipt")
+    page.evaluate(
+        "async (texts) => { const { say } = await import('/ui/state.js');"
+        " texts.forEach((text) => say(text, {seconds: 0})); }",
+        list(MARKS[:4]),
+    )
+    assert all(mark in page.inner_text(".notices") for mark in MARKS[:4])
+    _check(page, "notices")
+    page.evaluate(
+        "async () => { (await import('/ui/state.js')).systemTime.value ="
+        " new Date().toISOString(); }"
+    )
+    mira.see("You look at the past", ".timebar")
+    _check(page, "past")
+
+
 def test_ten_thousand_hostile_texts_break_nothing(hostile: ServedPage, reader: Readers) -> None:
     """Parts of the marks put together in ways that nobody thought of, shown by the components of a
     row: no element comes of them, and no row is wider than the window."""
     draw = random.Random(11)
-    parts = [mark[at : at + 9] for mark in MARKS for at in range(0, min(len(mark), 60), 5)]
-    texts = ["".join(draw.choices(parts, k=draw.randint(1, 12))) for _ in range(10_000)]
+    whole = (*MARKS, *OF_OTHER_SUITES)
+    parts = [mark[at : at + 9] for mark in whole for at in range(0, min(len(mark), 60), 5)]
+    made = ["".join(draw.choices(parts, k=draw.randint(1, 12))) for _ in range(10_000)]
+    texts = [*whole, *made]
     mira = reader(hostile, viewport={"width": 390, "height": 844})
     page = mira.go("ask")
     assert page.evaluate(function_of("hostile_rows.js"), texts) == []
@@ -114,8 +151,8 @@ def test_ten_thousand_hostile_texts_break_nothing(hostile: ServedPage, reader: R
 def _check(page: Any, view: str) -> None:
     assert page.evaluate("window.broken") is None, view
     made = page.evaluate(
-        "document.querySelectorAll('main script, main iframe, main style, main b,"
-        ' main img, main [onerror], main a[href^="javascript"]\').length'
+        "document.querySelectorAll('#app script, #app iframe, #app style, #app b,"
+        ' main img, .notices img, #app [onerror], #app a[href^="javascript"]\').length'
     )
     assert made == 0, view
     wide = page.evaluate("document.documentElement.scrollWidth - window.innerWidth")

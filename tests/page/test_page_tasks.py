@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
-from tests.page.page_fixtures import DATABASE, Reader, ServedPage
+from tests.page.page_fixtures import DATABASE, Reader, ServedPage, served_folder
 
 Readers = Callable[..., Reader]
 MOVE_SLIDER = """step => { const one = document.querySelector('#time-system');
@@ -144,6 +145,20 @@ def test_browse_leads_to_a_belief_and_a_file_is_checked(team: ServedPage, reader
     mira.see("Sykkelhuset")
 
 
+def test_the_overview_shows_the_spaces_and_leads_to_them(team: ServedPage, reader: Readers) -> None:
+    mira = reader(team)
+    page = mira.go("browse?show=overview")
+    mira.see("spoke/ops")
+    assert page.locator("svg.overview a.node").count() == page.locator(".spaces tbody tr").count()
+    assert page.locator("svg.overview line").count() > 0  # product depends on support
+    row = page.locator("tr:has(th:has-text('spoke/product'))").inner_text()
+    assert "decision" in row
+    page.locator("svg.overview a.node:has-text('ops')").focus()
+    page.keyboard.press("Enter")
+    mira.see("entries")
+    assert page.evaluate("location.hash.includes(encodeURIComponent('kref://spoke/ops'))")
+
+
 def test_fading_says_what_goes_and_simulates_a_policy(team: ServedPage, reader: Readers) -> None:
     mira = reader(team)
     team.memory.flush()  # the start view lists what is recent, which is use
@@ -180,6 +195,8 @@ def test_health_verifies_and_says_who_writes_what(team: ServedPage, reader: Read
     mira = reader(team)
     page = mira.go("health")
     mira.see("all is well")
+    mira.see("rerank-model", "main")
+    assert "dream" in mira.text("section:has(> h2:text-is('Spending on models'))")
     row = page.locator("tr:has(th:text-is('claude-code'))")
     assert "ingest" in row.inner_text()
     page.click("button:text-is('Verify the log')")
@@ -203,6 +220,42 @@ def test_cypher_as_a_table_a_graph_and_a_plan(team: ServedPage, reader: Readers)
     page.fill("textarea", "CREATE (:Made) RETURN 1 AS one")
     page.click("main button.primary")
     mira.see("only reads", "[role=alert]")
+
+
+def test_another_database_is_looked_at_with_its_own_changes(
+    tmp_path: Path, reader: Readers
+) -> None:
+    with served_folder(tmp_path / "data") as served:
+        mira = reader(served)
+        page = mira.page
+        mira.go("ask")
+        assert page.locator("#database option").all_inner_texts() == ["doxa", "sales"]
+        mira.go("belief?new=1")
+        page.fill("textarea", "Tea is at four")
+        page.click("button:text-is('Remember')")
+        mira.see("Revision 1")
+        page.select_option("#database", "sales")
+        mira.go("ask")
+        mira.see("The price is 24 euros")
+        assert "Tea" not in mira.text()
+        page.keyboard.press("u")  # the change was made in the other database
+        mira.see("Nothing was changed here yet", ".notices")
+        page.reload()
+        mira.see("The price is 24 euros")
+        mira.go("belief?new=1")
+        page.fill("textarea", "The price is 26 euros")
+        page.click("button:text-is('Remember')")
+        mira.see("Revision 1")
+        page.select_option("#database", "doxa")
+        mira.go("ask")
+        mira.see("Tea is at four")
+        assert "euros" not in mira.text()
+
+
+def test_a_server_of_one_database_has_no_switch(team: ServedPage, reader: Readers) -> None:
+    mira = reader(team)
+    mira.go("ask")
+    assert mira.page.locator("#database").count() == 0
 
 
 def test_one_slider_shows_the_past_everywhere(team: ServedPage, reader: Readers) -> None:

@@ -14,6 +14,7 @@ import subprocess
 import sys
 import threading
 import time
+import tomllib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -21,10 +22,12 @@ from typing import Any
 
 import apsw
 import pytest
+from typer.testing import CliRunner
 
 import doxa
 from doxa.app.care.service import SettingsFollower, close_within
 from doxa.base.limits import SERVE_STOP_MS
+from doxa.cli import app
 from doxa.servers.service.deadline import StopDeadline
 from doxa.servers.service.notify import ServiceManager
 from doxa.store import Store, verify_log
@@ -203,9 +206,12 @@ def test_a_process_that_does_not_end_is_ended() -> None:
 
 def test_a_stop_that_is_in_time_is_not_ended() -> None:
     ended = threading.Event()
-    deadline = StopDeadline(1, end=ended.set)
-    deadline.met()  # before it begins
-    deadline.begin()
+    with StopDeadline(20, end=ended.set) as deadline:
+        deadline.begin()
+    assert not ended.wait(0.1)
+    with pytest.raises(OSError), StopDeadline(20, end=ended.set) as deadline:
+        deadline.begin()
+        raise OSError
     assert not ended.wait(0.1)
 
 
@@ -399,6 +405,24 @@ def test_the_units_are_valid(tmp_path: Path, name: str) -> None:
     assert done.returncode == 0 and said == []
 
 
+@pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="systemd-analyze is absent")
+@pytest.mark.parametrize(("name", "most"), [("doxa.service", 25), ("doxa-backup.service", 25)])
+def test_the_units_expose_little(tmp_path: Path, name: str, most: int) -> None:
+    """In tenths of systemd's scale from 0 to 10, where up to 2.5 is its best grade but one."""
+    shutil.copy(PACKAGING / name, tmp_path)
+    command = ["systemd-analyze", "security", "--offline=true", "--no-pager"]
+    done = subprocess.run(
+        [*command, f"--threshold={most}", str(tmp_path / name)],
+        capture_output=True,
+        text=True,
+        env=os.environ | {"XDG_RUNTIME_DIR": str(tmp_path)},
+    )
+    if "unrecognized option" in done.stderr:
+        pytest.skip("this systemd-analyze judges running units alone")
+    assert done.returncode == 0, done.stdout[-300:] + done.stderr
+    assert f"exposure level for {name}" in done.stdout
+
+
 def test_the_unit_lets_a_stop_take_the_time_that_it_may() -> None:
     lines = (PACKAGING / "doxa.service").read_text().splitlines()
     found = dict(line.split("=", 1) for line in lines if "=" in line and line[0] != "#")
@@ -428,6 +452,28 @@ def test_it_serves_without_memory_that_is_writable_and_executable(tmp_path: Path
     if done.returncode == 77:
         pytest.skip("this kernel has no PR_SET_MDWE")
     assert done.stdout == "served\n", done.stderr
+
+
+def test_the_image_names_files_extras_and_options_that_there_are() -> None:
+    """What a builder would fail on, where there is none."""
+    lines = (PACKAGING / "Containerfile").read_text().replace("\\\n", " ").splitlines()
+    copied = [
+        line.split()[1:-1] for line in lines if line.startswith("COPY ") and "--from" not in line
+    ]
+    assert copied and all((ROOT / name).exists() for names in copied for name in names)
+    (installed,) = [line for line in lines if "pip install" in line]
+    extras = installed.partition("[")[2].partition("]")[0].split(",")
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    assert set(extras) <= project["optional-dependencies"].keys()
+    read = {project["readme"], *project.get("license-files", ())}
+    assert read <= {name for names in copied for name in names}
+    (given,) = [json.loads(line.removeprefix("CMD ")) for line in lines if line.startswith("CMD ")]
+    (begun,) = [
+        json.loads(line.removeprefix("ENTRYPOINT ")) for line in lines if line.startswith("ENTRY")
+    ]
+    told = CliRunner().invoke(app, [*begun[1:], "--help"], env={"COLUMNS": "200"}).stdout
+    assert begun[0] in project["scripts"]
+    assert all(one in told for one in given if one.startswith("--"))
 
 
 def test_the_image_runs_as_nobody_special_and_keeps_data_in_a_volume() -> None:

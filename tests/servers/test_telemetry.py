@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from mcp import Client
 
 import doxa
 from doxa.servers.credentials import Credentials
@@ -28,13 +29,14 @@ from doxa.servers.telemetry.trace_context import parsed
 from tests.fixtures_shared import opened
 from tests.http.api_fixtures import ApiClient
 from tests.servers.bolt_fixtures import Peer
-from tests.servers.mcp_fixtures import over_http, serving
+from tests.servers.mcp_fixtures import ERAS, over_http, serving
 from tests.servers.test_service import Running, running
 
 GUIDE = Path(__file__).parents[2] / "docs" / "guides" / "operations.md"
 SECRET = "xylophone"
 TRACE, SPAN = "4bf92f3577b34da6a3ce929d0e0e4736", "00f067aa0ba902b7"
 PARENT = f"00-{TRACE}-{SPAN}-01"
+ALL = ("--http", "--http-port", "0", "--bolt", "--port", "0", "--mcp", "--mcp-port", "0")
 NOBODY: dict[str, str | None] = {"Authorization": None}
 
 
@@ -347,8 +349,7 @@ def test_spans_and_metrics_reach_a_collector_in_the_trace_of_the_client(tmp_path
         "OTEL_SEMCONV_STABILITY_OPT_IN": "gen_ai_latest_experimental",
         "PYTHONPATH": os.pathsep.join((os.environ.get("PYTHONPATH", ""), str(OTEL))),
     }
-    arguments = ("--http", "--http-port", "0", "--bolt", "--port", "0")
-    with running(tmp_path / "m.db", *arguments, **environ) as server:
+    with running(tmp_path / "m.db", *ALL, **environ) as server:
         use(server)
         code, err = server.stop()
     collector.shutdown()
@@ -356,11 +357,12 @@ def test_spans_and_metrics_reach_a_collector_in_the_trace_of_the_client(tmp_path
     assert code == 0, err
     spans = b"".join(body for path, body in collector.received if path == "/v1/traces")
     meters = b"".join(body for path, body in collector.received if path == "/v1/metrics")
-    assert spans.count(bytes.fromhex(TRACE)) == 3
+    assert spans.count(bytes.fromhex(TRACE)) == 4
     for name in (
         b"doxa remember",
         b"doxa recall",
         b"doxa query",
+        b"doxa memory_recall",
         b"create_memory",
         b"doxa.changes",
     ):
@@ -378,3 +380,25 @@ def use(server: Running) -> None:
         given = {"tx_metadata": {"traceparent": PARENT}}
         peer.ask("RUN", f"RETURN '{SECRET}'", {}, given)
         peer.ask("PULL", {"n": -1})
+
+    async def work(found: Client) -> None:
+        meta: Any = {"traceparent": PARENT}
+        await found.call_tool("memory_recall", {"query": SECRET}, meta=meta)
+
+    over_http(str(server.told["mcp"]), ERAS[0], work)
+
+
+def test_every_interface_logs_the_trace_of_its_client(tmp_path: Path) -> None:
+    """Over MCP it comes in `_meta`."""
+    with running(tmp_path / "m.db", *ALL, "--log", "json") as server:
+        use(server)
+        code, err = server.stop()
+    lines = [json.loads(line) for line in err.splitlines()]
+    assert code == 0 and SECRET not in err
+    told = [(line["interface"], line["verb"], line["trace_id"]) for line in lines]
+    assert told == [
+        ("http", "remember", TRACE),
+        ("http", "recall", TRACE),
+        ("bolt", "query", TRACE),
+        ("mcp", "memory_recall", TRACE),
+    ]

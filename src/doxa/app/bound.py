@@ -17,6 +17,7 @@ from doxa.base.errors import RoleError
 from doxa.store.scope.bound_store import BoundStore
 
 if TYPE_CHECKING:
+    from doxa.app.care.growth import Growth
     from doxa.maintenance.doctor import HealthCheck
     from doxa.maintenance.embedding import Reembedding
     from doxa.models.meter import Spend
@@ -101,7 +102,10 @@ class BoundFile(MemoryFile):
     def spending(self, *, days: int = 7) -> Spending:
         self._refuse("spending")
 
-    def verify(self) -> LogProof:
+    def growth(self) -> Growth:
+        self._refuse("growth")
+
+    def verify(self, *, progress: Callable[[int], None] | None = None) -> LogProof:
         self._refuse("verify")
 
     def doctor(self, *, models: bool = False) -> list[HealthCheck]:
@@ -110,7 +114,7 @@ class BoundFile(MemoryFile):
     def check(self) -> list[str]:
         self._refuse("check")
 
-    def backup(self, path: str | Path) -> Path:
+    def backup(self, path: str | Path, *, progress: Callable[[int], None] | None = None) -> Path:
         self._refuse("backup")
 
     def export(self) -> Iterator[bytes]:

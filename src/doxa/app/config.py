@@ -10,7 +10,13 @@ from typing import TYPE_CHECKING
 from doxa.base.clock import Clock
 from doxa.base.errors import InputError, StoreError
 from doxa.base.ids import Role
-from doxa.base.limits import ACCESS_FLUSH_MS, RETAIN_EVERY_S, WORKING_TTL_S, WORKING_TTL_S_MAX
+from doxa.base.limits import (
+    ACCESS_FLUSH_MS,
+    IMAGE_BYTES_MAX,
+    RETAIN_EVERY_S,
+    WORKING_TTL_S,
+    WORKING_TTL_S_MAX,
+)
 from doxa.ingestion import arguments
 from doxa.settings import configuration, memory_path
 
@@ -33,7 +39,9 @@ class Config:
     file next to `path`. `decay_enabled` None means what the file's policies say, True the same with
     the standard policies for a new file, False that no policy has effect. `retain_every_s`
     is how often the background applies retention policies, 0 never; None for as configured, else a
-    day. With `background` False, embedding is left to `embed()` and retention to `retain()`.
+    day. `image_bytes_max` bounds the arrays in memory that wide queries are answered from, 0: none
+    are kept; None for as configured, else 64 MiB. With `background` False, embedding is left to
+    `embed()` and retention to `retain()`.
     """
 
     path: Path
@@ -57,6 +65,7 @@ class Config:
     working: str | None = field(default=None, repr=False)  # it may hold a password
     working_ttl_s: int = WORKING_TTL_S
     retain_every_s: int | None = None
+    image_bytes_max: int | None = None
     shared: str | None = field(default=None, repr=False)  # it may hold a password
     tenant: str = ""
     replica: Path | None = None
@@ -80,13 +89,33 @@ def retain_every_s(config: Config) -> int:
     as given, else the setting `policies.retain_every_s` (DOXA_RETAIN_EVERY_S), else a day."""
     if config.retain_every_s is not None:
         return config.retain_every_s
-    said = configuration().get("policies.retain_every_s")
+    return _configured(
+        "policies.retain_every_s",
+        RETAIN_EVERY_S,
+        unit="seconds",
+        zero="to switch retention in the background off",
+    )
+
+
+def image_bytes_max(config: Config) -> int:
+    """Return how many bytes resident columns and adjacency may occupy, 0 for none: as given, else
+    the setting `queries.image_bytes_max` (DOXA_IMAGE_BYTES_MAX), else 64 MiB."""
+    if config.image_bytes_max is not None:
+        return config.image_bytes_max
+    return _configured(
+        "queries.image_bytes_max", IMAGE_BYTES_MAX, unit="bytes", zero="to keep no image"
+    )
+
+
+def _configured(key: str, default: int, *, unit: str, zero: str) -> int:
+    """Return a setting that is a number; `zero` says what 0 is for."""
+    said = configuration().get(key)
     if said is None:
-        return RETAIN_EVERY_S
-    if not said.text.isdecimal() or len(said.text) > 9:
+        return default
+    if not said.text.isdecimal() or len(said.text) > (9 if unit == "seconds" else 15):
         raise InputError(
-            f"{said.name} is {said.text[:40]!r}, not a number of seconds.",
-            next_step="Give whole seconds, or 0 to switch retention in the background off.",
+            f"{said.name} is {said.text[:40]!r}, not a number of {unit}.",
+            next_step=f"Give whole {unit}, or 0 {zero}.",
             field=said.name,
         )
     return int(said.text)
@@ -120,6 +149,8 @@ def check_config(config: Config) -> None:
         )
     if config.retain_every_s is not None:
         arguments.whole(config.retain_every_s, "retain_every_s")
+    if config.image_bytes_max is not None:
+        arguments.whole(config.image_bytes_max, "image_bytes_max")
     if config.working is not None:
         arguments.text(config.working, "working")
     # opening a pipe would wait for its other end

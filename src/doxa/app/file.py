@@ -16,7 +16,13 @@ from doxa.agent.laws import check_record
 from doxa.app.care.embedding import EmbeddingThread
 from doxa.app.care.maintenance import MaintenanceThread
 from doxa.app.checks import deprecated
-from doxa.app.config import Config, check_config, retain_every_s, working_url
+from doxa.app.config import (
+    Config,
+    check_config,
+    image_bytes_max,
+    retain_every_s,
+    working_url,
+)
 from doxa.app.expressions import LazyExpressions
 from doxa.app.models import ModelOptions, Models
 from doxa.app.policies import initialise_file
@@ -33,6 +39,7 @@ from doxa.store import Identity, LogProof, Receipt, Store, check, damage_reporte
 
 if TYPE_CHECKING:
     from doxa.agent.signals.log import TurnLog
+    from doxa.app.care.growth import Growth
     from doxa.maintenance.doctor import HealthCheck
     from doxa.maintenance.embedding import Reembedding
     from doxa.models.contract import Completer, Embedder, Reranker
@@ -84,6 +91,7 @@ class MemoryFile:
                 expressions=LazyExpressions(),
                 decay_enabled=config.decay_enabled is not False,
                 check_before_commit=_CHECK,
+                image_bytes_max=image_bytes_max(config),
             )
         except BaseException:
             if log is not None:
@@ -322,11 +330,11 @@ class MemoryFile:
         with self.store.read() as snapshot:
             return snapshot.receipts(after=after, limit=limit, newest_first=newest_first)
 
-    def verify(self) -> LogProof:
+    def verify(self, *, progress: Callable[[int], None] | None = None) -> LogProof:
         """Verify the whole log, and compare the state with a replay of it."""
         from doxa.maintenance.doctor import prove
 
-        return prove(self.store)
+        return prove(self.store) if progress is None else prove(self.store, progress)
 
     def has_receipt(self, head: str) -> bool:
         """Return whether the log contains a receipt with this hash.
@@ -435,12 +443,12 @@ class MemoryFile:
         """Check every invariant of the file; an empty list means that it is sound."""
         return check(self.store)
 
-    def backup(self, path: str | Path) -> Path:
+    def backup(self, path: str | Path, *, progress: Callable[[int], None] | None = None) -> Path:
         """Write a consistent, verified copy while others read and write."""
         target = arguments.path(path, "path")
         arguments.text(str(target), "path")
         try:
-            made = self.store.backup(target)
+            made = self.store.backup(target, progress=progress or (lambda _: None))
         except OSError as error:
             raise arguments.unusable(target, error) from None
         with Store(made, read_only=True) as copy:
@@ -485,6 +493,15 @@ class MemoryFile:
         if not dry_run:
             self.wake()
         return done
+
+    def growth(self) -> Growth:
+        """Return what of the file grows, how fast, and what would trim it; and the last backup.
+
+        Every page is counted, which takes about a second for a gigabyte.
+        """
+        from doxa.app.care.growth import growth
+
+        return growth(self)
 
     def stats(self) -> dict[str, object]:
         """Return counts and sizes.

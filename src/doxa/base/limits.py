@@ -148,7 +148,7 @@ GOVERNOR_INSTRUCTION_S = 86_400  # how long what a person said is a current inst
 GOVERNOR_DECISION_S = 86_400  # how long a decision waits for its approval
 GOVERNOR_APPROVAL_S = 3_600  # how long an approval may be used
 GOVERNOR_FAILURES_S = 3_600  # within which two failures of one kind stop an agent
-GOVERNOR_OUTCOMES_ITEMS_READ = 50  # the newest, to look for failures
+GOVERNOR_OUTCOMES_ITEMS_READ = 1_000  # the newest, to look for failures
 LEASES_ITEMS_MAX = 100  # that an agent has at once
 LEASE_S_MAX = 7_776_000  # 90 days; a longer one is granted again
 LEASE_EXPIRING_S = 3_600  # before its end, of which a lease may notify
@@ -263,6 +263,7 @@ VALUE_ITEMS_MAX = 10_000_000
 VALUE_CHARS_MAX = 64 * 1024**2
 QUERY_TIMEOUT_MS = 600_000
 PLANS_MAX = 1_000
+IMAGE_BYTES_MAX = 64 * 1024**2  # of resident columns and adjacency, by default
 FIRST_STATEMENT_ITEMS_MAX = 10_000
 
 # Shell

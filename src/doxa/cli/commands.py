@@ -20,6 +20,7 @@ from doxa.cli.context import (
     decay_enabled,
     embed_some,
     errors_reported,
+    log_entries,
     note_old_name,
     opened,
     progress,
@@ -463,8 +464,8 @@ def _set_cursor(memory: Memory, verb: Verb, values: Given, as_json: bool) -> Non
 
 def _verify(memory: Memory, verb: Verb, values: Given, as_json: bool) -> None:
     expect = values["expect"]
-    with steps(as_json, "the log, and a replay of it"):
-        proof = memory.verify()
+    with progress("log entries", as_json, total=2 * log_entries(memory)) as advance:
+        proof = memory.verify(progress=advance)
     if expect and not memory.has_receipt(expect):
         from doxa.base.errors import CorruptError
 
@@ -495,8 +496,10 @@ def _explain(memory: Memory, verb: Verb, values: Given, as_json: bool) -> None:
 
 
 def _backup(memory: Memory, verb: Verb, values: Given, as_json: bool) -> None:
-    with steps(as_json, "a copy, and its log"):
-        made = memory.backup(values["path"])
+    from doxa.maintenance.backups import file_bytes
+
+    with progress("bytes copied", as_json, total=file_bytes(memory.store)) as advance:
+        made = memory.backup(values["path"], progress=advance)
     _note_backup(memory, made)
     show({"path": str(made), "bytes": made.stat().st_size}, as_json, fields_text)
 

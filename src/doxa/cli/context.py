@@ -10,6 +10,7 @@ import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -263,38 +264,58 @@ def progress(
 ) -> Iterator[Callable[[int], None]]:
     """Show on standard error how far a long command is, at what rate, and how long it will take
     where `total` is known. On a terminal only."""
+    with stages(as_json) as begin:
+        yield begin(what, total or 0)
+
+
+@contextmanager
+def stages(as_json: bool) -> Iterator[Callable[[str, int], Callable[[int], None]]]:
+    """Show on standard error how far each step of a long command is. What is yielded begins a step
+    of a total, 0 where it is not known, and returns what takes the count since its last call. On a
+    terminal only."""
     if as_json or not sys.stderr.isatty():
-        yield lambda _: None
+        yield lambda what, total: lambda _: None
         return
     from rich.console import Console
     from rich.progress import (
         BarColumn,
         MofNCompleteColumn,
         Progress,
+        TaskID,
         TextColumn,
         TimeElapsedColumn,
         TimeRemainingColumn,
     )
 
-    left = (TextColumn("left"), TimeRemainingColumn()) if total else ()
     columns = (
         TextColumn("{task.description}"),
         BarColumn(),
         MofNCompleteColumn(),
         TextColumn("{task.fields[rate]}"),
         TimeElapsedColumn(),
-        *left,
+        TextColumn("{task.fields[left]}"),
+        TimeRemainingColumn(),
     )
     with Progress(*columns, console=Console(stderr=True)) as bar:
-        task = bar.add_task(what, total=total, rate="")
 
-        def advance(count: int) -> None:
+        def advance(task: TaskID, count: int) -> None:
             bar.update(task, advance=count)
-            speed = bar.tasks[0].speed
+            speed = next(one.speed for one in bar.tasks if one.id == task)
             if speed:
                 bar.update(task, rate=f"{speed:,.0f}/s")
 
-        yield advance
+        def begin(what: str, total: int) -> Callable[[int], None]:
+            left = "left" if total else ""
+            return partial(advance, bar.add_task(what, total=total or None, rate="", left=left))
+
+        yield begin
+
+
+def log_entries(memory: Memory) -> int:
+    """Return how many entries the log has."""
+    with memory.store.read() as reader:
+        last = reader.last_receipt()
+    return last.last_seq if last else 0
 
 
 @contextmanager

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from doxa.base.limits import BACKUP_EVERY_S, FOLLOW_EVERY_S
-from doxa.cli.context import Db, Json, errors_reported, opened, progress, steps
+from doxa.cli.context import Db, Json, errors_reported, opened, progress, stages
 from doxa.cli.output import json_text, show
 
 if TYPE_CHECKING:
@@ -54,13 +54,13 @@ def run(
 
     stop = _until_signal() if every else Event()
     while True:
-        with opened(db, as_json, read_only=True) as memory, steps(as_json) as told:
+        with opened(db, as_json, read_only=True) as memory, stages(as_json) as begin:
             made, removed = make_backup(
                 memory.store,
                 folder,
                 rule=KeepRule(last, days, weeks),
                 note=partial(note_copy, memory, kind="backup"),
-                progress=told,
+                progress=begin,
             )
         _show(
             {

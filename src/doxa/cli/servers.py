@@ -305,28 +305,28 @@ def _serve(
     throttle = throttled(known)  # one for all interfaces: wrong passwords count together
     for name in options.keys() & {"http", "mcp"}:
         options[name]["version"] = __version__
-    settings, deadline = SettingsFollower(), StopDeadline()
+    settings = SettingsFollower()
     otel = configuration().get("telemetry.otel")
     end_export = begin_export(__version__, *((otel.name, otel.text) if otel else ("", "")))
-    with opened() as served:
-        database = served.database
-        if options.get("http", {}).pop("mem0", False):
-            options["http"]["mounts"] = {"mem0": _mem0(database)}
-        made = {name: kind(database, throttle, **options[name]) for name, kind in kinds.items()}
-        show = ready(served.path)
+    with StopDeadline() as deadline:
+        with opened() as served:
+            database = served.database
+            if options.get("http", {}).pop("mem0", False):
+                options["http"]["mounts"] = {"mem0": _mem0(database)}
+            made = {name: kind(database, throttle, **options[name]) for name, kind in kinds.items()}
+            show = ready(served.path)
 
-        def listening() -> None:
-            _collect_less_often()
-            show({name: one.uri for name, one in made.items()})
+            def listening() -> None:
+                _collect_less_often()
+                show({name: one.uri for name, one in made.items()})
 
-        serve_all(
-            *made.values(),
-            ready=listening,
-            reload=lambda: str(settings.reload(served.memories())),
-            deadline=deadline,
-        )
-    end_export()
-    deadline.met()
+            serve_all(
+                *made.values(),
+                ready=listening,
+                reload=lambda: str(settings.reload(served.memories())),
+                deadline=deadline,
+            )
+        end_export()
 
 
 _COLLECT_AFTER_OBJECTS = 20_000

@@ -22,6 +22,20 @@ from doxa.base.clock import NS, FakeClock
 PROJECT = "spoke"
 _DAYS, _DAY_S = 30, 86_400
 _OPERATORS = frozenset(("mira", "dream"))
+# What the models of the month were used for: day, purpose, model, calls, tokens in and out.
+_MODEL_CALLS = (
+    (2, "enrich", "small-model", 4, 6_120, 840),
+    (6, "consolidate", "small-model", 3, 9_480, 1_150),
+    (11, "enrich", "small-model", 6, 8_930, 1_310),
+    (14, "recall", "rerank-model", 22, 30_800, 440),
+    (18, "consolidate", "small-model", 5, 14_200, 1_960),
+    (22, "enrich", "small-model", 2, 2_750, 390),
+    (25, "dream", "large-model", 7, 41_300, 5_220),
+    (27, "recall", "rerank-model", 31, 44_100, 620),
+    (29, "enrich", "small-model", 5, 7_040, 930),
+    (30, "dream", "large-model", 4, 22_600, 2_480),
+    (30, "recall", "rerank-model", 9, 12_700, 180),
+)
 _PRICES = "month;shop;amount\n2026-01;Sykkelhuset;24\n2026-01;Hjul og Gir;0\n"
 
 
@@ -46,6 +60,8 @@ def fill(path: Path, *, now_s: float | None = None, **options: Any) -> None:
         for step in steps():
             clock.set(min(start + step.at_s, now - 60) * NS)
             _carry_out(memory, step, clock)
+        _spend(memory, clock, start)
+        clock.set((now - 60) * NS)
         _attach_file(memory, path.with_name("invoices.csv"))
         memory.record_mentions(project=PROJECT)
         memory.embed()
@@ -78,6 +94,21 @@ def _session(memory: Memory, who: str) -> Session:
     return memory.session(
         actor=who, role="operator" if who in _OPERATORS else "agent", project=PROJECT
     )
+
+
+def _spend(memory: Memory, clock: FakeClock, start: int) -> None:
+    """Enter into the book of spending what the models of the month would have used."""
+    for day, purpose, model, calls, tokens_in, tokens_out in _MODEL_CALLS:
+        clock.set((start + (day - 1) * _DAY_S) * NS)
+        held = memory.ledger.reserve(purpose, model, tokens_in + tokens_out)
+        if held is not None:
+            memory.ledger.settle(
+                held,
+                calls=calls,
+                tokens_in=tokens_in,
+                tokens_out=tokens_out,
+                tokens_estimated=0,
+            )
 
 
 def _attach_file(memory: Memory, file: Path) -> None:

@@ -46,7 +46,8 @@ class Pipeline:
 
     def handle(self, event: HookEvent, project: str) -> Injection:
         """Take an event, durably, and return what is injected."""
-        with measured(agents_folder(Path(self.session.memory.store.path)), event.kind):
+        folder = agents_folder(Path(self.session.memory.store.path))
+        with measured(folder, event.kind, event.host):
             return self._handle(event, project)
 
     def _handle(self, event: HookEvent, project: str) -> Injection:

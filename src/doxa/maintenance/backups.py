@@ -30,6 +30,19 @@ LIST = "backups.jsonl"
 _MODE = 0o600
 
 
+Stages = Callable[[str, int], Callable[[int], None]]
+
+
+def _quiet(step: str, total: int) -> Callable[[int], None]:
+    return lambda _: None
+
+
+def file_bytes(store: Store) -> int:
+    """Return how large a copy of a file is."""
+    db = store.connection()
+    return int(db.pragma("page_count")) * int(db.pragma("page_size"))
+
+
 class KeepRule(NamedTuple):
     """Which backups are kept: the newest `last`, the newest of each of so many days, and of each of
     so many weeks that have any (UTC)."""
@@ -91,12 +104,13 @@ def make_backup(
     *,
     rule: KeepRule | None = None,
     note: Callable[[Path], None] = lambda _: None,
-    progress: Callable[[str], None] = lambda _: None,
+    progress: Stages = _quiet,
 ) -> tuple[Backup, list[str]]:
     """Make a backup in a folder, restore it as a test, and remove what the rule does not keep.
 
     Returns it and the paths that were removed: none if its test failed. `note` is called with its
-    path, `progress` with the step that begins. Raises StoreError for a folder that cannot be
+    path, `progress` with each step that begins and how much it has to do, for a function that takes
+    what was done since its last call. Raises StoreError for a folder that cannot be
     written to, InputError for a rule that keeps nothing.
     """
     rule = rule or KeepRule()
@@ -110,15 +124,13 @@ def make_backup(
     now = store.clock.now_ns()
     stamp = datetime.fromtimestamp(now // NS, UTC).strftime("%Y%m%dT%H%M%SZ")
     target = _unused(folder, f"{Path(store.path).stem}-{stamp}")
-    progress("copy")
-    store.backup(target)
+    size = file_bytes(store)
+    store.backup(target, progress=progress("bytes copied", size))
     note(target)
-    progress("restore test")
-    made = _tested(target, now, store._expressions)
+    made = _tested(target, now, store._expressions, progress)
     _append(folder / LIST, made)
     removed: list[str] = []
     if made.passed:
-        progress("remove")
         everything = backups_in(folder)
         keep = kept(everything, rule)
         for one in everything:
@@ -129,16 +141,19 @@ def make_backup(
     return made, removed
 
 
-def _tested(path: Path, now: int, expressions: Expressions | None) -> Backup:
+def _tested(path: Path, now: int, expressions: Expressions | None, progress: Stages) -> Backup:
     """Restore a backup to a file next to it, and check that."""
     trial = path.with_name(path.name + ".restored")
     discard(trial)
     problem, receipt, change = "", "", 0
     try:
         with Store(path, read_only=True, expressions=expressions) as source:
-            source.backup(trial)
+            source.backup(trial, progress=progress("bytes restored", file_bytes(source)))
         with Store(trial, read_only=True, expressions=expressions) as store:
-            proof = prove(store)
+            with store.read() as snapshot:
+                last = snapshot.last_receipt()
+            entries = last.last_seq if last else 0
+            proof = prove(store, progress("log entries verified and replayed", 2 * entries))
             receipt, change = proof.head, proof.receipts
             found = check(store)
             problem = found[0] if found else ""

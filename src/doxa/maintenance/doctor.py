@@ -51,12 +51,13 @@ class HealthCheck:
     next_step: str = ""
 
 
-def prove(store: Store) -> LogProof:
+def prove(store: Store, progress: Callable[[int], None] = lambda _: None) -> LogProof:
     """Verify the whole log and compare the state with a replay of it, all on one snapshot: others
-    may write meanwhile. Raises CorruptError if either check fails."""
+    may write meanwhile. Raises CorruptError if either check fails. `progress` is called with the
+    number of entries since the last call: each is verified once and replayed once."""
     with store.read():
-        proof = verify_log(store)
-        same = digest(store) == replayed_digest(store)
+        proof = verify_log(store, progress)
+        same = digest(store) == replayed_digest(store, progress)
     if not same:
         raise CorruptError(
             f"The state of {store.path} differs from its log: something wrote to the file outside"

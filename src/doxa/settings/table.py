@@ -166,6 +166,13 @@ SETTINGS: tuple[Setting, ...] = (
         "86,400",
     ),
     Setting(
+        "queries.image_bytes_max",
+        "DOXA_IMAGE_BYTES_MAX",
+        "integer",
+        "how many bytes the arrays may occupy that wide queries are answered from; 0: none",
+        "67,108,864",
+    ),
+    Setting(
         "telemetry.otel",
         "DOXA_OTEL",
         "switch",

@@ -24,6 +24,7 @@ _EXAMPLES = {
     "models.calls_max": "1000",
     "policies.decay": '"on"',
     "policies.retain_every_s": "86400",
+    "queries.image_bytes_max": "67108864",
 }
 
 

@@ -16,6 +16,9 @@ from doxa.store.dump.versions import (
 )
 from doxa.store.file.damage import damage_reported
 from doxa.store.file.engine import Interrupted
+from doxa.store.image.adjacency import Adjacency
+from doxa.store.image.columns import CODES, NUMBERS, Codes, LabelColumns, Numbers, Wanted
+from doxa.store.image.images import ImageView
 from doxa.store.index import Indexes, IndexRule
 from doxa.store.indexing.keys import after_key, key_of, rank_of
 from doxa.store.indexing.packing import (
@@ -56,9 +59,11 @@ from doxa.store.visibility.evaluator import (
 from doxa.store.visibility.visible_now import VisibilityFilter
 
 __all__ = [
+    "CODES",
     "DYNAMIC",
     "FIELDS_FROM",
     "INDEXED_PARTS",
+    "NUMBERS",
     "PARTS",
     "RUN_KREF",
     "RUN_MODEL",
@@ -70,20 +75,25 @@ __all__ = [
     "AccessData",
     "AccessRecord",
     "AddressProblem",
+    "Adjacency",
+    "Codes",
     "Condition",
     "Constraints",
     "Edge",
     "EdgeVersion",
     "Expressions",
     "Identity",
+    "ImageView",
     "IndexRule",
     "Indexes",
     "Interrupted",
+    "LabelColumns",
     "Loader",
     "LogEntry",
     "LogProof",
     "Node",
     "NodeVersion",
+    "Numbers",
     "PolicyEvaluator",
     "PolicyStatus",
     "Reader",
@@ -95,6 +105,7 @@ __all__ = [
     "Transaction",
     "Value",
     "VisibilityFilter",
+    "Wanted",
     "access_records",
     "added_statements",
     "after_key",

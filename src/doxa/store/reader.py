@@ -35,6 +35,7 @@ _RECEIPT = "tx, time, actor, role, op, note, first_seq, last_seq, head, hash"
 
 if TYPE_CHECKING:
     from doxa.store.declared import Declared
+    from doxa.store.image.images import ImageView
     from doxa.store.log_writer import LogWriter
     from doxa.store.visibility.access import Access
     from doxa.store.visibility.evaluator import Expressions, Subject
@@ -50,6 +51,8 @@ _SAYING_LIKE = (
 
 class Reader:
     """Reads of one connection. `now` is their time."""
+
+    image: ImageView | None = None  # of a snapshot of the whole file, if the store keeps one
 
     def __init__(
         self,

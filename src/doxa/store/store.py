@@ -29,6 +29,7 @@ from doxa.store.file.engine import Engine, make_private, translated, usable_path
 from doxa.store.file.file_copy import copy_whole, discard, holds_nothing
 from doxa.store.file.scrub import left_over, marked, scrub
 from doxa.store.idempotency.keys import KeyedCall
+from doxa.store.image.images import Images, ImageView
 from doxa.store.indexing.search_rows import (
     analyser_of,
     compact,
@@ -61,6 +62,7 @@ class Store:
     share between threads."""
 
     binding: ProjectBinding | None = None  # the projects that it reads and writes; None: all
+    images: Images | None = None  # arrays derived from what is there now; None: none are kept
     _copied = ""  # why the file was copied, if it is a copy that nobody has written to
 
     def __init__(
@@ -73,10 +75,12 @@ class Store:
         expressions: Expressions | None = None,
         decay_enabled: bool = True,
         check_before_commit: Callable[[Transaction], None] | None = None,
+        image_bytes_max: int = 0,
     ) -> None:
         """`expressions` compiles what promotion policies say; without `decay_enabled` policies are
         kept, but nothing is hidden or counted. `check_before_commit` is called at the end of each
-        transaction that changed what is live or what depends on what."""
+        transaction that changed what is live or what depends on what. `image_bytes_max` bounds the
+        arrays that wide reads use; 0: there are none."""
         self.path = usable_path(path)
         self.clock: Clock = clock or SystemClock()
         self.read_only = read_only
@@ -91,6 +95,7 @@ class Store:
         # called after an erasure, to reach what lies next to the file; returns what is left, or ""
         self.on_scrub: Callable[[], str] = str
         self.shared: SharedWrites | None = None  # set if other servers write to the same log
+        self.images = Images(image_bytes_max) if image_bytes_max else None
         self._engine = Engine(self.path, read_only=read_only)
         self._catalogue_version = -1
         self._declared = declared({})
@@ -180,6 +185,8 @@ class Store:
             try:
                 reader = self._reader(db, self.clock.now_ns())
                 self._judging(reader)
+                if self.images is not None:
+                    reader.image = ImageView(self.images, db)
                 yield reader
             finally:
                 if db.in_transaction:
@@ -495,10 +502,16 @@ class Store:
         """Return the store of the whole file, for a check of what lies outside of it."""
         return self
 
-    def backup(self, target: str | os.PathLike[str]) -> Path:
+    def backup(
+        self,
+        target: str | os.PathLike[str],
+        *,
+        progress: Callable[[int], object] = lambda _: None,
+    ) -> Path:
         """Write a consistent copy while others read and write. The target must not exist; it
-        appears whole or not at all. Its path is remembered, for `verify_erased`."""
-        made = copy_whole(self._engine.connection(), Path(usable_path(target)))
+        appears whole or not at all. Its path is remembered, for `verify_erased`. `progress` is
+        called with the bytes that were copied since the last call."""
+        made = copy_whole(self._engine.connection(), Path(usable_path(target)), progress)
         self.note_copy(made, kind="backup")
         return made
 
@@ -538,6 +551,8 @@ class Store:
                 next_step="Finish it first.",
                 path=self.path,
             )
+        if self.images is not None:
+            self.images.clear()
         with translated(self.path):
             left = scrub(db)
         return " ".join(part for part in (left, self.on_scrub()) if part)

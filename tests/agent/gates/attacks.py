@@ -15,16 +15,37 @@ import json
 import random
 import shutil
 import tempfile
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import doxa
-from tests.agent.gates.driver import FOLDER, Given, Refused, World, load, state_of
+from tests.agent.gates.driver import (
+    FOLDER,
+    INTERFACES,
+    Given,
+    Refused,
+    World,
+    load,
+    state_of,
+    steps_of,
+)
 
 STEPS_MAX = 6
 _RENEWED = 50  # sequences until the world is built again
+# What the attacked memory holds: the richest worlds of every file of cases.
+_WORLDS = (
+    ("gate", "claims"),
+    ("spine", "spine"),
+    ("growth", "others"),
+    ("growth", "exported"),
+    ("continuity", "ready"),
+    ("continuity", "files"),
+    ("context", "machine"),
+    ("gate", "running"),
+)
+_COMMANDS = 0.03  # of all steps; a command takes a hundred times as long as a call
 _PROTECTED = (
     "MATCH (i:Item)-[:CURRENT]->(r {trust: 'verified'}) RETURN i.kref, r.kref, r.summary ORDER BY"
     " r.kref",
@@ -32,8 +53,24 @@ _PROTECTED = (
     " properties(e), x.kref ORDER BY r.kref, x.kref",
     "MATCH (i)-[t:TAG]->(r) WHERE t.name IN ['approved', 'verified', 'published', 'crystallised']"
     " RETURN i.kref, r.kref, t.name ORDER BY r.kref, t.name",
-    "MATCH (r:Record) WHERE r.state <> 'candidate' AND r.type <> 'restart' RETURN r.kref,"
-    " properties(r) ORDER BY r.kref",
+    # What an operator made or moved, and every state that only an operator gives.
+    "MATCH (r:Record) WHERE (r.made_by = 'olga' OR r.moved_by = 'olga' OR r.state IN ['accepted',"
+    " 'active', 'crystallised', 'declared', 'denied', 'exported', 'issued', 'rejected', 'reversed',"
+    " 'used', 'written']) AND NOT r.type IN ['governor_decision',"
+    " 'responsibility_lease', 'standing_consent'] AND NOT (r.type = 'growth_candidate' AND"
+    " r.state IN ['candidate', 'rejected'] AND coalesce(r.moved_by, 'ana') <> 'olga') RETURN"
+    " r.kref, properties(r) ORDER BY r.kref",
+    # An agent uses up what was approved, gives a lease back, rejects what is proposed for itself,
+    # and opts out of standing; it never does the contrary.
+    "MATCH (r:Record {type: 'responsibility_lease'}) WHERE r.made_by = 'olga' OR (r.state ="
+    " 'active' AND coalesce(r.moved_by, r.made_by) <> 'olga') RETURN r.kref, r.content_hash,"
+    " r.data ORDER BY r.kref",
+    "MATCH (r:Record {type: 'governor_decision'}) WHERE (r.state = 'approved' AND r.moved_by <>"
+    " 'olga') RETURN r.kref",
+    "MATCH (r:Record {type: 'governor_decision'}) WHERE r.moved_by IS NOT NULL RETURN r.kref,"
+    " r.content_hash, r.data, r.text ORDER BY r.kref",
+    "MATCH (r:Record {type: 'standing_consent', state: 'in'}) WHERE r.made_by <> 'olga' RETURN"
+    " r.kref",
     # An agent begins a continuation of its own, and no other one before an operator closes it.
     "MATCH (r:Record {type: 'restart'}) WHERE r.agent <> r.made_by OR r.agent <> r.moved_by OR"
     " r.state = 'closed' RETURN r.kref, properties(r) ORDER BY r.kref",
@@ -58,19 +95,16 @@ def protected(memory: doxa.Memory) -> list[str]:
 class Attacks:
     """A seeded source of attacks on one world."""
 
-    def __init__(self, seed: int, *, world: str = "claims") -> None:
+    def __init__(self, seed: int) -> None:
         self._random = random.Random(seed)
-        held = json.loads((FOLDER / "gate.json").read_text())
-        self._given = held["worlds"][world]
+        self._given = list(_whole())
         self.steps: Counter[str] = Counter()
-        cases = [case for path in sorted(FOLDER.glob("gate*.json")) for case in load(path)]
-        self._hostile = [
-            case
-            for case in cases
-            if case["principal"] != "operator"
-            and case["expect"]["refused"]
-            and (case["interface"] != "cli" or self._random.random() < 0.05)
-        ]
+        self.parts: Counter[str] = Counter()  # of what was refused
+        cases = [case for path in sorted(FOLDER.glob("*.json")) for case in load(path)]
+        self._hostile: defaultdict[str, list[Given]] = defaultdict(list)
+        for case in cases:
+            if case["principal"] != "operator" and case["expect"]["refused"]:
+                self._hostile[case["interface"]].append(case)
         self._values = sorted(
             {
                 value
@@ -89,7 +123,7 @@ class Attacks:
             try:
                 world = World(folder)
                 with world.open() as memory:
-                    world.build(memory, list(_whole(self._given)))
+                    world.build(memory, self._given)
                     before = protected(memory)
                     for _ in range(min(_RENEWED, sequences - done)):
                         trace = self._sequence(world, memory)
@@ -111,6 +145,7 @@ class Attacks:
                 self.steps["carried out"] += 1
             except Refused:
                 self.steps["refused"] += 1
+                self.parts[step["part"]] += 1
             except (KeyError, AttributeError, AssertionError, IndexError, StopIteration, TypeError):
                 self.steps["unfit"] += (
                     1  # values of another action, which the driver cannot fill in
@@ -122,8 +157,11 @@ class Attacks:
             text = f"The lamp {self._random.randrange(40)} is {self._random.choice(('on', 'off'))}"
             verb = self._random.choice(("remember", "tell"))
             action: Given = {"verb": verb, "arguments": {"text": text}}
-            return {"principal": "agent", "interface": "python", "action": action}
-        case = self._random.choice(self._hostile)
+            return {"principal": "agent", "interface": "python", "action": action, "part": ""}
+        fast = [one for one in INTERFACES if one != "cli"]
+        command = self._random.random() < _COMMANDS
+        interface = "cli" if command else self._random.choice(fast)
+        case = self._random.choice(self._hostile[interface])
         action = case["action"]
         if self._random.random() < 0.5:
             action = self._exchanged(action)
@@ -132,8 +170,9 @@ class Attacks:
         )
         return {
             "principal": self._random.choice(principals),
-            "interface": case["interface"],
+            "interface": interface,
             "action": action,
+            "part": case["part"],
         }
 
     def _exchanged(self, value: Any) -> Any:
@@ -148,13 +187,15 @@ class Attacks:
         return value
 
 
-def _whole(steps: list[Given]) -> Iterator[Given]:
-    held = json.loads((FOLDER / "gate.json").read_text())["worlds"]
-    for step in steps:
-        if "world" in step:
-            yield from _whole(held[step["world"]])
-        else:
-            yield step
+def _whole() -> Iterator[Given]:
+    """Yield the steps of the worlds, each once."""
+    seen = set()
+    for name, world in _WORLDS:
+        worlds = json.loads((FOLDER / f"{name}.json").read_text())["worlds"]
+        for step in steps_of(worlds[world], worlds):
+            if repr(step) not in seen:
+                seen.add(repr(step))
+                yield step
 
 
 def _texts(value: Any) -> Iterator[str]:
@@ -176,7 +217,8 @@ def main() -> None:
     given = parser.parse_args()
     attacks = Attacks(given.seed)
     passed = attacks.run(given.sequences)
-    print(json.dumps({"sequences": given.sequences, **attacks.steps, "passed": len(passed)}))
+    told = {"sequences": given.sequences, **attacks.steps, "parts": attacks.parts}
+    print(json.dumps(told | {"passed": len(passed)}))
     for trace in passed:
         print(trace)
     raise SystemExit(bool(passed))

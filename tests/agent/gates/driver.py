@@ -52,13 +52,14 @@ def load(path: Path) -> list[Given]:
     held = json.loads(path.read_text())
     worlds = {} if isinstance(held, list) else held.get("worlds", {})
     cases = held if isinstance(held, list) else held["cases"]
-    return [case | {"given": list(_steps(case.get("given", ()), worlds))} for case in cases]
+    return [case | {"given": list(steps_of(case.get("given", ()), worlds))} for case in cases]
 
 
-def _steps(given: Any, worlds: Mapping[str, Any]) -> Iterator[Given]:
+def steps_of(given: Any, worlds: Mapping[str, Any]) -> Iterator[Given]:
+    """Yield the steps of what a case is given, with those of the worlds that it names."""
     for step in given:
         if "world" in step:
-            yield from _steps(worlds[step["world"]], worlds)
+            yield from steps_of(worlds[step["world"]], worlds)
         else:
             yield step
 

@@ -23,13 +23,15 @@ from dataclasses import dataclass
 from doxa.agent.claims.claims import SETTLED
 from doxa.agent.claims.handles import RANKS, parse_handle
 from doxa.agent.claims.types import DECISION
+from doxa.agent.claims.verdicts import DENIAL_COUNTED
 from doxa.agent.records.types import Record
+from doxa.agent.signals.patterns import denies
 from doxa.base.clock import NS
 from doxa.base.limits import CLAIMS_LIVE_HANDOFF_ITEMS_MAX, CLAIMS_LIVE_ITEMS_MAX
 from doxa.base.words import terms
 from doxa.consolidation.evidence import is_denied, numbers_in
 
-SAME_MIN, TENSION_MIN = 0.5, 1 / 3
+SAME_MIN, TENSION_MIN = 0.5, 1 / 3  # chosen and not fitted; a report decides nothing
 _DAY_NS = 86_400 * NS
 
 
@@ -166,6 +168,8 @@ def _differs(one: str, other: str) -> bool:
     """Return whether two texts that share words cannot both be meant: one denies, or numbers
     differ."""
     if is_denied(one) != is_denied(other):
+        return True
+    if denies(one, DENIAL_COUNTED) != denies(other, DENIAL_COUNTED):
         return True
     numbers = frozenset(numbers_in(one)), frozenset(numbers_in(other))
     return bool(numbers[0] and numbers[1]) and numbers[0] != numbers[1]

@@ -8,7 +8,9 @@
 
 Case, punctuation and the marks of lists do not matter to `exact`; a word more or less does, since
 it may be "not". The check and its threshold are those by which consolidation judges what is drawn
-from turns (consolidation/claims.py): nothing was fitted here. Denial is read in English.
+from turns (consolidation/claims.py): nothing was fitted here. It reads denial by the grammar of
+English. For German, Spanish, French and Chinese the words that deny are counted, in the claim and
+in the sentence that shares most words with it.
 """
 
 from __future__ import annotations
@@ -19,6 +21,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from doxa.agent.claims.handles import ResolvedHandle
+from doxa.agent.signals.patterns import denies, negations
 from doxa.base.words import terms
 from doxa.consolidation.claims import COVERED_MIN, why_unsupported
 from doxa.consolidation.evidence import ClaimEvidence
@@ -26,6 +29,7 @@ from doxa.consolidation.transcript import SourceTurn
 from doxa.language.sentences import sentence_spans
 
 Verdict = Literal["exact", "partial", "drifted", "missing"]
+DENIAL_COUNTED = ("de", "es", "fr", "zh")
 _MARK = re.compile(r"^\s*(?:[-*•>#]+|\d{1,3}[.)])\s+")
 _WORD = re.compile(r"[^\W_]+(?:['’.,:/-][^\W_]+)*")
 
@@ -65,6 +69,7 @@ def compare(claim: str, source: ResolvedHandle, *, people: Iterable[str] = ()) -
     named = [one for one in dict.fromkeys((source.speaker, *people)) if one]
     evidence = ClaimEvidence((turn,), answered=frozenset())
     reason = why_unsupported(claim, evidence, section="facts", participants=named)
+    reason = reason or ("denial" if _turns_round(claim, _sentences(turn.text)) else "")
     wanted = frozenset(terms(claim))
     covered = len(wanted & evidence.terms) / len(wanted) if wanted else 0.0
     if covered < COVERED_MIN:
@@ -72,6 +77,18 @@ def compare(claim: str, source: ResolvedHandle, *, people: Iterable[str] = ()) -
     if not reason and _words(claim) in {_words(one) for one in _sentences(turn.text)}:
         return Verified("exact", True)
     return Verified("partial", not reason, reason)
+
+
+def _turns_round(claim: str, sentences: Iterable[str]) -> bool:
+    """Return whether the sentence that shares most words with a claim denies it by a word of
+    another language than English, or says what it denies."""
+    wanted = _content(claim)
+    nearest = max(sentences, key=lambda one: len(wanted & _content(one)), default="")
+    return denies(nearest, DENIAL_COUNTED) != denies(claim, DENIAL_COUNTED)
+
+
+def _content(text: str) -> frozenset[str]:
+    return frozenset(terms(negations(DENIAL_COUNTED).sub(" ", text)))
 
 
 def _sentences(text: str) -> Iterable[str]:

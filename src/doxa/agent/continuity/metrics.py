@@ -1,7 +1,7 @@
 """How long hooks take, against their budgets. One line of JSON for each hook, next to the memory
 file; standard library and base alone, since a hook is a process that a host waits for.
 
-    <memory file>-agents/hooks.jsonl      {"event", "ms", "ok"}
+    <memory file>-agents/hooks.jsonl      {"host", "event", "ms", "ok"}
 """
 
 from __future__ import annotations
@@ -22,9 +22,11 @@ _NEAR = 0.8  # of a budget
 
 @dataclass(frozen=True, slots=True)
 class HookLoad:
-    """How long hooks of one event took, in ms. `status` is healthy, near_budget from 80 % of it on,
+    """How long hooks of one event of a host took, in ms. `host` is empty where hooks of earlier
+    versions were measured. `status` is healthy, near_budget from 80 % of it on,
     over_budget, or error where one failed."""
 
+    host: str
     event: str
     count: int
     median_ms: float
@@ -36,7 +38,7 @@ class HookLoad:
 
 
 @contextmanager
-def measured(folder: Path, event: str) -> Iterator[None]:
+def measured(folder: Path, event: str, host: str = "") -> Iterator[None]:
     """Measure a hook. What cannot be written is passed over: a hook never fails its host."""
     began = perf_counter_ns()
     ok = False
@@ -44,12 +46,13 @@ def measured(folder: Path, event: str) -> Iterator[None]:
         yield
         ok = True
     finally:
-        note(folder, event, (perf_counter_ns() - began) / 1e6, ok=ok)
+        note(folder, event, (perf_counter_ns() - began) / 1e6, ok=ok, host=host)
 
 
-def note(folder: Path, event: str, ms: float, *, ok: bool = True) -> None:
+def note(folder: Path, event: str, ms: float, *, ok: bool = True, host: str = "") -> None:
     """Add one measurement."""
-    line = json.dumps({"event": event, "ms": round(ms, 3), "ok": ok}).encode() + b"\n"
+    measure = {"host": host, "event": event, "ms": round(ms, 3), "ok": ok}
+    line = json.dumps(measure).encode() + b"\n"
     path = folder / "hooks.jsonl"
     with suppress(OSError):
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -64,19 +67,20 @@ def note(folder: Path, event: str, ms: float, *, ok: bool = True) -> None:
 
 
 def report(folder: Path) -> list[HookLoad]:
-    """Return how long hooks took, by event."""
-    held: dict[str, list[tuple[float, bool]]] = {}
+    """Return how long hooks took, by host and event."""
+    held: dict[tuple[str, str], list[tuple[float, bool]]] = {}
     for name in ("hooks.old.jsonl", "hooks.jsonl"):
         with suppress(OSError):
             for raw in (folder / name).read_bytes().splitlines():
                 with suppress(ValueError, TypeError, KeyError):
                     found = json.loads(raw)
                     one = (float(found["ms"]), bool(found["ok"]))
-                    held.setdefault(str(found["event"]), []).append(one)
-    return [_load(event, rows) for event, rows in sorted(held.items())]
+                    whose = str(found.get("host", "")), str(found["event"])
+                    held.setdefault(whose, []).append(one)
+    return [_load(host, event, rows) for (host, event), rows in sorted(held.items())]
 
 
-def _load(event: str, rows: list[tuple[float, bool]]) -> HookLoad:
+def _load(host: str, event: str, rows: list[tuple[float, bool]]) -> HookLoad:
     times = sorted(ms for ms, _ in rows)
     budget = HOOK_BEFORE_MS if event in _BEFORE else HOOK_AFTER_MS
     errors = sum(not ok for _, ok in rows)
@@ -85,6 +89,7 @@ def _load(event: str, rows: list[tuple[float, bool]]) -> HookLoad:
         "over_budget" if p95 > budget else "near_budget" if p95 >= _NEAR * budget else "healthy"
     )
     return HookLoad(
+        host,
         event,
         len(times),
         times[(len(times) - 1) // 2],

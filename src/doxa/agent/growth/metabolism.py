@@ -23,7 +23,7 @@ from doxa.base.limits import (
 from doxa.store import Identity, Store
 
 MOMENT, WAITING = "growth_moment", "open"
-COMPOSITE_MIN = 0.6  # of the composite, from which a turn is kept
+COMPOSITE_MIN = 0.6  # of the composite, from which a turn is kept: correction alone, or two others
 NS = 10**9
 
 

@@ -10,7 +10,7 @@ import re
 import unicodedata
 from typing import NamedTuple
 
-from doxa.agent.signals.patterns import negations
+from doxa.agent.signals.patterns import denies, negations
 from doxa.base.limits import IDENTITY_LINE_CHARS_MAX
 from doxa.base.words import terms
 
@@ -80,11 +80,3 @@ def compare(text: str, principle: str) -> WordingComparison:
 def content_words(text: str) -> frozenset[str]:
     """Return the index terms of a text without the words that deny."""
     return frozenset(terms(negations().sub(" ", text)))
-
-
-def denies(text: str) -> bool:
-    """Return whether a text denies: an odd number of words that do, counting French `ne … pas` as
-    one."""
-    found = [match.group().casefold() for match in negations().finditer(text)]
-    paired = "ne" in found and len(found) > 1
-    return (len(found) - paired) % 2 == 1

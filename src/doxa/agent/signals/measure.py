@@ -27,7 +27,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
-from doxa.agent.signals.patterns import negations, phrases
+from doxa.agent.signals.patterns import denies, negations, phrases
 from doxa.base.limits import SIGNALS_KEPT_TURNS, SIGNALS_TEXT_CHARS_READ
 from doxa.base.words import terms
 
@@ -40,6 +40,8 @@ COMPONENTS = (
     "tension",
     "coherence",
 )
+# Chosen and not fitted, since no set says when a conversation is agitated: novelty as in the
+# runtime that this follows (at most 0.3), and the others so that none alone is SUSTAINED.
 WEIGHTS = {
     "correction": 0.6,
     "novelty": 0.3,
@@ -82,7 +84,7 @@ class TurnTrace:
 
     @classmethod
     def read(cls, value: Mapping[str, Any]) -> TurnTrace:
-        sentences = [(list(words), bool(denies)) for words, denies in value.get("s", ())]
+        sentences = [(list(words), bool(denied)) for words, denied in value.get("s", ())]
         return cls(
             list(value.get("w", ())), str(value.get("r", "")), sentences, int(value.get("a", 0))
         )
@@ -127,18 +129,13 @@ def _found(name: str, text: str) -> int:
     return sum(1 for _ in phrases(name).finditer(text))
 
 
-def _denies(text: str) -> bool:
-    found = [match.group().casefold() for match in negations().finditer(text)]
-    return (len(found) - ("ne" in found and len(found) > 1)) % 2 == 1
-
-
 def _trace(user: str, reply: str) -> TurnTrace:
     words = sorted({digest_of(word) for word in terms(user)})[:_WORDS_KEPT]
     sentences: list[tuple[list[int], bool]] = []
     for part in _SENTENCE.split(reply)[: 4 * _SENTENCES_KEPT]:
         said = sorted({digest_of(word) for word in terms(negations().sub(" ", part))})
         if len(said) > 1 and len(sentences) < _SENTENCES_KEPT:
-            sentences.append((said[:_WORDS_KEPT], _denies(part)))
+            sentences.append((said[:_WORDS_KEPT], denies(part)))
     plain = " ".join(reply.casefold().split())
     digest = hashlib.blake2b(plain.encode(), digest_size=8).hexdigest() if plain else ""
     ability = -1 if _found("inability", reply) else int(bool(_found("ability", reply)))
@@ -156,10 +153,11 @@ def _contradictions(trace: TurnTrace, before: Sequence[TurnTrace]) -> int:
     earlier = [one for turn in before[-_RECENT:] for one in turn.sentences]
     return sum(
         any(
-            denies != denied and len({*words} & {*held}) >= max(2, 0.7 * min(len(words), len(held)))
+            denying != denied
+            and len({*words} & {*held}) >= max(2, 0.7 * min(len(words), len(held)))
             for held, denied in earlier
         )
-        for words, denies in trace.sentences
+        for words, denying in trace.sentences
     )
 
 
@@ -171,18 +169,18 @@ def _ability_turned(trace: TurnTrace, before: Sequence[TurnTrace]) -> bool:
 
 @lru_cache(maxsize=1_024)
 def _principle(text: str) -> tuple[frozenset[str], bool]:
-    return frozenset(terms(negations().sub(" ", text))), _denies(text)
+    return frozenset(terms(negations().sub(" ", text))), denies(text)
 
 
 def _coherence(reply: str, principles: Sequence[str]) -> float:
     parts = [
-        (frozenset(terms(negations().sub(" ", part))), _denies(part))
+        (frozenset(terms(negations().sub(" ", part))), denies(part))
         for part in _SENTENCE.split(reply)[: 4 * _SENTENCES_KEPT]
     ]
     touched = denied = 0
     for principle in principles:
-        words, denies = _principle(principle)
+        words, denying = _principle(principle)
         near = [one for said, one in parts if len(said & words) >= max(2, 0.6 * len(words))]
         touched += bool(near)
-        denied += any(one != denies for one in near)
+        denied += any(one != denying for one in near)
     return 1 - denied / touched if touched else 1.0

@@ -46,18 +46,25 @@ def phrases(name: str) -> re.Pattern[str]:
     )
 
 
-@lru_cache(maxsize=1)
-def negations() -> re.Pattern[str]:
+@cache
+def negations(languages: tuple[str, ...] = LANGUAGES) -> re.Pattern[str]:
     """Return the pattern that finds a word that denies, in any of the languages."""
     words = [
         re.escape(word)
-        for language, table in tables().items()
+        for language in languages
         if language != "zh"
-        for word in table[NEGATION]
+        for word in tables()[language][NEGATION]
     ]
-    signs = [re.escape(sign) for sign in tables()["zh"][NEGATION]]
-    longest = sorted(words, key=len, reverse=True)
-    return re.compile(
-        rf"(?<!\w)(?:{'|'.join(longest)})(?!\w)|{'|'.join(sorted(signs, key=len, reverse=True))}",
-        re.IGNORECASE,
-    )
+    signs = [re.escape(sign) for sign in tables()["zh"][NEGATION] if "zh" in languages]
+    spaced = "|".join(sorted(words, key=len, reverse=True))
+    joined = [r"(?<!\w)n['’](?=\w)"] if "fr" in languages else []
+    parts = [rf"(?<!\w)(?:{spaced})(?!\w)", *joined, *sorted(signs, key=len, reverse=True)]
+    return re.compile("|".join(parts), re.IGNORECASE)
+
+
+def denies(text: str, languages: tuple[str, ...] = LANGUAGES) -> bool:
+    """Return whether a text denies: an odd number of words that do, counting French `ne … pas` as
+    one."""
+    found = [match.group().casefold() for match in negations(languages).finditer(text)]
+    parted = sum(one in ("ne", "n'", "n’") for one in found)
+    return (len(found) - min(parted, len(found) - parted)) % 2 == 1

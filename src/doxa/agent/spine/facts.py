@@ -29,6 +29,7 @@ from doxa.store import Reader
 
 SAME_FAILURES = 2  # of one kind: the action is not tried a third time
 _IMPORTED = "Imported"
+_JUDGES = ("operator", "system")  # whose outcome ends what failed before it
 
 
 def request_of(
@@ -89,22 +90,30 @@ def is_instruction(reader: Reader, kref: str, project: str, agent: str, now_ns: 
 
 def anomaly_of(reader: Reader, project: str, agent: str, now_ns: int) -> Anomaly:
     """Return `confirmed` if actions of the agent failed twice in the same way, within the time that
-    counts and since an operator last recorded an outcome."""
+    counts and since an operator last recorded an outcome. Outcomes of another kind, which an agent
+    may record as many of as it likes, hide no failure."""
+
+    def newest(states: tuple[str, ...]) -> list[Record]:
+        found = list_records(
+            reader,
+            project=project,
+            agent=agent,
+            kind=OUTCOME,
+            states=states,
+            newest=True,
+            limit=GOVERNOR_OUTCOMES_ITEMS_READ,
+        )
+        return [one for one in found if now_ns - one.made <= GOVERNOR_FAILURES_S * NS]
+
     failures: Counter[str] = Counter()
-    for one in list_records(
-        reader,
-        project=project,
-        agent=agent,
-        kind=OUTCOME,
-        newest=True,
-        limit=GOVERNOR_OUTCOMES_ITEMS_READ,
-    ):
+    for one in newest(("failed",)):
         event = outcome_body(one)
-        if now_ns - one.made > GOVERNOR_FAILURES_S * NS or event.role in ("operator", "system"):
-            break
-        if one.state == "failed":
+        if event.role not in _JUDGES:
             failures[event.failure_class] += 1
-    return "confirmed" if failures and max(failures.values()) >= SAME_FAILURES else "none"
+            if failures[event.failure_class] == SAME_FAILURES:
+                judged = [held.made for held in newest(()) if outcome_body(held).role in _JUDGES]
+                return "none" if judged and judged[0] > one.made else "confirmed"
+    return "none"
 
 
 def decision_body(record: Record) -> GovernorDecision:

@@ -16,6 +16,7 @@ from doxa.app.memory import open_memory
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from doxa.app.care.growth import Growth
     from doxa.app.config import Config
     from doxa.app.memory import Memory
     from doxa.app.verbs.options import OpenOptions
@@ -102,9 +103,9 @@ class AsyncMemory(AsyncSession):
         """Examine everything that can be wrong, and say what to do."""
         return await on_thread(self._memory.doctor, models=models)
 
-    async def verify(self) -> LogProof:
+    async def verify(self, *, progress: Callable[[int], None] | None = None) -> LogProof:
         """Verify the whole log, and compare the state with a replay of it."""
-        return await on_thread(self._memory.verify)
+        return await on_thread(self._memory.verify, progress=progress)
 
     async def has_receipt(self, head: str) -> bool:
         """Return whether the log contains a receipt with this hash."""
@@ -114,9 +115,11 @@ class AsyncMemory(AsyncSession):
         """Check every invariant of the file; an empty list means that it is sound."""
         return await on_thread(self._memory.check)
 
-    async def backup(self, path: str | Path) -> Path:
+    async def backup(
+        self, path: str | Path, *, progress: Callable[[int], None] | None = None
+    ) -> Path:
         """Write a consistent, verified copy while others read and write."""
-        return await on_thread(self._memory.backup, path)
+        return await on_thread(self._memory.backup, path, progress=progress)
 
     async def export_to(self, target: str | Path) -> int:
         """Write an export to a file that does not exist yet; return the number of its lines."""
@@ -133,6 +136,10 @@ class AsyncMemory(AsyncSession):
     async def stats(self) -> dict[str, object]:
         """Return counts and sizes."""
         return await on_thread(self._memory.stats)
+
+    async def growth(self) -> Growth:
+        """Return what of the file grows, how fast, and what would trim it; and the last backup."""
+        return await on_thread(self._memory.growth)
 
     async def quota(
         self,

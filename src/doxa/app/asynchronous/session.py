@@ -993,7 +993,7 @@ class AsyncSession:
         return await on_thread(self._session.archive_rebuild, target, agent=agent)
 
     async def hook_report(self) -> list[HookLoad]:
-        """Return how long hooks of agent hosts took, by event, against their budgets."""
+        """Return how long hooks of agent hosts took, by host and event, against their budgets."""
         return await on_thread(self._session.hook_report)
 
     async def growth_propose(

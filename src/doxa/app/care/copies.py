@@ -8,10 +8,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import apsw
+
 from doxa.app.expressions import LazyExpressions
 from doxa.base.errors import InputError
 from doxa.ingestion import arguments
-from doxa.maintenance.backups import Backup, KeepRule, backups_in, make_backup
+from doxa.maintenance.backups import Backup, KeepRule, backups_in, file_bytes, make_backup
 from doxa.store import Store
 from doxa.store.chain.chain_file import ChainFile, Shipped, is_chain
 from doxa.store.chain.rebuild import change_at, rebuild
@@ -24,6 +26,7 @@ __all__ = [
     "KeepRule",
     "backups_in",
     "chain_path",
+    "file_bytes",
     "holds_log_alone",
     "make_backup",
     "restore_from_log",
@@ -56,26 +59,35 @@ def restore_from_log(
     *,
     at: str | None = None,
     change: int | None = None,
+    expect: Callable[[int], None] = lambda _: None,
     progress: Callable[[int], None] = lambda _: None,
 ) -> Path:
     """Make a memory file at a new path from the log of a backup, a memory file, or a folder that
-    follows one: as of a time, a change, or the last. Raises NotFoundError for one that there is
-    not."""
+    follows one: as of a time, a change, or the last. `expect` is called with the number of entries
+    of the log, `progress` with those since its last call. Raises NotFoundError for a change that
+    there is not."""
     if at is not None and change is not None:
         raise InputError(
             "A time and a change were given.", next_step="Give one of them.", field="change"
         )
     found = _log_of(Path(source))
+
+    def made_of(db: apsw.Connection) -> Path:
+        number = change if at is None else change_at(db, _time(at))
+        return rebuild(
+            db,
+            target,
+            change=number,
+            expressions=LazyExpressions(),
+            expect=expect,
+            progress=progress,
+        )
+
     if is_chain(found):
         with ChainFile(found, read_only=True) as chain:
-            number = change if at is None else change_at(chain.db, _time(at))
-            return rebuild(
-                chain.db, target, change=number, expressions=LazyExpressions(), progress=progress
-            )
+            return made_of(chain.db)
     with Store(found, read_only=True, expressions=LazyExpressions()) as store, store.read() as read:
-        db = read._db
-        number = change if at is None else change_at(db, _time(at))
-        return rebuild(db, target, change=number, expressions=LazyExpressions(), progress=progress)
+        return made_of(read._db)
 
 
 def holds_log_alone(source: str | os.PathLike[str]) -> bool:

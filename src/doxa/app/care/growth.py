@@ -6,15 +6,15 @@ what each week added, by the receipts' times, and which operations wrote it.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
-from doxa.app.care.measuring import file_bytes, measured
+from doxa.app.care.measuring import MeasuredFile, file_bytes, measured
 from doxa.base.clock import NS
+from doxa.maintenance.backups import backups_in
 from doxa.store.chain.epochs import copy_mark, epochs_in
-
-if TYPE_CHECKING:
-    from doxa.app.file import MemoryFile
+from doxa.store.retention.copies import Copy, copies_of
 
 WEEKS = 8
 _WEEK_NS = 7 * 86_400 * NS
@@ -44,10 +44,32 @@ class GrowthPart(NamedTuple):
     trim: str
 
 
+class GrowthOperation(NamedTuple):
+    """An operation, and how many entries of the log it wrote."""
+
+    op: str
+    entries: int
+
+
+class LastBackup(NamedTuple):
+    """The newest backup that the file knows of: the name of its file, and its age in seconds.
+    `exists`: it is still there. `tested`: `doxa backups run` restored it as a test, which found
+    `problem`, empty if it passed; else `change` and `size_bytes` are 0."""
+
+    name: str
+    age_s: float
+    exists: bool
+    tested: bool
+    problem: str
+    change: int
+    size_bytes: int
+
+
 class Growth(NamedTuple):
-    """`weeks` are entries of the log in each of the last weeks, the oldest first. `bytes_per_week`
-    is what the last four added, as far as the log tells. `snapshot_bytes` are of the snapshots
-    before migrations, next to the file."""
+    """What of a file grows, in bytes. `weeks` are entries of the log in each of the last weeks, the
+    oldest first, `operations` what wrote most of the last four. `bytes_per_week` is what those
+    added, as far as the log tells. `snapshot_bytes` are of the snapshots before migrations, next to
+    the file. `backup` is None where there was none."""
 
     bytes: int
     free_bytes: int
@@ -55,14 +77,15 @@ class Growth(NamedTuple):
     parts: tuple[GrowthPart, ...]
     weeks: tuple[int, ...]
     bytes_per_week: int
-    operations: tuple[tuple[str, int], ...]
+    operations: tuple[GrowthOperation, ...]
     snapshot_bytes: int
     epoch: int
     copy_of: str
     backup_age_s: float | None
+    backup: LastBackup | None
 
 
-def growth(memory: MemoryFile) -> Growth:
+def growth(memory: MeasuredFile) -> Growth:
     """Read how a file grows: every page is counted, which takes about a second for a gigabyte."""
     file = measured(memory)
     with memory.store.read() as reader:
@@ -80,13 +103,14 @@ def growth(memory: MemoryFile) -> Growth:
             )
         )
         operations = tuple(
-            db.execute(
+            GrowthOperation(*row)
+            for row in db.execute(
                 "SELECT op, sum(last_seq - first_seq + 1) AS entries FROM receipt"
                 " WHERE time > ? GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT ?",
                 (now - 4 * _WEEK_NS, _OPERATIONS),
             )
         )
-        epochs, mark = epochs_in(db), copy_mark(db)
+        epochs, mark, copies = epochs_in(db), copy_mark(db), copies_of(db)
     by_table: dict[str, int] = {}
     for name, size in sizes.items():
         table = owner.get(name, name)
@@ -112,4 +136,24 @@ def growth(memory: MemoryFile) -> Growth:
         epochs[-1].number if epochs else 0,
         mark,
         file.backup_age_s,
+        _last_backup(copies, now),
     )
+
+
+def _last_backup(copies: Sequence[Copy], now: int) -> LastBackup | None:
+    """Find the newest backup, and what the list next to it says of its restore test."""
+    made = max(
+        (one for one in copies if one.kind == "backup"), key=lambda one: one.time, default=None
+    )
+    if made is None:
+        return None
+    path = Path(made.path)
+    try:
+        found = next((one for one in backups_in(path.parent) if one.path == path.name), None)
+        exists = path.is_file()
+    except (OSError, ValueError):
+        found, exists = None, False
+    if found is None:
+        return LastBackup(path.name, (now - made.time) / NS, exists, False, "", 0, 0)
+    age = (now - found.time) / NS
+    return LastBackup(path.name, age, exists, True, found.problem, found.change, found.size_bytes)

@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 from doxa.base.clock import NS
+from doxa.store import Store
 from doxa.store.migration.schema import FORMAT
 from doxa.store.retention.copies import copies_of
 
-if TYPE_CHECKING:
-    from doxa.app.file import MemoryFile
-
 _LABELS = ("Project", "Space", "Item", "Revision", "Exchange", "Thread", "Artifact", "Entity")
+
+
+class MeasuredFile(Protocol):
+    """What is measured: an opened memory."""
+
+    @property
+    def store(self) -> Store: ...
+
+    def pending(self) -> int: ...
 
 
 class FileMeasures(NamedTuple):
@@ -30,7 +37,7 @@ class FileMeasures(NamedTuple):
     backup_age_s: float | None
 
 
-def measured(memory: MemoryFile) -> FileMeasures:
+def measured(memory: MeasuredFile) -> FileMeasures:
     """Read the numbers of a file. Raises DoxaError if it cannot be read."""
     from doxa.jobs.heartbeat import heartbeats
 

@@ -57,7 +57,7 @@ SHELL = (
         "status",
         "care",
         "Show what a memory holds, what of it grows, how fast, and what would trim it.",
-        "`stats` has the counts; `/metrics` of a server has the sizes",
+        "`growth` and `stats` return it; `/metrics` of a server has the sizes",
     ),
     CommandOnly(
         "backups run",
@@ -83,6 +83,7 @@ SHELL = (
     CommandOnly("policy explain", "care", "Explain why an element is visible or hidden.", _POLICY),
     CommandOnly("policy simulate", "care", "Report what policy commands would hide.", _POLICY),
     CommandOnly("policy plot", "care", "Plot a profile's score over time.", _POLICY),
+    CommandOnly("policy curve", "care", "Plot a profile's score: `policy plot`.", _POLICY),
     CommandOnly("policy status", "care", "Report which policies are in force.", _POLICY),
     CommandOnly("operator key", "care", "Make the operator's key of a memory.", _OPERATOR),
     CommandOnly("operator plan", "care", "Show what a change would do, and its id.", _OPERATOR),

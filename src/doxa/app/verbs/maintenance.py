@@ -142,7 +142,15 @@ CARE = (
         "care",
         "Verify the whole log, and compare the state with a replay of it.",
         "",
-        (),
+        parameters(
+            progress=Parameter(
+                "A function that is called with the number of entries since its last call: each is"
+                " verified and replayed.",
+                None,
+                kind="function",
+                absent={"cli": "a terminal shows the progress"},
+            ),
+        ),
         "LogProof",
         owner="Memory",
         errors=("CorruptError",),
@@ -180,7 +188,15 @@ CARE = (
         "care",
         "Write a consistent, verified copy while others read and write.",
         "",
-        parameters(path=argument("A path that does not exist yet.", "path", cli="TARGET")),
+        parameters(
+            path=argument("A path that does not exist yet.", "path", cli="TARGET"),
+            progress=Parameter(
+                "A function that is called with the bytes that were copied since its last call.",
+                None,
+                kind="function",
+                absent={"cli": "a terminal shows the progress"},
+            ),
+        ),
         "Path",
         owner="Memory",
         idempotent=False,
@@ -336,6 +352,16 @@ CARE = (
         owner="Memory",
         cli=Command(),
         absent=_STATUS,
+    ),
+    Verb(
+        "growth",
+        "care",
+        "Return what of the file grows, how fast, and what would trim it; and the last backup.",
+        "Every page is counted, which takes about a second for a gigabyte.",
+        (),
+        "Growth",
+        owner="Memory",
+        absent={**why.CARE_ONLY, "cli": "`doxa status` shows it"},
     ),
     Verb(
         "quota",

@@ -330,6 +330,9 @@ class OpenOptions(TypedDict, total=False):
     retain_every_s: Annotated[
         int | None, Parameter("How often retention is applied in the background; 0: never.", None)
     ]
+    image_bytes_max: Annotated[
+        int | None, Parameter("The most that arrays for wide queries occupy; 0: none.", None)
+    ]
     model: Annotated[Any, Parameter("The language model: a spec, an object, or None.", "auto")]
     reranker: Annotated[Any, Parameter("The reranker: a spec, an object, or None.", "auto")]
     model_urls: Annotated[

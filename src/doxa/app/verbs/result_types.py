@@ -57,6 +57,7 @@ _WHERE = {
     "ExportedNotes": "doxa.transfer.vault.write",
     "Extracted": "doxa.ingestion.extraction",
     "Forgotten": "doxa.maintenance.forget",
+    "Growth": "doxa.app.care.growth",
     "HealthCheck": "doxa.maintenance.doctor",
     "History": "doxa.app.session",
     "Hit": "doxa.recall",

@@ -12,31 +12,27 @@ _UNITS = ("bytes", "KB", "MB", "GB", "TB")
 
 
 def status(db: Db = None, as_json: Json = False) -> None:
-    from doxa.app.care.growth import growth
-
     with opened(db, as_json, read_only=True) as memory:
-        found = growth(memory)
+        found = memory.growth()
         value = {
             "stats": memory.stats(),
             **found._asdict(),
             "parts": [one._asdict() for one in found.parts],
             "operations": [list(one) for one in found.operations],
+            "backup": found.backup._asdict() if found.backup else None,
         }
         show(value, as_json, status_text)
 
 
 def status_text(value: dict[str, Any]) -> str:
     """Return a status for a terminal."""
-    stats, age = value["stats"], value["backup_age_s"]
+    stats, backup = value["stats"], value["backup"]
     lines = [
         f"{stats['path']}: {sized(value['bytes'])}, {sized(value['free_bytes'])} of it free,"
         f" {sized(value['wal_bytes'])} in the write-ahead log",
         f"{stats['items']:,} items, {stats['revisions']:,} revisions, {stats['exchanges']:,} turns,"
         f" {stats['unembedded']:,} without a vector; change {stats['changes']:,}",
-        "last backup: "
-        + (
-            "none; `doxa backups run` makes them" if age is None else f"{age / 86_400:.1f} days ago"
-        ),
+        f"last backup: {_backup_text(backup) if backup else 'none; `doxa backups run` makes them'}",
     ]
     if value["epoch"]:
         lines.append(f"epoch {value['epoch']}: the file was copied, and written to since")
@@ -67,6 +63,13 @@ def status_text(value: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
+def _backup_text(backup: dict[str, Any]) -> str:
+    ago = f"{backup['age_s'] / 86_400:.1f} days ago"
+    if not backup["exists"]:
+        return f"{ago}, and is not there any more"
+    if backup["problem"]:
+        return f"{ago}; its restore test failed: {backup['problem']}"
+    return f"{ago}, {'restored as a test' if backup['tested'] else 'not tested by a restore'}"
 def _replica_text(found: dict[str, Any]) -> str:
     age = "never heard of" if found["age_s"] is None else f"heard of {found['age_s']:.0f} s ago"
     told = "" if found["reachable"] else f": {found['problem']}"

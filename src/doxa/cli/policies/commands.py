@@ -155,6 +155,7 @@ def simulate(
         show(plain(found), as_json, lambda rows: _effects_text(rows, horizon))
 
 
+@policy.command("curve")
 @policy.command("plot")
 def plot(
     name: Annotated[

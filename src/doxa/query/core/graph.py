@@ -14,7 +14,7 @@ from doxa.query.core.elements import Edge, Node
 from doxa.query.core.errors import fail
 from doxa.query.core.property_values import uniform
 from doxa.query.core.valid_time import ValidTime
-from doxa.store import Indexes, Reader, Transaction, VisibilityFilter
+from doxa.store import ImageView, Indexes, Reader, Transaction, VisibilityFilter
 from doxa.store.bulk.edges import create_edges
 
 _TYPES_READ = 20_000
@@ -171,6 +171,16 @@ class Graph:
         )
         held, read = next(iter(found))
         return bool(held) or read >= _VERSIONS_READ
+
+    @functools.cached_property
+    def image(self) -> ImageView | None:
+        """Return the resident arrays of this snapshot; None where they would not be exact: as of a
+        time, in a transaction, where policies hide something, and for a session that is bound to
+        projects."""
+        view = self.reader.image
+        if view is None or self.as_of is not None or self.valid is not None:
+            return None
+        return view if self.sight is not None and not self.sight.tests else None
 
     @functools.cached_property
     def sight(self) -> VisibilityFilter | None:

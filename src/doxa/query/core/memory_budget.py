@@ -65,6 +65,12 @@ class MemoryBudget:
         if self.bytes > QUERY_HELD_BYTES_MAX:
             self._too_much()
 
+    def add_ids(self, count: int) -> None:
+        """Add so many ids that a set keeps."""
+        self.bytes += count * (_SLOT + _SCALARS[int] + SET_ENTRY_BYTES)
+        if self.bytes > QUERY_HELD_BYTES_MAX:
+            self._too_much()
+
     def collect(self, rows: Iterable[Row]) -> list[Row]:
         """Collect the rows into a list."""
         found = []

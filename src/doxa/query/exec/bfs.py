@@ -11,12 +11,19 @@ Conditions on edges and single trails need more than ids; `trails.py` handles th
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
 
 from doxa.query.core.run import Run
 from doxa.query.sql.visible_edges import edge_source, edge_tests
-from doxa.store import int64_array
+from doxa.store import Adjacency, int64_array
 
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Array = NDArray[Any]
+
+_FLAGS = 4_096
 _FLIPPED = {"out": "in", "in": "out", "both": "both"}
 Parents = dict[
     int, list[tuple[int, int]]
@@ -24,35 +31,79 @@ Parents = dict[
 
 
 class AdjacencyScan:
-    """The edges that a pattern may follow, without properties."""
+    """The edges that a pattern may follow, without properties: from resident arrays if there are
+    some for this snapshot, else by SQL."""
 
     def __init__(
         self, run: Run, *, types: tuple[str, ...] | None, direction: str, revealed: int = 0
     ) -> None:
         self.run = run
         table = edge_source(run, revealed=revealed)
+        self._asked = types
         self._types = types or ()
         sides = {
             "out": (("src", "dst"),),
             "in": (("dst", "src"),),
             "both": (("src", "dst"), ("dst", "src")),
         }[direction]
+        self._outgoing = [near == "src" for near, _ in sides]
         tests = {far: edge_tests(run, types, far, revealed=revealed) for _, far in sides}
         self._sql = [
             f"SELECT f.value, e.{far}, e.id FROM carray(?) f CROSS JOIN {table} e WHERE e.{near} ="
             f" f.value{tests[far]}"
             for near, far in sides
         ]
+        self.resident = self._resident()
+
+    def _resident(self) -> list[Adjacency]:
+        """Return the resident arrays of all sides, or none."""
+        view = self.run.graph.image
+        if view is None:
+            return []
+        found = [view.adjacency(self._asked, outgoing=outgoing) for outgoing in self._outgoing]
+        held = [part for part in found if part is not None]
+        return held if len(held) == len(found) else []
 
     def of(self, nodes: Collection[int]) -> Iterator[tuple[int, int, int]]:
         """Yield (node, node at the other end, edge) for the edges of these nodes. A loop may occur
         twice."""
-        run = self.run
-        known = int64_array(list(nodes))
-        for sql in self._sql:
-            for row in run.graph.rows(sql, (known, *self._types)):
-                run.tick()
-                yield row[0], row[1], row[2]
+        if self.resident:
+            import numpy as np
+
+            known = np.fromiter(nodes, dtype=np.int64, count=len(nodes))
+            for near, far, ids in self.arrays_of(known):
+                yield from zip(near.tolist(), far.tolist(), ids.tolist(), strict=True)
+            return
+        listed = list(nodes)
+        for side in range(len(self._sql)):
+            yield from self._read(side, listed)
+
+    def arrays_of(self, nodes: Array) -> Iterator[tuple[Array, Array, Array]]:
+        """Yield the same as arrays, which must be resident. Of nodes whose edges changed since, the
+        edges are read."""
+        import numpy as np
+
+        for side, part in enumerate(self.resident):
+            self.run.raise_if_cancelled()
+            settled = nodes
+            if len(part.dirty):
+                dirty = np.isin(nodes, part.dirty)
+                settled = nodes[~dirty]
+                read = list(self._read(side, nodes[dirty].tolist())) if dirty.any() else []
+                if read:
+                    rows = np.array(read, dtype=np.int64)
+                    yield rows[:, 0], rows[:, 1], rows[:, 2]
+            yield part.edges_of(settled)
+
+    def _read(self, side: int, nodes: Sequence[int]) -> Iterator[tuple[int, int, int]]:
+        run, read = self.run, 0
+        for row in run.graph.rows(self._sql[side], (int64_array(nodes), *self._types)):
+            run.tick()
+            read += 1
+            yield row[0], row[1], row[2]
+        view = run.graph.image
+        if view is not None and not self.resident:
+            view.spend_on_edges(self._asked, outgoing=self._outgoing[side], edges=read)
 
 
 def reachable_nodes(
@@ -63,6 +114,9 @@ def reachable_nodes(
 
     The shortest walk to a node repeats no edge, so that trails and walks end in the same nodes.
     """
+    if links.resident:
+        yield from _reached(links, start, least=least, most=most)
+        return
     seen: set[int] = set()
     if least == 0:
         seen.add(start)
@@ -74,6 +128,46 @@ def reachable_nodes(
         level = {end for _, end, _ in links.of(level)} - seen
         seen |= level
         yield from level
+
+
+def _reached(links: AdjacencyScan, start: int, *, least: int, most: int | None) -> Iterator[int]:
+    """The same over arrays."""
+    import numpy as np
+
+    seen = _Seen(start if least == 0 else -1)
+    if least == 0:
+        yield start
+    level = np.array([start], dtype=np.int64)
+    depth = 0
+    while len(level) and (most is None or depth < most):
+        depth += 1
+        ends = [far for _, far, _ in links.arrays_of(level)]
+        level = seen.add(np.concatenate(ends) if len(ends) != 1 else ends[0])
+        yield from level.tolist()
+
+
+class _Seen:
+    """A set of ids, as flags by id."""
+
+    def __init__(self, first: int) -> None:
+        import numpy as np
+
+        self._flags = np.zeros(max(_FLAGS, first + 1), dtype=np.bool_)
+        if first >= 0:
+            self._flags[first] = True
+
+    def add(self, ids: Array) -> Array:
+        """Add ids, and return those that are new, each once."""
+        import numpy as np
+
+        top = int(ids.max()) + 1 if len(ids) else 0
+        if top > len(self._flags):
+            grown = np.zeros(2 * top, dtype=np.bool_)
+            grown[: len(self._flags)] = self._flags
+            self._flags = grown
+        fresh = np.unique(ids[~self._flags[ids]])
+        self._flags[fresh] = True
+        return fresh
 
 
 def shortest_path_edges(

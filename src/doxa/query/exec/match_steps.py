@@ -153,11 +153,8 @@ class VariableLengthStep:
             if not isinstance(start, Node):
                 fail(f"A pattern needs a node here, not {shown(start)}.")
             passes = self.passes(row, run)
-            if self.once and passes is None and not self.open_ended:
-                links = AdjacencyScan(
-                    run, types=self.types, direction=self.direction, revealed=self.revealed
-                )
-                for end in reachable_nodes(links, start.id, least=self.least, most=self.most):
+            if self.by_levels(passes):
+                for end in self.reached(run, start.id):
                     yield (*row, run.graph.node(end), None)
                 continue
             if shared is None or passes is not None:
@@ -175,6 +172,17 @@ class VariableLengthStep:
                     continue
                 walked = edges if self.forward else edges[::-1]
                 yield (*row, walked) if self.far[1] else (*row, run.graph.node(end), walked)
+
+    def by_levels(self, passes: Callable[[Edge], bool] | None) -> bool:
+        """Whether only the nodes at the ends are asked for, and a search by levels finds them."""
+        return self.once and passes is None and not self.open_ended
+
+    def reached(self, run: Run, start: int) -> Iterator[int]:
+        """Yield the id of each node that a search by levels finds."""
+        links = AdjacencyScan(
+            run, types=self.types, direction=self.direction, revealed=self.revealed
+        )
+        return reachable_nodes(links, start, least=self.least, most=self.most)
 
 
 class ShortestStep:

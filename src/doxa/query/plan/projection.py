@@ -25,6 +25,7 @@ from doxa.query.exec.projection_steps import (
     SelectColumnsStep,
     SkipStep,
 )
+from doxa.query.exec.reached_count import count_reached
 from doxa.query.exec.sorting import SortStep
 from doxa.query.expressions.compiler import Compiler
 from doxa.query.sql.grouping import push_down_grouping
@@ -217,6 +218,8 @@ def _plan_groups(
         if folded is not None:
             before.clear()
             group = folded
+    elif not keep and before and not keys:
+        group = count_reached(before, layout, list(calls), group)
     steps.append(group)
     grouped = {name: slot for name, slot in layout.items() if 0 <= slot < keep}
     grouped.update({item.name: keep + index for index, item in enumerate(keys)})

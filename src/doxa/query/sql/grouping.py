@@ -25,6 +25,7 @@ from doxa.query.sql.index_selection import IndexScan
 from doxa.query.sql.pattern_scan import PatternScanStep
 from doxa.query.sql.pattern_sql import StatementBuilder
 from doxa.query.sql.pushed_pattern import PushedDownPattern
+from doxa.query.sql.resident_columns import ResidentGroups, scanned_label
 
 # Grouping
 
@@ -64,10 +65,15 @@ class GroupedScanStep:
     ) -> None:
         self.step, self.group, self.keys, self.measures = step, group, keys, measures
         self._statements: dict[tuple[Any, ...], _GroupingSql] = {}
+        self._resident = _resident(step.pushed, keys, measures)
 
     def rows(self, run: Run, source: Iterator[Row]) -> Iterator[Row]:
         rows = list(source)
         if len(rows) == 1 and not self.step.pushed.bound:
+            resident = self._resident if run.graph.image is not None else None
+            found = None if resident is None else resident.rows(run)
+            if found is not None:
+                return iter(found)
             try:
                 return iter(self._folded(run, rows[0]))
             except UndecidedInSQL:
@@ -209,6 +215,21 @@ _RESULT: dict[str, Callable[[tuple[Any, ...]], Any]] = {
     "min": lambda found: _extreme(found, largest=False),
     "max": lambda found: _extreme(found, largest=True),
 }
+
+
+def _resident(
+    pushed: PushedDownPattern, keys: list[Key], measures: list[Measure]
+) -> ResidentGroups | None:
+    """Return the grouping as resident columns may answer it: properties of all nodes of a label,
+    and aggregations over these."""
+    label = scanned_label(pushed)
+    if label is None or any(key.kind != "property" for key in keys):
+        return None
+    return ResidentGroups(
+        label,
+        [key.name for key in keys],
+        [(measure.function, measure.name) for measure in measures],
+    )
 
 
 def push_down_grouping(

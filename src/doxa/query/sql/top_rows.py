@@ -16,6 +16,8 @@ from doxa.query.sql.exactness import UndecidedInSQL, pushed_element, require_pla
 from doxa.query.sql.index_selection import IndexScan
 from doxa.query.sql.pattern_scan import PatternScanStep
 from doxa.query.sql.pattern_sql import StatementBuilder
+from doxa.query.sql.resident_columns import ResidentOrder, scanned_label
+from doxa.store import int64_array
 
 TOP_ROWS_MAX = 10_000  # larger limits are sorted in Python
 
@@ -62,6 +64,10 @@ class TopRowsScanStep:
     def __init__(self, step: PatternScanStep, top: TopRows) -> None:
         self.step, self.top = step, top
         self._statements: dict[tuple[Any, ...], _TopRowsSql] = {}
+        self._by_ids: dict[tuple[Any, ...], tuple[str, list[Any]]] = {}
+        label = scanned_label(step.pushed)
+        keys = [(name, down) for _, name, down in top.keys]
+        self._resident = None if label is None else ResidentOrder(label, keys)
 
     def rows(self, run: Run, source: Iterator[Row]) -> Iterator[Row]:
         rows = list(source)
@@ -80,6 +86,10 @@ class TopRowsScanStep:
         values, kinds = prepared
         if self.step.leftover(kinds):
             raise UndecidedInSQL
+        resident = self._resident if run.graph.image is not None else None
+        ids = None if resident is None else resident.first(run, most)
+        if ids is not None:
+            return self._of_ids(run, row, ids)
         made = self.step.kept(self._statements, run, kinds, lambda: self._statement(run, kinds))
         found_args = self.step.bind(made.args, made.index_scan, row, values)
         if found_args is None:
@@ -92,6 +102,24 @@ class TopRowsScanStep:
                 raise UndecidedInSQL
             found.append(row + build(one))
         return found
+
+    def _of_ids(self, run: Run, row: Row, ids: Any) -> list[Row]:
+        """Return the rows of these nodes, by id."""
+        if not len(ids):
+            return []
+        made = self.step.kept(self._by_ids, run, (), lambda: self._statement_of_ids(run))
+        build = self.step.builder(run)
+        bound = [*made[1], int64_array(ids.tolist())]
+        return [row + build(found) for found in run.graph.rows(made[0], bound)]
+
+    def _statement_of_ids(self, run: Run) -> tuple[str, list[Any]]:
+        builder = StatementBuilder(self.step.pushed, run, ())
+        body, args = builder.body()
+        select, select_args = builder.select()
+        identity = builder.ids[self.step.pushed.nodes[0]]
+        picked = ", ".join(select) or "1"
+        sql = f"SELECT {picked} {body} AND {identity} IN carray(?) ORDER BY {identity}"
+        return sql, [*select_args, *args]
 
     def _statement(self, run: Run, kinds: tuple[str, ...]) -> _TopRowsSql:
         builder = StatementBuilder(

@@ -26,7 +26,8 @@ def _end() -> None:
 
 
 class StopDeadline:
-    """Ends the process `after_ms` after `begin`, unless `met` was called before."""
+    """Ends the process `after_ms` after `begin`, unless the block that it is entered for has been
+    left before, in whichever way."""
 
     def __init__(self, after_ms: int = SERVE_STOP_MS, *, end: Callable[[], None] = _end) -> None:
         self._timer = threading.Timer(after_ms / 1000, end)
@@ -38,5 +39,8 @@ class StopDeadline:
             self._begun = True
             self._timer.start()
 
-    def met(self) -> None:
+    def __enter__(self) -> StopDeadline:
+        return self
+
+    def __exit__(self, *_: object) -> None:
         self._timer.cancel()

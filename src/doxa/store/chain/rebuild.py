@@ -54,10 +54,12 @@ def rebuild(
     change: int | None = None,
     expressions: Expressions | None = None,
     clock: Clock | None = None,
+    expect: Callable[[int], None] = lambda _: None,
     progress: Callable[[int], None] = lambda _: None,
 ) -> Path:
     """Make a memory file at a new path from the log of a connection, up to a change, by default the
     last. It appears whole or not at all, is verified, and begins an epoch with its first change.
+    `expect` is called once with the number of entries, `progress` with those since its last call.
     Raises NotFoundError for a change that there is not, CorruptError for a log that does not
     verify."""
     path = Path(target)
@@ -75,6 +77,8 @@ def rebuild(
             next_step="Give the number of a change, or a time.",
             change=change,
         )
+    sealed = source.execute("SELECT last_seq FROM receipt WHERE tx = ?", (change,)).get
+    expect(int(sealed))
     part = path.with_name(path.name + ".part")
     discard(part)  # of a rebuild that was killed
     try:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import errno
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -54,9 +54,12 @@ def discard(path: str | os.PathLike[str]) -> None:
             Path(name).unlink()
 
 
-def copy_whole(source: apsw.Connection, target: Path) -> Path:
+def copy_whole(
+    source: apsw.Connection, target: Path, progress: Callable[[int], object] = lambda _: None
+) -> Path:
     """Write a consistent copy of a database while others read and write. The target must not exist;
-    it appears under its name when it is whole. Its first change begins an epoch."""
+    it appears under its name when it is whole. Its first change begins an epoch. `progress` is
+    called with the bytes that were copied since the last call."""
     with file_errors(target):
         if target.exists():
             raise StoreError(
@@ -70,9 +73,12 @@ def copy_whole(source: apsw.Connection, target: Path) -> Path:
             make_private(str(part))
             copy = apsw.Connection(str(part))
             try:
+                size, left = source.pragma("page_size"), 0
                 with copy.backup("main", source, "main") as step:
                     while not step.done:
                         step.step(_PAGES_PER_STEP)
+                        before, left = left or step.page_count, step.remaining
+                        progress(max(0, before - left) * size)  # a write may begin it again
                 copy.execute("PRAGMA journal_mode=DELETE")
                 mark_copy(copy, "backup")
             finally:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import partial
 from itertools import islice
 from typing import Any, NamedTuple
@@ -63,6 +64,35 @@ _STATE = (
 
 
 _TOLD_MAX = 100
+_REPORTED = 1_000  # entries, after which progress is reported
+Progress = Callable[[int], None]
+
+
+def _quiet(count: int) -> None:
+    """Nobody watches."""
+
+
+class _Interruption(BaseException):
+    """Carries what `progress` raised past what takes errors of reading for damage."""
+
+    def __init__(self, error: Exception) -> None:
+        self.error = error
+
+
+@contextmanager
+def _interruptible(progress: Progress) -> Iterator[Progress]:
+    """Yield a function that calls `progress`. What that raises ends the block, as it is."""
+
+    def report(count: int) -> None:
+        try:
+            progress(count)
+        except Exception as error:
+            raise _Interruption(error) from error
+
+    try:
+        yield report
+    except _Interruption as found:
+        raise found.error from None
 
 
 _WINDOWS = tuple(
@@ -81,10 +111,15 @@ class LogProof(NamedTuple):
     head: str
 
 
-def verify_log(store: Store) -> LogProof:
-    """Walk the whole chain. Raises CorruptError at the first entry or receipt that does not fit."""
-    with damage_reported(store.path, "its log"), store.read() as snapshot:
-        entries = _verify_entries(snapshot)
+def verify_log(store: Store, progress: Progress = _quiet) -> LogProof:
+    """Walk the whole chain. Raises CorruptError at the first entry or receipt that does not fit.
+    `progress` is called with the number of entries since the last call."""
+    with (
+        _interruptible(progress) as report,
+        damage_reported(store.path, "its log"),
+        store.read() as snapshot,
+    ):
+        entries = _verify_entries(snapshot, report)
         before, receipts, last = GENESIS, 0, 0
         time = -1
         columns = (
@@ -112,7 +147,7 @@ def verify_log(store: Store) -> LogProof:
         return LogProof(receipts, entries[0], entries[1], before.hex())
 
 
-def _verify_entries(snapshot: Reader) -> tuple[int, int]:
+def _verify_entries(snapshot: Reader, progress: Progress) -> tuple[int, int]:
     head, expected, erased = GENESIS, 0, 0
     cursor = snapshot._db.execute(
         "SELECT l.seq, l.tx, l.op, l.element, l.payload_hash, l.hash, p.salt, p.payload "
@@ -131,6 +166,9 @@ def _verify_entries(snapshot: Reader) -> tuple[int, int]:
         head = entry_hash(head, seq=seq, tx=tx, op=op, element=element, payload_hash=payload_hash)
         if seq != expected or head != found:
             raise _broken_entry(seq)
+        if not expected % _REPORTED:
+            progress(_REPORTED)
+    progress(expected % _REPORTED)
     return expected, erased
 
 
@@ -153,19 +191,26 @@ def _knows_windows(snapshot: Reader) -> bool:
     )
 
 
-def replayed_digest(store: Store) -> str:
+def replayed_digest(store: Store, progress: Progress = _quiet) -> str:
     """Return the digest of a state built in memory from the log alone. Entries whose payload was
-    erased are skipped, as the erasure did."""
+    erased are skipped, as the erasure did. `progress` is called with the number of entries that
+    were replayed since the last call."""
     replica = apsw.Connection(":memory:")
     try:
-        with damage_reported(store.path, "a replay of its log"), store.read() as snapshot:
-            windows = _replay(snapshot, replica)
+        with (
+            _interruptible(progress) as report,
+            damage_reported(store.path, "a replay of its log"),
+            store.read() as snapshot,
+        ):
+            windows = _replay(snapshot, replica, report)
             return _digest(replica, windows=windows)
     finally:
         replica.close()
 
 
-def replay_log(source: apsw.Connection, target: apsw.Connection) -> None:
+def replay_log(
+    source: apsw.Connection, target: apsw.Connection, progress: Progress = _quiet
+) -> None:
     """Apply the log of a file to an empty state, which may lie in the same file. Windows and what
     else is derived are not made."""
     cursor = source.execute(
@@ -173,18 +218,22 @@ def replay_log(source: apsw.Connection, target: apsw.Connection) -> None:
         " p.seq = l.seq JOIN receipt r ON r.tx = l.tx ORDER BY l.seq"
     )
     stated = rewritten(source)
+    done = 0
     for op, payload, time, element, seq in cursor:
-        if is_superseded(stated, op, element, seq):
-            continue
-        replay_entry(target, op, body=decode(payload), now=time)
+        if not is_superseded(stated, op, element, seq):
+            replay_entry(target, op, body=decode(payload), now=time)
+        done += 1
+        if not done % _REPORTED:
+            progress(_REPORTED)
+    progress(done % _REPORTED)
 
 
-def _replay(snapshot: Reader, replica: apsw.Connection) -> bool:
+def _replay(snapshot: Reader, replica: apsw.Connection, progress: Progress) -> bool:
     """Build the state in an empty database. Returns whether its windows can be compared."""
     for _, sql in MIGRATIONS:
         replica.execute(sql)
     replica.execute("BEGIN")
-    replay_log(snapshot._db, replica)
+    replay_log(snapshot._db, replica, progress)
     windows, known = _knows_windows(snapshot), snapshot.declared()
     if windows and (known.evaluator.rules.any or known.suppressing):
         writer = WindowWriter(replica, known.evaluator, lambda: known.search, suppressing=True)

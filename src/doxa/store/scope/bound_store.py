@@ -77,7 +77,12 @@ class BoundStore(Store):
     def unbound(self) -> Store:
         return self.whole
 
-    def backup(self, target: str | os.PathLike[str]) -> Path:
+    def backup(
+        self,
+        target: str | os.PathLike[str],
+        *,
+        progress: Callable[[int], object] = lambda _: None,
+    ) -> Path:
         self._refuse("a backup")
 
     def compact(self) -> None:

@@ -386,7 +386,7 @@ class ContinuityVerbs(NoteVerbs):
         return _rebuilt(own, path, turns, records, digests)
 
     def hook_report(self) -> list[HookLoad]:
-        """Return how long hooks of agent hosts took, by event, against their budgets."""
+        """Return how long hooks of agent hosts took, by host and event, against their budgets."""
         from doxa.agent.continuity.metrics import report
         from doxa.base.places import agents_folder
 

@@ -311,7 +311,7 @@ CONTINUITY: tuple[Verb, ...] = (
     Verb(
         "hook_report",
         "look",
-        "Return how long hooks of agent hosts took, by event, against their budgets.",
+        "Return how long hooks of agent hosts took, by host and event, against their budgets.",
         "",
         parameters(),
         "list[HookLoad]",

@@ -419,8 +419,25 @@ class VerbApi:
             self.sessions.end(request.cookies.get(name, ""))
             over = cookie_header(name, "", secure=request.url.scheme == "https")
             return Response(status_code=204, headers=HEADERS | {"Set-Cookie": over})
-        named = caller.principal._asdict() | {"how": caller.how}
-        return _sent(200, JSON, encode({name: named[name] for name in _SHOWN}))
+        return _sent(200, JSON, encode(await self._threads.run(lambda: self._who(caller))))
+
+    def _who(self, caller: ApiCaller) -> dict[str, Any]:
+        """Say who calls, and where a call goes that names no database or project."""
+        database, principal = self._database, caller.principal
+        assert isinstance(database, VerbDatabase), "others have no API"
+        found: dict[str, Any] = {
+            "name": principal.name,
+            "role": principal.role,
+            "projects": principal.projects,
+            "databases": list(self._database.names(principal)),
+            "project": "",
+            "how": caller.how,
+        }
+        if caller.database:
+            name = resolve(database, principal, caller.database)
+            with database.verb_session(principal, name, caller.context) as session:
+                found["project"] = session.project
+        return found
 
     def _opened(self, request: Request) -> Response:
         cookie = self.sessions.open(request.query_params.get("code", ""))
@@ -438,9 +455,6 @@ def _verb_of(request: Request) -> str:
     path = f"{PREFIX}/{request.path_params['path']}"
     operation = operations().by_path.get(path)
     return "api" if operation is None else operation.name
-
-
-_SHOWN = ("name", "role", "projects", "databases", "how")
 
 
 class _Preparation:

@@ -241,10 +241,18 @@ _SESSION: dict[str, Any] = {
         "name": {"type": "string"},
         "role": {"type": "string", "enum": ["agent", "operator"]},
         "projects": {"type": "array", "items": {"type": "string"}},
-        "databases": {"type": "array", "items": {"type": "string"}},
+        "databases": {
+            "type": "array",
+            "items": {"type": "string"},
+            "description": "Those that the login may use, its default first.",
+        },
+        "project": {
+            "type": "string",
+            "description": "Of a call to this database that names no project; empty: all.",
+        },
         "how": {"type": "string", "enum": ["header", "cookie", "none"]},
     },
-    "required": ["name", "role", "projects", "databases", "how"],
+    "required": ["name", "role", "projects", "databases", "project", "how"],
 }
 _LINK: dict[str, Any] = {
     "type": "object",
@@ -263,7 +271,7 @@ def _session_paths() -> dict[str, Any]:
         f"{PREFIX}/session": {
             "get": {
                 "operationId": "whoami",
-                "summary": "Return who calls: name, role, and what the login is bound to.",
+                "summary": "Return who calls, what the login may use, and the project of calls.",
                 "tags": ["Browser"],
                 "responses": {"200": _json_response("The caller.", session), "default": _PROBLEM},
             },

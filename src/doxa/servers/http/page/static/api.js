@@ -1,8 +1,21 @@
 // The client of the public API. Nothing else on this page talks to the server, and it talks to
-// nothing but /v1.
+// nothing but /v1, of the database that was chosen.
 
 import { useLayoutEffect, useState } from "./lib.js";
-import { connection, epoch, project, receipts, say, session, systemTime, validTime } from "./state.js";
+import {
+  chooseDatabase,
+  connection,
+  database,
+  epoch,
+  isPast,
+  project,
+  receipts,
+  replaceRoute,
+  say,
+  session,
+  systemTime,
+  validTime,
+} from "./state.js";
 
 const PREFIX = "/v1/";
 const AGAIN_MS = 1500;
@@ -32,10 +45,14 @@ export class Lost extends Error {
   }
 }
 
+function base() {
+  return database.value ? `/db/${encodeURIComponent(database.value)}${PREFIX}` : PREFIX;
+}
+
 async function send(path, options = {}) {
   let reply;
   try {
-    reply = await fetch(PREFIX + path, {
+    reply = await fetch(base() + path, {
       credentials: "same-origin",
       cache: "no-store",
       ...options,
@@ -72,20 +89,21 @@ export function read(verb, args = {}, { cursor, ...options } = {}) {
   return post(path, clean(args), options);
 }
 
-/** Run a statement of Cypher that reads, as of the time of the slider. Returns records. It is always
- *  as of a system time: such a read counts as no access, so that looking at something is no use of it. */
-export async function rows(text, params = {}, options = {}) {
-  const at = systemTime.value ? "" : "AS OF SYSTEM TIME datetime() ";
-  const table = await post("read", { text: at + asOf(text), params }, options);
+/** Run a statement of Cypher that reads, as of the time of the slider, or with `now` as of now. Returns
+ *  records. It is always as of a system time: such a read counts as no access, so that looking at
+ *  something is no use of it. */
+export async function rows(text, params = {}, { now = false, ...options } = {}) {
+  const at = systemTime.value && !now ? "" : "AS OF SYSTEM TIME datetime() ";
+  const table = await post("read", { text: at + (now ? text : asOf(text)), params }, options);
   return table.rows.map((row) => Object.fromEntries(table.columns.map((name, at) => [name, row[at]])));
 }
 
 const TEXTS = "UNWIND $krefs AS k MATCH (n {kref: k}) RETURN k, coalesce(n.summary, n.text, n.name, '') AS text";
 
 /** What is said at some addresses, by address. */
-export async function textsOf(krefs, signal) {
+export async function textsOf(krefs, signal, { now = false } = {}) {
   if (!krefs.length) return new Map();
-  const found = await rows(TEXTS, { krefs: [...new Set(krefs)] }, { signal });
+  const found = await rows(TEXTS, { krefs: [...new Set(krefs)] }, { signal, now });
   return new Map(found.map((row) => [row.k, row.text]));
 }
 
@@ -101,17 +119,74 @@ export function asOf(text) {
   return system + valid + text;
 }
 
-/** Call a verb that writes. The receipt can be undone with `u`. A lost answer is asked for again
- *  under the same key. */
-export async function write(verb, args, { label = "", key = "", quiet = false } = {}) {
-  const headers = KEYED.has(verb) && !args.dry_run ? { "Idempotency-Key": key || crypto.randomUUID() } : {};
-  const answer = await post(verb, clean(args), { headers });
-  if (!args.dry_run) {
-    noteReceipt(verb, answer, label, quiet);
-    epoch.value++;
-    channel.postMessage("changed");
-  }
+/** Call a verb that writes. The receipt can be undone with `u`. From the past nothing is written. */
+export async function write(verb, args, { label = "", quiet = false } = {}) {
+  if (isPast.value) throw new ApiProblem(409, IN_THE_PAST);
+  const given = clean(args);
+  const answer = args.dry_run ? await post(verb, given) : await once(verb, given);
+  if (!args.dry_run) settle(verb, answer, label, quiet);
   return answer;
+}
+
+const IN_THE_PAST = {
+  detail: "You look at the past, and nothing is changed from there.",
+  next_step: "Go back to now.",
+};
+
+function settle(verb, answer, label, quiet) {
+  noteReceipt(verb, answer, label, quiet);
+  epoch.value++;
+  channel.postMessage("changed");
+}
+
+const UNANSWERED = "doxa.unanswered";
+
+/** Send a change under a key that stays the same until it is answered: when its answer was lost, the
+ *  same change again, also after a reload, gets the first answer and is made once. */
+async function once(verb, args) {
+  if (!KEYED.has(verb)) return post(verb, args);
+  const what = JSON.stringify([database.value, verb, args]);
+  const held = () => JSON.parse(sessionStorage.getItem(UNANSWERED) ?? "{}");
+  const key = held()[what] ?? crypto.randomUUID();
+  sessionStorage.setItem(UNANSWERED, JSON.stringify({ ...held(), [what]: key }));
+  const answered = () => {
+    const { [what]: _, ...others } = held();
+    sessionStorage.setItem(UNANSWERED, JSON.stringify(others));
+  };
+  try {
+    const answer = await post(verb, args, { headers: { "Idempotency-Key": key } });
+    answered();
+    return answer;
+  } catch (error) {
+    if (error.status < 500) answered();
+    throw error;
+  }
+}
+
+// Long work
+
+const POLL_MS = 250;
+
+/** Run a verb as a job: `onJob(job)` is called as it goes on, `signal` cancels it. Returns the answer;
+ *  null if it was cancelled. */
+export async function longWork(verb, args, { onJob, signal, label = "", writes = false }) {
+  if (writes && isPast.value) throw new ApiProblem(409, IN_THE_PAST);
+  let job = await post(verb, clean(args), { headers: { Prefer: "respond-async" } });
+  const path = `jobs/${encodeURIComponent(job.id)}`;
+  const cancel = () => send(path, { method: "DELETE" }).catch(() => {});
+  signal?.addEventListener("abort", cancel);
+  while (job.state === "queued" || job.state === "running") {
+    onJob(job);
+    await new Promise((done) => setTimeout(done, POLL_MS));
+    job = await send(path).catch((error) => {
+      if (error instanceof Lost) return job;
+      throw error;
+    });
+  }
+  signal?.removeEventListener("abort", cancel);
+  if (writes) settle(verb, job.answer, label, true);
+  if (job.state === "failed") throw new ApiProblem(job.problem.status, job.problem);
+  return job.state === "done" ? job.answer : null;
 }
 
 function noteReceipt(verb, answer, label, quiet) {
@@ -148,9 +223,22 @@ function clean(args) {
   );
 }
 
-/** The project of a call: what was chosen, or the session's own. */
+// What is looked at is one project, everywhere: the one that was chosen, else the login's own, else
+// all of them (*).
+
+/** The project that a verb reads. */
 export function inProject() {
-  return project.value || undefined;
+  return project.value || (session.value?.project ? undefined : "*");
+}
+
+/** The same for a statement, which has to name it. */
+export function projectName() {
+  return project.value || session.value?.project || "*";
+}
+
+/** The project that a verb writes to; where all are looked at, the login's own. */
+export function toProject() {
+  return project.value === "*" ? undefined : project.value || undefined;
 }
 
 // The connection
@@ -167,7 +255,7 @@ function watch() {
   if (watching) return;
   watching = setInterval(async () => {
     try {
-      const reply = await fetch(`${PREFIX}session`, { credentials: "same-origin", cache: "no-store" });
+      const reply = await fetch(`${base()}session`, { credentials: "same-origin", cache: "no-store" });
       if (reply.status === 401) connection.value = "over";
       if (!reply.ok) return;
       session.value = await reply.json();
@@ -185,8 +273,22 @@ export async function begin() {
   try {
     session.value = await send("session");
   } catch (error) {
-    if (!(error instanceof Lost) && error.status !== 401) throw error;
+    if (error.status === 404 && database.value) {
+      chooseDatabase(""); // it was removed
+      return begin();
+    }
+    if (!(error instanceof Lost) && error.status !== 401) watch();
   }
+}
+
+/** Look at another database, from its start: what was shown is not there, and changes that were made
+ *  in the one before are not undone here. */
+export async function switchDatabase(name) {
+  replaceRoute("ask", {});
+  chooseDatabase(name);
+  receipts.value = [];
+  await begin();
+  epoch.value++;
 }
 
 export async function leave() {
@@ -205,7 +307,7 @@ export function events(query, signal) {
 
 /** Follow events as they are committed. Returns a function that ends it. */
 export function follow(onEvent) {
-  const source = new EventSource(`${PREFIX}events?since=now`);
+  const source = new EventSource(`${base()}events?since=now`);
   const take = (message) => onEvent(JSON.parse(message.data));
   source.onmessage = take;
   for (const name of EVENT_NAMES) source.addEventListener(name, take);
@@ -242,6 +344,6 @@ export function useLoad(load, deps = []) {
       },
     );
     return () => abort.abort();
-  }, [...deps, turn, epoch.value, systemTime.value, validTime.value, project.value]);
+  }, [...deps, turn, epoch.value, systemTime.value, validTime.value, project.value, database.value]);
   return { ...state, again: () => setTurn(turn + 1) };
 }

@@ -1,7 +1,7 @@
 // Starts the page: the shell around the views, the keyboard, and the states of the connection.
 
-import { begin, leave, undo } from "./api.js";
-import { html, render, useEffect, useRef } from "./lib.js";
+import { begin, leave, switchDatabase, undo } from "./api.js";
+import { html, render, useEffect, useRef, useState } from "./lib.js";
 import { Dialog } from "./parts.js";
 import {
   address,
@@ -9,10 +9,13 @@ import {
   chooseProject,
   chooseTheme,
   connection,
+  database,
   dismiss,
+  draft,
   go,
   helpOpen,
   isPast,
+  keepDraft,
   notices,
   project,
   route,
@@ -86,21 +89,48 @@ function Shell() {
     <${Help} />`;
 }
 
-function TopBar() {
+/** What is typed stays until it is asked, or another question is: through a reload and a lost server. */
+function Search() {
+  const asked = route.value.view === "ask" ? (route.value.params.q ?? "") : "";
+  const [typed, setTyped] = useState(() => draft("search") || null);
+  const first = useRef(true);
+  const type = (text) => {
+    setTyped(text);
+    keepDraft("search", text ?? "");
+  };
+  useEffect(() => {
+    if (first.current) first.current = false;
+    else type(null);
+  }, [asked]);
   const search = (event) => {
     event.preventDefault();
-    go("ask", { q: new FormData(event.target).get("q") });
+    const question = (typed ?? asked).trim();
+    type(null);
+    go("ask", { q: question });
   };
+  return html`<form role="search" onSubmit=${search}>
+    <input id="search" name="q" type="search" aria-label="Ask the memory" placeholder="Ask the memory  ( / )" autocomplete="off" value=${typed ?? asked} onInput=${(event) => type(event.target.value)} />
+  </form>`;
+}
+
+function DatabaseSwitch() {
+  const names = session.value?.databases ?? [];
+  if (names.length < 2) return null;
+  return html`<label class="compact">Database <select id="database" value=${database.value || names[0]} onChange=${(event) => switchDatabase(event.target.value === names[0] ? "" : event.target.value)}>
+    ${names.map((name) => html`<option value=${name}>${name}</option>`)}</select></label>`;
+}
+
+function TopBar() {
   const names = session.value?.projects ?? [];
+  const own = session.value?.project || (session.value ? "all" : "own");
   const themes = { system: "light", light: "dark", dark: "system" };
   return html`<header class="top">
     <a class="brand" href=${address("ask")} aria-label="doxa, start">
       <img src="icon.svg" width="28" height="28" alt="" /><span>doxa</span></a>
-    <form role="search" onSubmit=${search}>
-      <input id="search" name="q" type="search" aria-label="Ask the memory" placeholder="Ask the memory  ( / )" autocomplete="off" value=${route.value.view === "ask" ? (route.value.params.q ?? "") : ""} />
-    </form>
+    <${Search} />
     <div class="top-side">
-      <label class="compact">Project <input id="project" list="project-names" value=${project.value} placeholder=${names.length ? names[0] : "own"} size="8"
+      <${DatabaseSwitch} />
+      <label class="compact">Project <input id="project" list="project-names" value=${project.value} placeholder=${own} size="8"
         onChange=${(event) => chooseProject(event.target.value.trim())} /></label>
       <datalist id="project-names">
         ${[...names, ...(names.length ? [] : ["*"])].map((name) => html`<option value=${name} />`)}</datalist>

@@ -47,7 +47,6 @@ export function ChangeForm({
   const [preview, setPreview] = useState(null);
   const [error, setError] = useState(null);
   const [busy, setBusy] = useState(false);
-  const [key, setKey] = useState(() => crypto.randomUUID());
   const attempt = async (event, dryRun) => {
     event.preventDefault();
     const args = dryRun ? arguments_() : preview.args; // what was shown is what is done
@@ -55,15 +54,11 @@ export function ChangeForm({
     setBusy(true);
     setError(null);
     try {
-      const answer = await write(verb, { ...args, dry_run: dryRun || undefined }, { label, key: dryRun ? "" : key });
+      const answer = await write(verb, { ...args, dry_run: dryRun || undefined }, { label });
       setPreview(dryRun ? { answer, args } : null);
-      if (!dryRun) {
-        setKey(crypto.randomUUID());
-        done(answer);
-      }
+      if (!dryRun) done(answer);
     } catch (caught) {
       setError(caught);
-      if (caught.code !== "lost") setKey(crypto.randomUUID());
     }
     setBusy(false);
   };

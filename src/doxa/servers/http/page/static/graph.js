@@ -4,6 +4,7 @@
 import { read, rows, useLoad } from "./api.js";
 import { html, useMemo, useState } from "./lib.js";
 import { KrefLink, krefAddress } from "./parts.js";
+import { isPast } from "./state.js";
 
 export const NODES_MAX = 300;
 const WIDTH = 720;
@@ -25,7 +26,8 @@ const EDGE_WORDS = {
 
 // A walk says what it reached, and not in which direction an edge points.
 const EDGES = `UNWIND $krefs AS k MATCH (a {kref: k})-[r]->(b) WHERE b.kref IN $krefs AND NOT type(r) IN $hidden
-RETURN DISTINCT a.kref AS a, type(r) AS type, b.kref AS b LIMIT 1000`;
+RETURN DISTINCT a.kref AS a, type(r) AS type, b.kref AS b LIMIT $limit`;
+const EDGES_MAX = 1000;
 const HIDDEN_TYPES = ["HAS_REVISION", "CURRENT", "TAG", "HAS_ITEM"];
 
 export function Neighbourhood({ kref }) {
@@ -40,7 +42,7 @@ export function Neighbourhood({ kref }) {
     ${
       found.nodes.length > 1
         ? html`<div class="graph-and-list"><${Drawing} ...${found} /><${EdgeList} ...${found} /></div>`
-        : html`<p class="small">${state.loading ? "Loading …" : "Nothing is connected with it."}</p>`
+        : html`<p class="small">${state.loading ? "Loading …" : state.error ? state.error.message : "Nothing is connected with it."}</p>`
     }
     ${found.cut && html`<p class="small">${found.cut}</p>`}
   </section>`;
@@ -55,28 +57,51 @@ async function loadNeighbours(kref, depth, signal) {
     "UNWIND $krefs AS k MATCH (n {kref: k}) RETURN k, coalesce(n.title, n.summary, n.text, n.name, '') AS text",
     { krefs },
     { signal },
-  ).catch(() => []);
+  );
   const text = new Map(texts.map((row) => [row.k, row.text]));
-  const drawn = await rows(EDGES, { krefs, hidden: HIDDEN_TYPES }, { signal }).catch(() => []);
+  const drawn = await rows(EDGES, { krefs, hidden: HIDDEN_TYPES, limit: EDGES_MAX + 1 }, { signal });
+  const manyEdges = drawn.splice(EDGES_MAX).length > 0;
   const depths = new Map([[walk.start, 0]]);
   const current = new Map();
   for (const step of steps) {
     if (!depths.has(step.kref)) depths.set(step.kref, step.depth);
     current.set(step.kref, step.current);
   }
-  const nodes = krefs.map((one) => ({
+  // A walk is about now: of what it reached, the past has what it finds, and what edges join to it.
+  const joined = isPast.value ? reached(walk.start, drawn) : null;
+  const there = krefs.filter((one) => !joined || (joined.has(one) && text.has(one)));
+  const nodes = there.map((one) => ({
     kref: one,
     text: text.get(one) || one.split("/").at(-1),
     depth: depths.get(one),
-    current: current.get(one) ?? true,
+    current: isPast.value || (current.get(one) ?? true), // whether it is, is known of now alone
   }));
-  const edges = drawn.map((row) => ({ from: row.a, to: row.b, type: row.type }));
+  const edges = drawn
+    .filter((row) => there.includes(row.a) && there.includes(row.b))
+    .map((row) => ({ from: row.a, to: row.b, type: row.type }));
   const left = known.length - steps.length;
   return {
     nodes,
     edges,
-    cut: left > 0 ? `${left} more are not drawn.` : depth < 3 && walk.cut ? "There is more further away." : "",
+    cut:
+      left > 0
+        ? `${left} more are not drawn.`
+        : manyEdges
+          ? `The first ${EDGES_MAX} connections are drawn.`
+          : depth < 3 && walk.cut
+            ? "There is more further away."
+            : "",
   };
+}
+
+/** What edges lead to, from a start. */
+function reached(start, drawn) {
+  const found = new Set([start]);
+  for (let size = 0; size < found.size; ) {
+    size = found.size;
+    for (const { a, b } of drawn) if (found.has(a) || found.has(b)) found.add(a).add(b);
+  }
+  return found;
 }
 
 /** Place nodes by repulsion and springs, from the same start each time. */

@@ -2,7 +2,7 @@
 // that it is a text node and never markup.
 
 import { html, useEffect, useRef, useState } from "./lib.js";
-import { address, draft, go, keepDraft, say, systemTime } from "./state.js";
+import { address, draft, go, isPast, keepDraft, say, systemTime } from "./state.js";
 
 // Time
 
@@ -40,12 +40,17 @@ const AGES = [
   [Infinity, "old"],
 ];
 
+/** The word for how old something is at the time that the page looks at. */
+export function freshnessOf(at) {
+  const now = systemTime.value ? new Date(systemTime.value) : new Date();
+  const days = Math.max(0, (now - moment(at)) / DAY_MS);
+  return AGES.find(([limit]) => days < limit)[1];
+}
+
 /** How fresh something is: a colour, a bar and a word, so that no one depends on the colour. */
 export function Freshness({ at }) {
   if (!at) return null;
-  const now = systemTime.value ? new Date(systemTime.value) : new Date();
-  const days = Math.max(0, (now - moment(at)) / DAY_MS);
-  const [, name] = AGES.find(([limit]) => days < limit);
+  const name = freshnessOf(at);
   return html`<span class="fresh fresh-${name}"><span class="fresh-bar" aria-hidden="true"></span>
     ${name}, <${Time} at=${at} /></span>`;
 }
@@ -75,6 +80,42 @@ const TRUST_KINDS = { verified: "good", stated: "", inferred: "warn", candidate:
 
 export function Trust({ trust }) {
   return trust ? html`<${Chip} kind=${TRUST_KINDS[trust] ?? ""} title="How far it is trusted">${trust}<//>` : null;
+}
+
+/** A button for long work, with how far it is and a button that stops it. `start({onJob, signal})` returns
+ *  its answer, null if it was stopped. */
+export function LongWork({ label, running, start, ended, disabled = false, primary = true }) {
+  const [job, setJob] = useState(null);
+  const [stop, setStop] = useState(null);
+  const [error, setError] = useState(null);
+  const begin = async () => {
+    const abort = new AbortController();
+    setStop(abort);
+    setError(null);
+    try {
+      ended(await start({ onJob: setJob, signal: abort.signal }));
+    } catch (caught) {
+      setError(caught);
+    }
+    setStop(null);
+    setJob(null);
+  };
+  const far = job?.done ? `, ${job.done.toLocaleString()} done` : job?.state === "queued" ? ", waiting for its turn" : "";
+  return html`${
+    stop
+      ? html`<span class="long-work" role="status">${running} …${far}</span>
+        <button type="button" disabled=${stop.signal.aborted} onClick=${() => {
+          stop.abort();
+          setJob((before) => ({ ...before }));
+        }}>${stop.signal.aborted ? "Stopping …" : "Stop"}</button>`
+      : html`<button type="button" class=${primary ? "primary" : ""} disabled=${disabled} onClick=${begin}>${label}</button>`
+  }<${Problem} error=${error} />`;
+}
+
+/** Where what replaced a superseded revision is: its item, which is what is believed now. */
+export function Successor({ kref, status }) {
+  if (status !== "superseded") return null;
+  return html`<span class="successor">replaced by <${KrefLink} kref=${kref.split("?")[0]}>what is believed now<//></span>`;
 }
 
 /** Where an address leads on this page, and what it is called there. */
@@ -122,6 +163,20 @@ export function Empty({ title, children }) {
   return html`<div class="empty"><p><strong>${title}</strong></p>${children && html`<p>${children}</p>`}</div>`;
 }
 
+/** Says that a list is cut: of how many, as far as that is known. `more`: there are more. */
+export function First({ shown, total = 0, more = total > shown, what = "entries" }) {
+  if (!more) return null;
+  const of = total > shown ? ` of ${total.toLocaleString()}` : "";
+  return html`<p class="small cut">The first ${shown.toLocaleString()}${of} ${what} are shown${of ? "" : "; there are more"}.</p>`;
+}
+
+/** Says, while the page looks at the past, that a view does not. */
+export function AboutNow() {
+  return isPast.value
+    ? html`<p class="small about-now"><${Chip} kind="warn">about now<//> What follows is as it is now, not at the time above. To change it, go back to now.</p>`
+    : null;
+}
+
 /** What a load shows while it runs, when it failed, and when there is nothing. */
 export function Loaded({ state, children, empty }) {
   if (state.error && state.data === null) return html`<${Problem} error=${state.error} again=${state.again} />`;
@@ -144,7 +199,10 @@ export function Row({ kref, class: kind = "", children }) {
   const open = (event) => {
     if (event.target !== event.currentTarget || !kref) return;
     if (event.key === "Enter") location.hash = krefAddress(kref);
-    if (event.key === "r" && krefAddress(kref).startsWith("#/belief")) go("belief", { kref, form: "revise" });
+    if (event.key === "r" && krefAddress(kref).startsWith("#/belief")) {
+      event.stopPropagation();
+      go("belief", { kref: kref.split("?")[0], form: "revise" });
+    }
   };
   return html`<li class="row ${kind}" data-row tabindex="-1" onKeyDown=${open}>${children}</li>`;
 }

@@ -2,7 +2,7 @@
 
 import { computed, signal } from "./lib.js";
 
-export const session = signal(null); // {name, role, projects, databases}
+export const session = signal(null); // {name, role, projects, databases, project}
 export const connection = signal("open"); // open, lost (no answer) or over (no login)
 export const epoch = signal(0); // counts reconnections and changes: views read again
 export const receipts = signal([]); // changes made here, newest first
@@ -48,6 +48,14 @@ export const project = signal(localStorage.getItem("doxa.project") ?? "");
 export function chooseProject(name) {
   project.value = name;
   localStorage.setItem("doxa.project", name);
+}
+
+export const database = signal(sessionStorage.getItem("doxa.database") ?? ""); // "": the login's own
+
+export function chooseDatabase(name) {
+  database.value = name;
+  sessionStorage.setItem("doxa.database", name);
+  chooseProject("");
 }
 
 export const theme = signal(localStorage.getItem("doxa.theme") ?? "system");

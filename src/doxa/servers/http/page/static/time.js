@@ -34,7 +34,7 @@ export function TimeBar() {
     <${Slider} name="system" label="Believed at" target=${systemTime} from=${start} to=${now} />
     <${Slider} name="valid" label="Valid at" target=${validTime} from=${start - YEAR_MS / 12} to=${now + YEAR_MS / 12} />
     <p class="timebar-text" role="status">
-      ${isPast.value ? html`You look at the past: ${sentence()}. Changes are made now.` : "Everything as of now."}</p>
+      ${isPast.value ? html`You look at the past: ${sentence()}. Changes are made from now alone.` : "Everything as of now."}</p>
     <button type="button" onClick=${back}>${isPast.value ? "Back to now" : "Close"}</button>
   </section>`;
 }

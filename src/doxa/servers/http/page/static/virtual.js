@@ -16,19 +16,22 @@ export function VirtualList({ items, total, label, row, more }) {
     window.addEventListener("resize", measure);
     return () => window.removeEventListener("resize", measure);
   }, []);
-  const first = Math.max(0, Math.floor(top / ROW_PX) - AROUND);
-  const last = Math.min(items.length, Math.ceil((top + height) / ROW_PX) + AROUND);
+  const count = Math.max(items.length, more ? total : 0); // the box has the size of all of them
+  const sight = Math.ceil((top + height) / ROW_PX) + AROUND;
+  const first = Math.max(0, Math.min(Math.floor(top / ROW_PX) - AROUND, items.length));
+  const last = Math.min(items.length, sight);
   useEffect(() => {
-    if (more && items.length < total && last > items.length - 40) more();
-  }, [last, items.length, total]);
+    if (more && items.length < total && sight > items.length - 40) more();
+  }, [sight, items.length, total]);
   const keys = (event) => {
-    if (event.key === "End") box.current.scrollTop = items.length * ROW_PX;
+    if (event.key === "End") box.current.scrollTop = count * ROW_PX;
     if (event.key === "Home") box.current.scrollTop = 0;
   };
   return html`<div class="virtual" ref=${box} tabindex="0" role="region" aria-label=${label} onKeyDown=${keys}
-      onScroll=${(event) => setTop(event.currentTarget.scrollTop)} style=${{ height: `min(${Math.max(1, items.length) * ROW_PX + 2}px, 68vh)` }}>
+      onScroll=${(event) => setTop(event.currentTarget.scrollTop)} style=${{ height: `min(${Math.max(1, count) * ROW_PX + 2}px, 68vh)` }}>
+    ${sight > items.length + AROUND && items.length < count && html`<p class="reading small" role="status">Reading …</p>`}
     <div style=${{ height: `${first * ROW_PX}px` }}></div>
     <ul class="rows" aria-label=${label}>${items.slice(first, last).map((one) => row(one))}</ul>
-    <div style=${{ height: `${(items.length - last) * ROW_PX}px` }}></div>
+    <div style=${{ height: `${(count - last) * ROW_PX}px` }}></div>
   </div>`;
 }

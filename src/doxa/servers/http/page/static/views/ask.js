@@ -1,10 +1,11 @@
 // Ask: what comes back for a question, and why; what nearly did; what is left out, and why not.
 
-import { inProject, read, rows, useLoad } from "../api.js";
+import { inProject, projectName, read, rows, useLoad } from "../api.js";
 import { html, useState } from "../lib.js";
 import {
   Chip,
   Empty,
+  First,
   Freshness,
   Heading,
   KrefLink,
@@ -13,12 +14,14 @@ import {
   Row,
   Sentence,
   Status,
+  Successor,
   Trust,
   shortKref,
+  useDraft,
 } from "../parts.js";
 import { address, go, systemTime, validTime } from "../state.js";
 
-const FIRST = 8;
+const BACK = 8;
 const LIMIT = 14;
 const LANE_WORDS = {
   words: "same words",
@@ -39,12 +42,14 @@ export function Ask({ params }) {
 
 function Start() {
   const state = useLoad((signal) => read("recent", { limit: 8, project: inProject() }, { signal }));
+  const [question, setQuestion, asked] = useDraft("question");
   return html`<form class="big-ask" onSubmit=${(event) => {
     event.preventDefault();
-    go("ask", { q: new FormData(event.target).get("q") });
+    asked();
+    go("ask", { q: question.trim() });
   }}>
       <label for="question">Your question, in plain words</label>
-      <div class="line"><input id="question" name="q" type="text" autocomplete="off" required />
+      <div class="line"><input id="question" name="q" type="text" autocomplete="off" value=${question} onInput=${(event) => setQuestion(event.target.value)} required />
         <button class="primary">Ask</button></div>
     </form>
     <h2>Said or stated last</h2>
@@ -67,19 +72,19 @@ function Answers({ question }) {
   return html`<${Loaded} state=${state}>
     ${(found) => html`
       <p class="summary" role="status">
-        ${found.hits.length ? `${Math.min(found.hits.length, FIRST)} of ${found.searched} come back` : "Nothing comes back"}${found.answerable_level && found.hits.length ? `; that they answer the question is ${{ high: "likely", medium: "possible", low: "unlikely" }[found.answerable_level]}` : ""}.</p>
+        ${found.hits.length ? `${Math.min(found.hits.length, BACK)} of ${found.searched} come back` : "Nothing comes back"}${found.answerable_level && found.hits.length ? `; that they answer the question is ${{ high: "likely", medium: "possible", low: "unlikely" }[found.answerable_level]}` : ""}.</p>
       ${found.warnings.filter((text) => !text.includes("faded by policy")).map((text) => html`<p class="small">
         ${text}</p>`)}
       ${
         found.hits.length
           ? html`<ol class="rows">
-            ${found.hits.slice(0, FIRST).map((hit) => html`<${Hit} hit=${hit} why key=${hit.kref} />`)}</ol>`
+            ${found.hits.slice(0, BACK).map((hit) => html`<${Hit} hit=${hit} why key=${hit.kref} />`)}</ol>`
           : html`<${Empty} title="Memory has no answer to this.">Ask in other words, or <a href=${address("belief", { new: "1" })}>state what is true</a>.<//>`
       }
       ${
-        found.hits.length > FIRST &&
+        found.hits.length > BACK &&
         html`<h2>Nearly</h2><p class="small">Found too, with a lower score.</p>
-        <ol class="rows">${found.hits.slice(FIRST).map((hit) => html`<${Hit} hit=${hit} why key=${hit.kref} />`)}</ol>`
+        <ol class="rows">${found.hits.slice(BACK).map((hit) => html`<${Hit} hit=${hit} why key=${hit.kref} />`)}</ol>`
       }
       <${LeftOut} found=${found} question=${found.query} key=${found.query} />`}
   <//>`;
@@ -92,6 +97,7 @@ function Hit({ hit, why }) {
       <${Freshness} at=${hit.time} />
       <${Trust} trust=${hit.trust} />
       ${hit.status !== "current" && html`<${Status} status=${hit.status} />`}
+      <${Successor} kref=${hit.kref} status=${hit.status} />
       ${hit.unsupported && html`<${Chip} kind="warn" title=${hit.unsupported}>lost its support<//>`}
       ${hit.contested.length > 0 && html`<${Chip} kind="bad">contested<//>`}
       ${hit.speaker && html`<span>by ${hit.speaker}</span>`}
@@ -124,9 +130,10 @@ function reasonOf(hit) {
   return "others had a higher score";
 }
 
-const HIDDEN = `MATCH (n:Exchange) WHERE any(word IN $words WHERE toLower(n.text) CONTAINS word)
+const HIDDEN_MAX = 20;
+const HIDDEN = `MATCH (n:Exchange) WHERE ($project = '*' OR n.project = $project) AND any(word IN $words WHERE toLower(n.text) CONTAINS word)
 CALL doxa.policy.explain(n) YIELD visible, reason WHERE NOT visible
-RETURN n.kref AS kref, n.text AS text, n.time AS time, reason LIMIT 20`;
+RETURN n.kref AS kref, n.text AS text, n.time AS time, reason LIMIT $limit`;
 
 /** What is about the question too. It is asked for when the answers are there, which come first. */
 function LeftOut({ found, question }) {
@@ -137,7 +144,7 @@ function LeftOut({ found, question }) {
   const left = all.data?.hits.filter((hit) => !shown.has(hit.kref)) ?? [];
   const look = async () => {
     const words = question.toLowerCase().match(/[\p{L}\p{N}]{4,}/gu) ?? [];
-    setHidden(await rows(HIDDEN, { words }));
+    setHidden(await rows(HIDDEN, { words, project: projectName(), limit: HIDDEN_MAX + 1 }));
   };
   return html`<h2>Left out</h2>
     ${
@@ -146,7 +153,8 @@ function LeftOut({ found, question }) {
         <ul class="rows">${left.map(
           (hit) => html`<${Row} kref=${hit.kref} class="gone" key=${hit.kref}>
           <p class="text"><${KrefLink} kref=${hit.kref}>${hit.text}<//></p>
-          <p class="meta"><strong class="reason">Not shown: ${reasonOf(hit)}.</strong> <${Status} status=${hit.status} /> <${Trust} trust=${hit.trust} /> <${Freshness} at=${hit.time} /></p>
+          <p class="meta"><strong class="reason">Not shown: ${reasonOf(hit)}.</strong>
+            <${Successor} kref=${hit.kref} status=${hit.status} /> <${Status} status=${hit.status} /> <${Trust} trust=${hit.trust} /> <${Freshness} at=${hit.time} /></p>
         <//>`,
         )}</ul>`
         : html`<p class="small">${all.loading ? "Looking …" : "Nothing else is about it."}</p>`
@@ -155,9 +163,10 @@ function LeftOut({ found, question }) {
       hidden === null
         ? html`<p><button type="button" onClick=${look}>Show what faded${found.faded ? ` (${found.faded})` : ""}</button></p>`
         : hidden.length
-          ? html`<ul class="rows">${hidden.map((one) => html`<${Row} kref=${one.kref} class="gone" key=${one.kref}>
+          ? html`<ul class="rows">${hidden.slice(0, HIDDEN_MAX).map((one) => html`<${Row} kref=${one.kref} class="gone" key=${one.kref}>
             <p class="text">${one.text}</p><p class="meta">
-            <strong class="reason">Hidden:</strong> ${one.reason} <a class="small" href=${address("belief", { kref: one.kref })}>${shortKref(one.kref)}</a></p><//>`)}</ul>`
+            <strong class="reason">Hidden:</strong> ${one.reason} <a class="small" href=${address("belief", { kref: one.kref })}>${shortKref(one.kref)}</a></p><//>`)}</ul>
+            <${First} shown=${HIDDEN_MAX} more=${hidden.length > HIDDEN_MAX} />`
           : html`<p class="small">Nothing that faded has these words.</p>`
     }`;
 }

@@ -1,6 +1,6 @@
 // Belief: what is believed, since when, because of what, and what depends on it.
 
-import { inProject, read, rows, undo, useLoad, write } from "../api.js";
+import { read, rows, toProject, undo, useLoad, write } from "../api.js";
 import { ChangeForm, Effects, factLines, parseFacts } from "../changes.js";
 import { WordDiff } from "../diff.js";
 import { Neighbourhood } from "../graph.js";
@@ -23,7 +23,7 @@ import {
   shortKref,
   useDraft,
 } from "../parts.js";
-import { go, isPast, receipts, say, session, systemTime } from "../state.js";
+import { go, isPast, receipts, say, session, systemTime, validTime } from "../state.js";
 import { OtherAddress } from "./other.js";
 
 export function Belief({ params }) {
@@ -31,7 +31,7 @@ export function Belief({ params }) {
   if (!params.kref)
     return html`<${Heading} title="Belief" question="" />
       <${Empty} title="No belief is chosen.">Ask for one, or browse.<//>`;
-  return html`<${Existing} kref=${params.kref} first=${params.form ?? ""} key=${params.kref} />`;
+  return html`<${Existing} kref=${params.kref} first=${params.form ?? ""} key=${`${params.kref} ${params.form}`} />`;
 }
 
 function itemOf(kref) {
@@ -39,31 +39,70 @@ function itemOf(kref) {
 }
 
 async function load(kref, signal) {
-  const at = systemTime.value;
   if (/\.(exchange|conflict|bundle|entity|thread|job-run|job-proposal)(\?|$)/.test(kref) || /[?&]a=/.test(kref)) {
     return { other: await read("get", { kref, reveal: true }, { signal }) };
   }
-  const history = await read("history", { kref: itemOf(kref), reveal: true }, { signal });
-  const then = at ? history.revisions.filter((one) => one.created <= at) : history.revisions;
-  let shown = kref;
-  if (at) shown = (await read("as-of", { kref: itemOf(kref), time: at }, { signal })).kref;
-  const explained = await read("explain", { kref: shown }, { signal }).catch((error) => {
+  const known = await read("history", { kref: itemOf(kref), reveal: true }, { signal });
+  const then = systemTime.value ? believedAt(known, new Date(systemTime.value)) : null;
+  if (then && !then.history.revisions.length) return { unknown: true };
+  const explained = await read("explain", { kref: then?.shown ?? kref }, { signal }).catch((error) => {
     if (error.code === "not_found") return null;
     throw error;
   });
-  const revision = explained?.revision ?? then.at(-1);
+  const history = then?.history ?? known;
+  const revision = then
+    ? { ...explained?.revision, ...history.revisions.find((one) => one.kref === then.shown), unsupported: "" }
+    : (explained?.revision ?? history.revisions.at(-1));
   const files = await rows(
     "MATCH (r:Revision)-[:HAS_ARTIFACT]->(a:Artifact) WHERE r.kref STARTS WITH $prefix RETURN a.kref AS kref, a.name AS name, a.location AS location, a.sha256 AS sha256, a.size_bytes AS size",
     { prefix: `${itemOf(kref)}?` },
     { signal },
   ).catch(() => []);
-  return { history: { ...history, revisions: then }, explained, revision, files };
+  return { history, explained, revision: { ...revision, status: validStatus(revision) }, files };
+}
+
+/** A history as it was at a time: its revisions and tags of then, and what was believed. */
+function believedAt(history, at) {
+  const reached = (time) => time && new Date(time) <= at;
+  const tags = history.tags
+    .filter((move) => reached(move.since))
+    .map((move) => (reached(move.until) ? move : { ...move, until: null }));
+  const held = (kref) => tags.filter((move) => move.kref === kref && !move.until).map((move) => move.tag);
+  const current = tags.find((move) => move.tag === "current" && !move.until)?.kref;
+  const revisions = history.revisions.filter((one) => reached(one.created));
+  const shown = current ?? revisions.at(-1)?.kref;
+  const status = (kref) => (kref === current ? "current" : kref === shown ? "deprecated" : "superseded");
+  return {
+    shown,
+    history: {
+      ...history,
+      tags,
+      revisions: revisions.map((one) => ({
+        ...one,
+        status: status(one.kref),
+        tags: held(one.kref).filter((tag) => tag !== "current"),
+      })),
+    },
+  };
+}
+
+/** The status at the valid time of the slider: a belief may not hold yet, or no longer. */
+function validStatus({ status, valid_from: from, valid_until: until }) {
+  const at = validTime.value && status === "current" ? new Date(validTime.value) : null;
+  if (at && from && at < new Date(from)) return "not_yet_valid";
+  return at && until && at >= new Date(until) ? "expired" : status;
 }
 
 function Existing({ kref, first }) {
   const state = useLoad((signal) => load(kref, signal), [kref]);
-  return html`<${Loaded} state=${state}>
-    ${(data) => (data.other ? html`<${OtherAddress} kref=${kref} found=${data.other} />` : html`<${Whole} ...${data} first=${first} />`)}
+  return html`${state.error && !state.data && html`<${Heading} title="Belief" question=${itemOf(kref)} />`}<${Loaded} state=${state}>
+    ${(data) => {
+      if (data.other) return html`<${OtherAddress} kref=${kref} found=${data.other} />`;
+      if (data.unknown)
+        return html`<${Heading} title="Not yet known" question="What is believed, since when, because of what?" />
+          <${Empty} title="Nothing was believed about this then."><code>${itemOf(kref)}</code><//>`;
+      return html`<${Whole} ...${data} first=${first} />`;
+    }}
   <//>`;
 }
 
@@ -171,7 +210,7 @@ function Timeline({ history, shown, done }) {
   return html`<section aria-labelledby="timeline-title"><h2 id="timeline-title">Since when</h2>
     <ol class="timeline">${revisions.map((one, at) => {
       const before = revisions[at + 1];
-      return html`<li class="row ${one.status === "current" ? "" : "gone"}" data-row tabindex="-1" key=${one.kref}>
+      return html`<${Row} kref=${one.kref} class=${one.status === "current" ? "" : "gone"} key=${one.kref}>
         <p class="meta"><strong>Revision ${one.number}</strong><${Status} status=${one.status} />
           <${Trust} trust=${one.trust} /><span>${formatTime(one.created)}</span><${Time} at=${one.created} />
           <span>by ${one.author}</span>${one.kref === shown && html`<${Chip} kind="good">shown<//>`}</p>
@@ -189,7 +228,7 @@ function Timeline({ history, shown, done }) {
               }} cancel=${() => setBack("")} />`
             : html`<${KeyButton} shortcut="b" onClick=${() => setBack(one.kref)}>Go back to this<//>`)
         }
-      </li>`;
+      <//>`;
     })}</ol>
     ${history.tags.length > 0 && html`<details><summary>Tags moved (${history.tags.length})</summary>
       <ul class="moves">${history.tags.map((move) => html`<li><${Chip}>
@@ -207,6 +246,7 @@ function Reasons({ explained }) {
     ["It contradicts", explained.contradicts, ""],
   ];
   return html`<section class="reasons" aria-label="Reasons">
+    ${isPast.value && html`<p class="small as-known">Its reasons are shown as they are known today.</p>`}
     ${groups
       .filter(([, found, none]) => found.length || none)
       .map(
@@ -250,7 +290,7 @@ function NewBelief() {
   const [name, setName, nameDone] = useDraft("new.name");
   const [kind, setKind] = useState("fact");
   const args = () =>
-    text.trim() ? { text: text.trim(), name: name.trim(), kind, project: inProject() } : "Say what is believed.";
+    text.trim() ? { text: text.trim(), name: name.trim(), kind, project: toProject() } : "Say what is believed.";
   const [error, setError] = useState(null);
   const save = async (event) => {
     event.preventDefault();

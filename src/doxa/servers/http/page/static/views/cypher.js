@@ -29,7 +29,7 @@ export function Cypher() {
     setBusy(true);
     setError(null);
     try {
-      setResult(await statement(mode ? `${mode} ${asOf(text)}` : asOf(text), {}, { writes: writes && !mode }));
+      setResult(await statement(mode ? `${mode} ${asOf(text)}` : asOf(text), {}, { writes: writes && !mode && !isPast.value }));
       setShown((before) => (mode ? "plan" : before === "plan" ? "table" : before));
     } catch (caught) {
       setError(caught);
@@ -46,7 +46,7 @@ export function Cypher() {
         </button>
         <button type="button" disabled=${busy} onClick=${(event) => run(event, "EXPLAIN")}>Plan</button>
         <label class="compact">
-          <input type="checkbox" checked=${writes} disabled=${session.value === null} onChange=${(event) => setWrites(event.target.checked)} /> may write</label>
+          <input type="checkbox" checked=${writes && !isPast.value} disabled=${session.value === null || isPast.value} onChange=${(event) => setWrites(event.target.checked)} /> may write</label>
         ${isPast.value && html`<${Chip} kind="warn">as of the time above<//>`}</div>
       <div class="line">${EXAMPLES.map(([label, example]) => html`<button type="button" class="quiet" onClick=${() => setText(example)}>${label}</button>`)}</div>
     </form>

@@ -1,11 +1,13 @@
 // Fading: what will be hidden in the next 30 days, by which curve, and what another policy would do.
 
-import { rows, statement, useLoad } from "../api.js";
+import { projectName, rows, statement, useLoad } from "../api.js";
 import { Curve } from "../curve.js";
 import { html, useState } from "../lib.js";
 import {
+  AboutNow,
   Chip,
   Empty,
+  First,
   Heading,
   KrefLink,
   Loaded,
@@ -16,37 +18,43 @@ import {
   relativeTime,
   useDraft,
 } from "../parts.js";
-import { project, say, session } from "../state.js";
+import { isPast, say, session } from "../state.js";
 
 const DAYS = 30;
-const FADES = `MATCH (n:Exchange) WHERE ($project IN ['', '*'] OR n.project = $project)
+const FADES = `MATCH (n:Exchange) WHERE ($project = '*' OR n.project = $project)
 CALL doxa.policy.explain(n) YIELD visible, score, threshold, visibleUntil, profile
 WITH n, visible, score, threshold, datetime(visibleUntil) AS until, profile
 WHERE until < datetime() + duration('P${DAYS}D')
 RETURN n.kref AS kref, n.text AS text, n.speaker AS speaker, visible, score, threshold, until, profile
-ORDER BY until LIMIT 500`;
+ORDER BY until LIMIT $limit`;
+const FADES_MAX = 500;
+const SHOWN = 100; // of those soon, and of those hidden
 
 async function load(signal) {
   const [fading, profiles] = await Promise.all([
-    rows(FADES, { project: project.value }, { signal }),
+    rows(FADES, { project: projectName(), limit: FADES_MAX + 1 }, { signal, now: true }),
     rows(
       "CALL doxa.policy.profiles() YIELD kind, Name, HalfLifeSeconds, VisibilityThreshold, ScoreFloor, Function, ScoreFrom WHERE kind = 'decayBundle' RETURN Name, HalfLifeSeconds, VisibilityThreshold, ScoreFloor, Function, ScoreFrom",
       {},
-      { signal },
+      { signal, now: true },
     ),
   ]);
-  return { soon: fading.filter((one) => one.visible), gone: fading.filter((one) => !one.visible), profiles };
+  const more = fading.splice(FADES_MAX).length > 0;
+  return { soon: fading.filter((one) => one.visible), gone: fading.filter((one) => !one.visible), profiles, more };
 }
 
 export function Fading() {
   const state = useLoad(load);
   return html`<${Heading} title="Fading" question="What will I stop seeing in the next ${DAYS} days?" />
-    <${Loaded} state=${state}>${({ soon, gone, profiles }) => html`
+    <${AboutNow} />
+    <${Loaded} state=${state}>${({ soon, gone, profiles, more }) => html`
+      <${First} shown=${FADES_MAX} more=${more} what="that fade, those hidden first," />
       ${!profiles.length && html`<${Empty} title="Nothing fades: there are no policies.">
         <code>doxa policy bootstrap</code> installs the standard ones.<//>`}
       <section><h2>Hidden soon <span class="count">${soon.length}</span></h2>
         ${soon.length ? html`<ul class="rows">
-          ${soon.slice(0, 100).map((one) => html`<${Fade} one=${one} key=${one.kref} />`)}</ul>` : html`<p class="small">Nothing, within ${DAYS} days.</p>`}</section>
+          ${soon.slice(0, SHOWN).map((one) => html`<${Fade} one=${one} key=${one.kref} />`)}</ul>
+          <${First} shown=${SHOWN} total=${soon.length} />` : html`<p class="small">Nothing, within ${DAYS} days.</p>`}</section>
       ${
         profiles.some((one) => one.HalfLifeSeconds > 0) &&
         html`<section><h2>Curves</h2>
@@ -56,7 +64,8 @@ export function Fading() {
       <${Simulation} profiles=${profiles} />
       <section><h2>Hidden already <span class="count">${gone.length}</span></h2>
         ${gone.length ? html`<ul class="rows">
-          ${gone.slice(0, 100).map((one) => html`<${Fade} one=${one} key=${one.kref} />`)}</ul>` : html`<p class="small">Nothing.</p>`}</section>
+          ${gone.slice(0, SHOWN).map((one) => html`<${Fade} one=${one} key=${one.kref} />`)}</ul>
+          <${First} shown=${SHOWN} total=${gone.length} />` : html`<p class="small">Nothing.</p>`}</section>
     `}<//>`;
 }
 
@@ -88,7 +97,7 @@ function Simulation({ profiles }) {
     setError(null);
     try {
       setEffects(
-        await rows("CALL doxa.policy.simulate($ddl, duration($horizon))", { ddl: text, horizon: `P${DAYS}D` }),
+        await rows("CALL doxa.policy.simulate($ddl, duration($horizon))", { ddl: text, horizon: `P${DAYS}D` }, { now: true }),
       );
     } catch (caught) {
       setError(caught);
@@ -120,7 +129,7 @@ function Simulation({ profiles }) {
         }</section>`
       }
       <div class="line"><button class="primary">Simulate</button>
-        ${effects && html`<button type="button" disabled=${!operator} title=${operator ? "" : "Operators change policies"} onClick=${apply}>Put it in force</button>`}</div>
+        ${effects && html`<button type="button" disabled=${!operator || isPast.value} title=${operator ? "" : "Operators change policies"} onClick=${apply}>Put it in force</button>`}</div>
     </form></section>`;
 }
 

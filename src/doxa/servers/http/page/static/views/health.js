@@ -1,8 +1,8 @@
 // Health: whether the memory is whole, what waits, what it grows by, and what models cost.
 
-import { inProject, read, useLoad } from "../api.js";
+import { inProject, longWork, read, useLoad } from "../api.js";
 import { html, useState } from "../lib.js";
-import { Chip, Heading, KrefLink, Loaded, formatTime } from "../parts.js";
+import { AboutNow, Chip, Heading, KrefLink, Loaded, LongWork, formatTime } from "../parts.js";
 
 async function load(signal) {
   const optional = (call) => call.catch((error) => ({ refused: error.message }));
@@ -19,6 +19,7 @@ async function load(signal) {
 export function Health() {
   const state = useLoad(load);
   return html`<${Heading} title="Health" question="Is the memory whole, and what does it need?"><${Verify} /><//>
+    <${AboutNow} />
     <${Loaded} state=${state}>${({ stats, checks, survey, spending, log }) => html`
       <${Checks} checks=${checks} />
       <${Growth} stats=${stats} log=${log} />
@@ -29,19 +30,17 @@ export function Health() {
 
 function Verify() {
   const [found, setFound] = useState(null);
-  const verify = async () => {
-    setFound({ text: "Checking …" });
-    try {
-      const proof = await read("verify");
-      setFound({
-        good: true,
-        text: `Whole: ${proof.receipts} receipts and ${proof.entries} entries, head ${proof.head.slice(0, 12)}…`,
-      });
-    } catch (error) {
-      setFound({ good: false, text: error.message });
-    }
-  };
-  return html`<button type="button" onClick=${verify}>Verify the log</button><span role="status">
+  const ended = (proof) =>
+    setFound(
+      proof
+        ? {
+            good: true,
+            text: `Whole: ${proof.receipts} receipts and ${proof.entries} entries, head ${proof.head.slice(0, 12)}…`,
+          }
+        : { good: false, text: "It was stopped before the end." },
+    );
+  return html`<${LongWork} label="Verify the log" running="Checking" primary=${false} ended=${ended}
+      start=${(options) => longWork("verify", {}, options)} /><span role="status">
     ${found && html`<${Chip} kind=${found.good ? "good" : "warn"}>${found.text}<//>`}</span>`;
 }
 

@@ -1,39 +1,62 @@
 // Inbox: what waits for a person: conflicts, proposals, candidates, what is in quarantine, and names
 // that may mean several things. One key each, with a receipt and undo.
 
-import { inProject, read, rows, textsOf, useLoad, write } from "../api.js";
+import { inProject, projectName, read, rows, textsOf, useLoad, write } from "../api.js";
 import { WordDiff } from "../diff.js";
 import { html, useState } from "../lib.js";
-import { Chip, Empty, Freshness, Heading, KeyButton, KrefLink, Loaded, Row, Trust, fromNanos } from "../parts.js";
-import { project, say, session } from "../state.js";
+import {
+  AboutNow,
+  Chip,
+  Empty,
+  First,
+  Freshness,
+  Heading,
+  KeyButton,
+  KrefLink,
+  Loaded,
+  Row,
+  Trust,
+  fromNanos,
+} from "../parts.js";
+import { isPast, say, session } from "../state.js";
 
-const WAITING = `MATCH (i:Item)-[:CURRENT]->(r:Revision) WHERE r.trust IN ['candidate', 'untrusted']
-AND ($project IN ['', '*'] OR r.project = $project)
-RETURN r.kref AS kref, r.summary AS text, r.trust AS trust, r.author AS author, r.time AS time
-ORDER BY r.time DESC LIMIT 200`;
+const MAX = 100; // of each group
+const WAITING = `MATCH (i:Item)-[:CURRENT]->(r:Revision) WHERE r.trust = $trust
+AND ($project = '*' OR r.project = $project)
+RETURN r.kref AS kref, r.number AS number, r.summary AS text, r.trust AS trust, r.author AS author, r.time AS time
+ORDER BY r.time DESC LIMIT $limit`;
 const LATER = "doxa.later";
 
+/** What waits now, whichever time the page looks at. */
 async function load(signal) {
-  const where = { project: inProject() };
-  const [conflicts, proposals, waiting, names] = await Promise.all([
-    read("conflicts", { ...where, limit: 100 }, { signal }),
-    read("proposals", { ...where, state: "open", limit: 200 }, { signal }),
-    rows(WAITING, { project: project.value }, { signal }),
-    read("pending-entities", { ...where, limit: 100 }, { signal }),
+  const where = { project: inProject(), limit: MAX };
+  const waiting = (trust) =>
+    rows(WAITING, { trust, project: projectName(), limit: MAX + 1 }, { signal, now: true }).then((items) => ({
+      items: items.slice(0, MAX),
+      next: items.length > MAX,
+    }));
+  const [conflicts, proposals, candidates, quarantine, names] = await Promise.all([
+    read("conflicts", where, { signal }),
+    read("proposals", { ...where, state: "open" }, { signal }),
+    waiting("candidate"),
+    waiting("untrusted"),
+    read("pending-entities", where, { signal }),
   ]);
   const texts = await textsOf(
     proposals.items.flatMap((one) => one.about),
     signal,
+    { now: true },
   );
   const later = new Set(JSON.parse(sessionStorage.getItem(LATER) ?? "[]"));
+  const kept = ({ items, next }) => ({ items: items.filter((one) => !later.has(one.kref)), more: Boolean(next) });
   return {
     texts,
     later: later.size,
-    conflicts: conflicts.items.filter((one) => !later.has(one.kref)),
-    proposals: proposals.items.filter((one) => !later.has(one.kref)),
-    candidates: waiting.filter((one) => one.trust === "candidate" && !later.has(one.kref)),
-    quarantine: waiting.filter((one) => one.trust === "untrusted" && !later.has(one.kref)),
-    names: names.items.filter((one) => !later.has(one.kref)),
+    conflicts: kept(conflicts),
+    proposals: kept(proposals),
+    candidates: kept(candidates),
+    quarantine: kept(quarantine),
+    names: kept(names),
   };
 }
 
@@ -42,6 +65,7 @@ export function Inbox() {
   const again = state.again;
   return html`<${Heading} title="Inbox" question="What waits for a decision of yours?">
     <a class="button" href="#/dream">What dreams did</a><//>
+    <${AboutNow} />
     <${Loaded} state=${state}>${(found) => {
       const groups = [
         ["Conflicts", "Something new contradicts what was verified.", found.conflicts, ConflictRow],
@@ -54,7 +78,7 @@ export function Inbox() {
           CandidateRow,
         ],
         ["Names", "Names that may mean several things.", found.names, NameRow],
-      ].filter(([, , items]) => items.length);
+      ].filter(([, , group]) => group.items.length);
       if (!groups.length)
         return html`<${Empty} title="Nothing waits for you.">
           ${found.later ? `${found.later} are put off until this tab is closed.` : "New conflicts, proposals and candidates appear here."}<//>`;
@@ -62,11 +86,12 @@ export function Inbox() {
         ([
           title,
           about,
-          items,
+          { items, more },
           Kind,
-        ]) => html`<section key=${title} aria-label=${title}><h2>${title} <span class="count">${items.length}</span>
-          </h2><p class="small">${about}</p>
-        <ul class="rows">${items.map((one) => html`<${Kind} one=${one} texts=${found.texts} again=${again} key=${one.kref} />`)}</ul></section>`,
+        ]) => html`<section key=${title} aria-label=${title}><h2>${title} <span class="count">
+          ${items.length}${more ? " and more" : ""}</span></h2><p class="small">${about}</p>
+        <ul class="rows">${items.map((one) => html`<${Kind} one=${one} texts=${found.texts} again=${again} key=${one.kref} />`)}</ul>
+        <${First} shown=${items.length} more=${more} /></section>`,
       );
     }}<//>`;
 }
@@ -92,7 +117,7 @@ function Decisions({ kref, actions, again }) {
     setBusy(false);
   };
   return html`<div class="line">
-    ${actions.map(([shortcut, label, call, disabled]) => html`<${KeyButton} shortcut=${shortcut} disabled=${busy || disabled} class=${shortcut === "a" ? "primary" : ""} onClick=${() => run(call)}>${label}<//>`)}
+    ${actions.map(([shortcut, label, call, disabled]) => html`<${KeyButton} shortcut=${shortcut} disabled=${busy || isPast.value || disabled} class=${shortcut === "a" ? "primary" : ""} onClick=${() => run(call)}>${label}<//>`)}
     <${KeyButton} shortcut="l" disabled=${busy} onClick=${later}>Later<//>
     ${problem && html`<p class="problem small" role="alert">${problem}</p>`}
   </div>`;
@@ -146,7 +171,9 @@ function ProposalRow({ one, texts, again }) {
     say("Rejected: it will not be proposed again.", { kind: "done" });
   };
   const retire = async () => {
-    await write("deprecate", { kref: one.about[0].split("?")[0] }, { label: "Retired" });
+    const item = one.about[0].split("?")[0];
+    const { status } = await read("get", { kref: item }); // the second change of an earlier try may have failed
+    if (status !== "deprecated") await write("deprecate", { kref: item }, { label: "Retired" });
     await write("reject", { proposal: one.kref, reason: "it was retired" }, { quiet: true });
   };
   const lost = one.kind === "unsupported";
@@ -164,12 +191,11 @@ function ProposalRow({ one, texts, again }) {
 
 function CandidateRow({ one, again }) {
   const item = one.kref.split("?")[0];
-  const accept = () =>
-    write("revise", { what: item, text: one.text, trust: "stated", again: true }, { label: "Accepted" });
+  const said = { what: item, text: one.text, again: true, expect: one.number }; // what was read, and nothing newer
+  const accept = () => write("revise", { ...said, trust: "stated" }, { label: "Accepted" });
   const retire = () => write("deprecate", { kref: item }, { label: "Retired" });
   const operator = session.value?.role === "operator";
-  const verify = () =>
-    write("revise", { what: item, text: one.text, trust: "verified", again: true }, { label: "Verified" });
+  const verify = () => write("revise", { ...said, trust: "verified" }, { label: "Verified" });
   return html`<${Row} kref=${one.kref}>
     <p class="text"><${KrefLink} kref=${one.kref}>${one.text}<//></p>
     <p class="meta"><${Trust} trust=${one.trust} /><span>by ${one.author}</span>

@@ -3,7 +3,7 @@
 import { read, useLoad } from "../api.js";
 import { Neighbourhood } from "../graph.js";
 import { html } from "../lib.js";
-import { Chip, Copy, Freshness, Heading, KrefLink, Status, formatTime } from "../parts.js";
+import { AboutNow, Chip, Copy, Freshness, Heading, KrefLink, Row, Status, formatTime } from "../parts.js";
 import { systemTime } from "../state.js";
 
 export function OtherAddress({ kref, found }) {
@@ -25,13 +25,15 @@ function Turn({ turn }) {
 
 function BundlePage({ bundle }) {
   return html`<${Heading} title="Bundle ${bundle.name}" question="What belongs together." />
-    <ul class="rows">${bundle.members.map((one) => html`<li class="row" data-row tabindex="-1">
-      <${KrefLink} kref=${one.kref} /> <span class="small">since ${formatTime(one.since)}</span></li>`)}</ul>
+    <${AboutNow} />
+    <ul class="rows">${bundle.members.map((one) => html`<${Row} kref=${one.kref} key=${one.kref}>
+      <${KrefLink} kref=${one.kref} /> <span class="small">since ${formatTime(one.since)}</span><//>`)}</ul>
     <p class="address"><code>${bundle.kref}</code> <${Copy} text=${bundle.kref} /></p>`;
 }
 
 function ConflictPage({ conflict }) {
   return html`<${Heading} title="A conflict" question="Two beliefs that cannot both be true." />
+    <${AboutNow} />
     <p><strong>${conflict.decision || "open"}</strong>, opened ${formatTime(conflict.opened)} by ${conflict.opened_by}</p>
     <h2>New</h2><p class="text"><${KrefLink} kref=${conflict.challenger.kref}>${conflict.challenger.summary}<//></p>
     <h2>Believed</h2>${conflict.held.map((one) => html`<p class="text"><${KrefLink} kref=${one.kref}>
@@ -46,8 +48,8 @@ function Entity({ kref }) {
   return html`<${Heading} title=${page.name} question="Who or what it is, and where it is mentioned." />
     <p class="meta">${page.kind && html`<${Chip}>${page.kind}<//>`}<span>${page.count} mentions</span>
       ${page.aliases.map((one) => html`<${Chip}>${one.name}<//>`)}</p>
-    <h2>Mentioned in</h2><ul class="rows">${page.mentions.map((one) => html`<li class="row" data-row tabindex="-1">
-      <${KrefLink} kref=${one.kref} /> <span class="small">as ${one.name}: ${one.why}</span></li>`)}</ul>
+    <h2>Mentioned in</h2><ul class="rows">${page.mentions.map((one) => html`<${Row} kref=${one.kref} key=${one.kref}>
+      <${KrefLink} kref=${one.kref} /> <span class="small">as ${one.name}: ${one.why}</span><//>`)}</ul>
     ${page.facts.length > 0 && html`<h2>Facts</h2><ul class="facts">${page.facts.map((one) => html`<li><span>
       ${one.subject}</span> <em>${one.predicate}</em> <strong>${one.value}</strong> <${KrefLink} kref=${one.kref} />
       </li>`)}</ul>`}
@@ -56,7 +58,7 @@ function Entity({ kref }) {
 
 function Properties({ found }) {
   const pairs = Object.entries(found.properties ?? found).filter(([, value]) => value !== "" && value !== null);
-  return html`<${Heading} title=${found.kref} question=${found.type ?? ""} /><${Status} status=${found.status} />
+  return html`<${Heading} title=${found.kref} question=${found.type ?? ""} /><${AboutNow} /><${Status} status=${found.status} />
     <dl class="properties">${pairs.map(([name, value]) => html`<div><dt>${name}</dt><dd>
       ${typeof value === "object" ? JSON.stringify(value) : String(value)}</dd></div>`)}</dl>
     <p><${Copy} text=${found.kref} /></p>`;

@@ -1,0 +1,436 @@
+"""A simulated engine of shared logs, and a scheduler that lets one thread go on at a time. All that
+is left to chance is drawn from one seed, so a schedule that fails is repeated by its number.
+
+The engine is a primary with a synchronous standby. What it appends is visible and acknowledged once
+the standby has it; a fail-over loses what the standby has not. Between the servers and the engine,
+calls are late, their requests or answers are lost, answers come short, twice or old, holds end
+while a transaction runs, and servers die at any call.
+"""
+
+from __future__ import annotations
+
+import random
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from types import TracebackType
+from typing import NamedTuple, TypeVar
+
+from doxa.base.errors import BusyError, ClosedError, UnreachableError
+from doxa.replication.codec import (
+    decode_transaction,
+    encode_answers,
+    encode_body,
+    without_payloads,
+)
+from doxa.replication.engines.folder import next_token, stale_snapshot
+from doxa.replication.protocol import (
+    START,
+    Head,
+    SharedTransaction,
+    Snapshot,
+    TenantInfo,
+    check_tenant,
+    continues,
+)
+
+T = TypeVar("T")
+_HOLD_POINTS = 4_000  # of one schedule: a wait that passes them all never ends by itself
+
+
+class Killed(BaseException):
+    """The process of a server ended here."""
+
+
+class Faults(NamedTuple):
+    """How probable each fault is at each call, and what the engine does wrong (for the tests of
+    the tests)."""
+
+    late: float = 0.5
+    request_lost: float = 0.0
+    answer_lost: float = 0.0
+    repeated: float = 0.0
+    short: float = 0.0
+    stale: float = 0.0
+    hold_lost: float = 0.0
+    killed: float = 0.0
+    failed_over: float = 0.0
+    wrong: str = ""
+
+    @classmethod
+    def drawn(cls, rng: random.Random, wrong: str = "") -> Faults:
+        """Some faults, each with a probability of its own: schedules differ in kind."""
+        some = {
+            name: rng.choice((0.0, 0.0, 0.02, 0.05, 0.2))
+            for name in ("request_lost", "answer_lost", "repeated", "short", "stale", "hold_lost")
+        }
+        rare = {name: rng.choice((0.0, 0.005, 0.02)) for name in ("killed", "failed_over")}
+        return cls(late=rng.choice((0.1, 0.5, 0.9)), wrong=wrong, **some, **rare)
+
+
+class Scheduler:
+    """Threads of which one runs. At a point, the seed chooses which goes on; time passes there."""
+
+    def __init__(self, seed: int) -> None:
+        self.rng = random.Random(seed)
+        self.now = 0.0
+        self.step = 0
+        self._turns: dict[str, threading.Semaphore] = {}
+        self._own = threading.local()
+        self._done = threading.Event()
+        self.failed: list[BaseException] = []
+
+    def run(self, threads: dict[str, Callable[[], None]]) -> None:
+        """Run them all to their ends. Raises what one of them raised."""
+        self._turns = {name: threading.Semaphore(0) for name in threads}
+        started = [
+            threading.Thread(target=self._run_one, args=(name, work), name=name, daemon=True)
+            for name, work in threads.items()
+        ]
+        for thread in started:
+            thread.start()
+        self._next()
+        assert self._done.wait(120), "a schedule does not end"
+        for thread in started:
+            thread.join(10)
+        if self.failed:
+            raise self.failed[0]
+
+    def _run_one(self, name: str, work: Callable[[], None]) -> None:
+        self._own.name = name
+        self._turns[name].acquire()
+        try:
+            work()
+        except BaseException as error:
+            self.failed.append(error)
+        del self._turns[name]
+        self._next()
+
+    def _next(self) -> None:
+        if self._turns:
+            self._turns[self.rng.choice(sorted(self._turns))].release()
+        else:
+            self._done.set()
+
+    def point(self) -> None:
+        """Let the seed choose who goes on."""
+        self.step += 1
+        self.now += self.rng.expovariate(20)
+        name: str | None = getattr(self._own, "name", None)
+        if name is None:  # before and after a schedule there is one thread
+            return
+        chosen = self.rng.choice(sorted(self._turns))
+        if chosen != name:
+            self._turns[chosen].release()
+            self._turns[name].acquire()
+
+    def monotonic(self) -> float:
+        """What a module has for `time.monotonic` in a schedule."""
+        self.now += 1e-4  # who asks again and again comes to an end
+        return self.now
+
+
+class _Row(NamedTuple):
+    head: Head
+    first_seq: int
+    last_seq: int
+    body: bytes
+    answers: bytes | None
+
+
+class _Tenant:
+    def __init__(self) -> None:
+        self.rows: list[_Row] = []
+        self.erased_tx = 0
+        self.snapshot: Snapshot | None = None
+        self.leases: dict[str, int] = {}
+        self.holder: SimulatedHold | None = None
+
+    @property
+    def head(self) -> Head:
+        return self.rows[-1].head if self.rows else START
+
+
+class SimulatedEngine:
+    """The other end of the wire. `wrong` names a law that it breaks, for the tests of the tests:
+
+    compare    appends without comparing the head
+    standby    acknowledges before the standby has it
+    twice      runs a request again whose answer was lost
+    erase      keeps the payloads that it was to destroy
+    """
+
+    def __init__(self, scheduler: Scheduler, faults: Faults | None = None) -> None:
+        self.scheduler = scheduler
+        self.faults = faults or Faults(late=0.0)
+        self.tenants: dict[str, _Tenant] = {}
+        self._unsafe: list[tuple[_Tenant, int]] = []  # rows that no standby has yet
+        self.fail_overs = 0
+
+    def tenant(self, name: str) -> _Tenant:
+        return self.tenants.setdefault(check_tenant(name), _Tenant())
+
+    def maybe(self, probability: float) -> bool:
+        return bool(probability) and self.scheduler.rng.random() < probability
+
+    def fail_over(self) -> None:
+        """The standby is the primary now: transactions that run have ended, and what it has not
+        is lost."""
+        self.fail_overs += 1
+        for tenant, length in reversed(self._unsafe):
+            del tenant.rows[length:]
+        self._unsafe.clear()
+        for tenant in self.tenants.values():
+            tenant.holder = None
+
+    def append(self, hold: SimulatedHold, transactions: Sequence[SharedTransaction]) -> None:
+        """As one. The rows count once the standby has them, and then at once."""
+        tenant = self.tenant(hold.tenant)
+        if self.faults.wrong != "compare":
+            if tenant.holder is not hold:
+                raise _Broken("the hold has ended")
+            continues(tenant.head, transactions, hold.tenant)
+        length = len(tenant.rows)
+        rows = [
+            _Row(one.head, one.first_seq, one.receipt[7], encode_body(one), encode_answers(one))
+            for one in transactions
+        ]
+        if self.faults.wrong == "standby":
+            tenant.rows += rows
+            self._unsafe = [(tenant, length)]  # those before have arrived
+        else:
+            before = self.fail_overs
+            self.scheduler.point()  # it goes to the standby
+            if before != self.fail_overs or (
+                tenant.holder is not hold and self.faults.wrong != "compare"
+            ):
+                raise _Broken("the transaction was rolled back")
+            tenant.rows += rows
+        for one in transactions:
+            if one.erased and self.faults.wrong != "erase":
+                _erase(tenant, one)
+        tenant.holder = None
+
+
+def _erase(tenant: _Tenant, one: SharedTransaction) -> None:
+    gone = frozenset(one.erased)
+    tenant.rows = [
+        row._replace(body=without_payloads(row.body, gone), answers=None) for row in tenant.rows
+    ]
+    tenant.erased_tx, tenant.snapshot = one.tx, None
+
+
+class _Broken(Exception):
+    """The engine rolled back what a request was part of."""
+
+
+class SimulatedLog:
+    """The engine as one server sees it: implements SharedLog."""
+
+    def __init__(
+        self, engine: SimulatedEngine, *, alive: Callable[[], bool] = lambda: True
+    ) -> None:
+        self._engine, self._alive = engine, alive
+        self._closed = False
+        self._reading = False  # the last call was a read, which is continued
+        self.cut = False  # the network leads nowhere
+
+    # The wire
+
+    def call(self, work: Callable[[], T], *, outcome: str = "none", reading: bool = False) -> T:
+        """Carry a request to the engine, and its answer back."""
+        engine, faults = self._engine, self._engine.faults
+        if self._closed:
+            raise ClosedError("This log is closed.", next_step="Open it again.")
+        self._reading = reading
+        self._travel()
+        if self.cut or engine.maybe(faults.request_lost):
+            raise _unreachable("none")
+        found = work()
+        self._travel()
+        if self.cut or engine.maybe(faults.answer_lost):
+            if faults.wrong == "twice" and outcome == "unknown":
+                found = work()
+            raise _unreachable(outcome)
+        return found
+
+    def _travel(self) -> None:
+        engine, faults = self._engine, self._engine.faults
+        self._die()
+        engine.scheduler.point()
+        while engine.maybe(faults.late):
+            engine.scheduler.point()
+        if engine.maybe(faults.failed_over):
+            engine.fail_over()
+        self._die()
+
+    def _die(self) -> None:
+        if self._engine.maybe(self._engine.faults.killed) and self._alive():
+            raise Killed
+
+    # The contract
+
+    def head(self, tenant: str) -> Head:
+        found = self._engine.tenant(tenant)
+        return self.call(lambda: found.head)
+
+    def hash_at(self, tenant: str, tx: int) -> bytes | None:
+        found = self._engine.tenant(tenant)
+        return self.call(lambda: found.rows[tx - 1].head.hash if tx <= len(found.rows) else None)
+
+    def hold(
+        self, tenant: str, *, wait_ms: int, stopped: Callable[[], bool] | None = None
+    ) -> SimulatedHold:
+        scheduler, found = self._engine.scheduler, self._engine.tenant(tenant)
+        until, points = scheduler.now + wait_ms / 1000, 0
+        while (holder := found.holder) is not None:
+            scheduler.point()
+            points += 1
+            # what nobody gives back ends like an idle transaction
+            if holder.is_dead or self._engine.maybe(self._engine.faults.hold_lost):
+                found.holder = None
+            elif scheduler.now > until or (stopped and stopped()) or points > _HOLD_POINTS:
+                raise BusyError("Other writers kept the log busy.", next_step="Try again.")
+        hold = SimulatedHold(self, tenant, found.head)
+        found.holder = hold
+        try:
+            self.call(lambda: None)
+        except BaseException:
+            hold.release()
+            raise
+        if found.holder is not hold:  # it failed over meanwhile
+            raise _unreachable("none")
+        hold.head = found.head
+        return hold
+
+    def read(self, tenant: str, after: int, *, limit_bytes: int) -> list[SharedTransaction]:
+        found, engine = self._engine.tenant(tenant), self._engine
+        again, self._reading = not self._reading, True
+
+        def run() -> list[SharedTransaction]:
+            first = after
+            if again and engine.maybe(engine.faults.repeated) and len(found.rows) > after:
+                first = max(0, after - engine.scheduler.rng.randrange(1, 4))
+            rows, size, answer = found.rows[first:], 0, []
+            for row in rows:
+                if row.head.tx > after + 1 and (
+                    size + len(row.body) > limit_bytes or engine.maybe(engine.faults.short)
+                ):
+                    break
+                size += len(row.body)
+                answer.append(decode_transaction(row.body, row.answers))
+            return answer
+
+        return self.call(run, reading=True)
+
+    def wait(self, tenant: str, after: int, *, timeout_s: float) -> int:
+        """A notification may be of long ago, or come without a reason."""
+        engine, found = self._engine, self._engine.tenant(tenant)
+        until = engine.scheduler.now + timeout_s
+        while self.head(tenant).tx <= after and engine.scheduler.now < until:
+            engine.scheduler.point()
+            if engine.maybe(engine.faults.stale):
+                return engine.scheduler.rng.randint(0, found.head.tx)
+        return self.head(tenant).tx
+
+    def put_snapshot(self, tenant: str, snapshot: Snapshot) -> None:
+        found = self._engine.tenant(tenant)
+
+        def run() -> None:
+            heads = {row.head for row in found.rows}
+            if snapshot.head not in heads or found.erased_tx > snapshot.head.tx:
+                raise stale_snapshot(tenant, snapshot.head)
+            found.snapshot = snapshot
+
+        self.call(run)
+
+    def newest_snapshot(self, tenant: str) -> Snapshot | None:
+        found = self._engine.tenant(tenant)
+        return self.call(lambda: found.snapshot)
+
+    def take_lease(self, tenant: str, name: str, *, held: int, now: int, ttl_ns: int) -> int:
+        leases = self._engine.tenant(tenant).leases
+
+        def run() -> int:
+            token = next_token(leases.get(name), held=held, now=now, ttl_ns=ttl_ns)
+            if token:
+                leases[name] = token
+            elif token == 0:
+                del leases[name]
+            return token or 0
+
+        return self.call(run)
+
+    def tenants(self) -> list[TenantInfo]:
+        known = sorted(self._engine.tenants.items())
+        return self.call(
+            lambda: [
+                TenantInfo(name, one.head, sum(len(row.body) for row in one.rows))
+                for name, one in known
+            ]
+        )
+
+    def close(self) -> None:
+        self._closed = True
+
+
+class SimulatedHold:
+    """The right to append: the engine may take it away at any time."""
+
+    def __init__(self, log: SimulatedLog, tenant: str, head: Head) -> None:
+        self.head, self.tenant = head, tenant
+        self._log = log
+        self.is_dead = False
+
+    def append(self, transactions: Sequence[SharedTransaction]) -> None:
+        engine = self._log._engine
+        continues(self.head, transactions, self.tenant)
+        after, found = transactions[-1].head, engine.tenant(self.tenant)
+        if engine.maybe(engine.faults.hold_lost):
+            found.holder = None
+        try:
+            self._log.call(lambda: engine.append(self, transactions), outcome="unknown")
+        except _Broken as error:
+            raise _unreachable("none") from error
+        except UnreachableError as error:
+            if error.fields["outcome"] == "none" or engine.maybe(0.5):
+                raise
+            # the connection is back: whether the receipt is there says what happened
+            if not any(row.head == after for row in found.rows):
+                raise _unreachable("none") from error
+        finally:
+            self.release()
+
+    def release(self) -> None:
+        """Without the wire: the engine sees that a connection has ended."""
+        self.is_dead = True
+        found = self._log._engine.tenant(self.tenant)
+        if found.holder is self:
+            found.holder = None
+
+    def __enter__(self) -> SimulatedHold:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.release()
+
+
+def _unreachable(outcome: str) -> UnreachableError:
+    return UnreachableError(
+        "The wire was cut.", next_step="Repeat the call.", outcome=outcome, tenant="acme"
+    )
+
+
+@contextmanager
+def without_faults(engine: SimulatedEngine) -> Iterator[None]:
+    """The network is whole in the block."""
+    before, engine.faults = engine.faults, Faults(late=0.0, wrong=engine.faults.wrong)
+    try:
+        yield
+    finally:
+        engine.faults = before
