@@ -70,6 +70,8 @@ def _backup_text(backup: dict[str, Any]) -> str:
     if backup["problem"]:
         return f"{ago}; its restore test failed: {backup['problem']}"
     return f"{ago}, {'restored as a test' if backup['tested'] else 'not tested by a restore'}"
+
+
 def _replica_text(found: dict[str, Any]) -> str:
     age = "never heard of" if found["age_s"] is None else f"heard of {found['age_s']:.0f} s ago"
     told = "" if found["reachable"] else f": {found['problem']}"
