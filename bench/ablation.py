@@ -19,7 +19,7 @@ from bench.report import Report, begin, percent, points
 from bench.sets import DEPTHS, FIRST, QUALITY, SETS, TITLES, Found, Sets, opened_sets
 from doxa.models import Embedder
 from doxa.recall import Ask, types
-from doxa.recall.fusion import LANES, MODES
+from doxa.recall.lane_names import LANES, MODES
 
 
 def configurations() -> Iterator[tuple[str, dict[str, Any]]]:

@@ -20,7 +20,7 @@ from bench.report import Report, begin, percent
 from bench.sets import TITLES, Found, Sets, opened_sets
 from doxa.models import Embedder
 from doxa.recall import constants
-from doxa.recall.fusion import MODES
+from doxa.recall.lane_names import MODES
 
 FACTORS = (0.0, 0.5, 0.75, 1.25, 1.5)
 BETAS = (0.5, 0.6, 0.7, 0.8, 0.9, 1.0)

@@ -1,5 +1,6 @@
 """What starting costs: the import, the command line, a recall from the command line, the MCP
-server. Each in fresh processes, disk warm."""
+server. Each in fresh processes, disk warm, modules compiled, as an installed package has them; and
+as a ratio to what the interpreter, numpy and the MCP library cost in the same run."""
 
 from __future__ import annotations
 
@@ -10,7 +11,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -22,6 +23,7 @@ from doxa.models import Embedder
 
 _STORE_TURNS = 2_000
 _WAIT_S = 60
+_BASELINES = {"interpreter": "python.start", "numpy": "python.import_numpy"}
 
 
 class Skipped(Exception):
@@ -29,11 +31,10 @@ class Skipped(Exception):
 
 
 def measure_processes(report: Report, embedder: Embedder | None, *, repetitions: int) -> None:
-    rows = []
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "memory.db"
         question = _fill(path, embedder, seed=report.seed)
-        environment = {**os.environ, "DOXA_DB": str(path)}
+        environment = _installed(os.environ, Path(folder)) | {"DOXA_DB": str(path)}
         steps = {
             "python.start": ("bare interpreter", [sys.executable, "-c", "pass"]),
             "python.import_numpy": (
@@ -41,32 +42,42 @@ def measure_processes(report: Report, embedder: Embedder | None, *, repetitions:
                 [sys.executable, "-c", "import numpy, apsw"],
             ),
             "import": ("interpreter and `import doxa`", [sys.executable, "-c", "import doxa"]),
+            "import_open": (
+                "interpreter and `import doxa; doxa.open`",
+                [sys.executable, "-c", "import doxa; doxa.open"],
+            ),
+            "cli.version": ("`doxa --version`", [*_command(), "--version"]),
             "cli.help": ("`doxa --help`", [*_command(), "--help"]),
+            "python.import_mcp": (
+                "interpreter and `import mcp`",
+                [sys.executable, "-c", "import mcp"],
+            ),
             "cli.recall": (
                 f"`doxa recall … --json`, {_STORE_TURNS:,} turns, model included",
                 [*_command(), "recall", question, "--json"],
             ),
         }
-        for key, (name, command) in steps.items():
-            rows.append(
-                [
-                    name,
-                    *_cells(
-                        report,
-                        f"start.{key}",
-                        partial(_processes, command, environment, repetitions),
-                    ),
-                ]
-            )
-        started = _cells(
-            report,
-            "start.mcp_to_tools",
-            partial(_mcp, [*_command(), "mcp"], environment, repetitions),
+        found = {
+            key: _measured(partial(_processes, command, environment, repetitions))
+            for key, (_, command) in steps.items()
+        }
+        steps["mcp_to_tools"] = ("`doxa mcp` from start to its list of tools", [])
+        found["mcp_to_tools"] = _measured(
+            partial(_mcp, [*_command(), "mcp"], environment, repetitions)
         )
-        rows.append(["`doxa mcp` from start to its list of tools", *started])
+    rows = [[name, *_cells(report, key, found)] for key, (name, _) in steps.items()]
     report.table(
-        f"Starting (fresh processes, {repetitions} each)", ["what", "p50 ms", "p95 ms"], rows
+        f"Starting (fresh processes, {repetitions} each)",
+        ["what", "p50 ms", "p95 ms", "× bare interpreter", "× `import numpy, apsw`"],
+        rows,
     )
+
+
+def _installed(environment: Mapping[str, str], folder: Path) -> dict[str, str]:
+    """Return the environment with compiled modules in a folder of their own: a checkout may have
+    none, an installed package always has."""
+    kept = {name: value for name, value in environment.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    return kept | {"PYTHONPYCACHEPREFIX": str(folder / "compiled")}
 
 
 def _fill(path: Path, embedder: Embedder | None, *, seed: int) -> str:
@@ -82,14 +93,30 @@ def _command() -> list[str]:
     return [found] if found else [sys.executable, "-c", "from doxa.cli import main; main()"]
 
 
-def _cells(report: Report, key: str, measure: Callable[[], Spread]) -> list[str]:
+def _measured(measure: Callable[[], Spread]) -> Spread | str:
     try:
-        result = measure()
+        return measure()
     except Skipped as reason:
-        return [f"skipped: {reason}", ""]
-    report.put(f"{key}.p50_ms", result.p50_ms)
-    report.put(f"{key}.p95_ms", result.p95_ms)
-    return [f"{result.p50_ms:.0f}", f"{result.p95_ms:.0f}"]
+        return f"skipped: {reason}"
+
+
+def _cells(report: Report, key: str, found: Mapping[str, Spread | str]) -> list[str]:
+    """The figures of a row, and their ratios to the two baselines of the same run."""
+    result = found[key]
+    if isinstance(result, str):
+        return [result, "", "", ""]
+    report.put(f"start.{key}.p50_ms", result.p50_ms)
+    report.put(f"start.{key}.p95_ms", result.p95_ms)
+    cells = [f"{result.p50_ms:.0f}", f"{result.p95_ms:.0f}"]
+    for name, baseline in _BASELINES.items():
+        base = found[baseline]
+        if isinstance(base, str):
+            cells.append("")
+            continue
+        ratio = result.p50_ms / base.p50_ms
+        report.put(f"start.{key}.ratio_to_{name}", ratio)
+        cells.append(f"{ratio:.1f}")
+    return cells
 
 
 def _processes(command: Sequence[str], environment: dict[str, str], repetitions: int) -> Spread:

@@ -416,12 +416,13 @@ class Cluster:
         for one in [first, *first.rglob("*")]:
             os.chown(one, user.pw_uid, user.pw_gid)
         first.chmod(0o700)
-        self.start("db1", only_etcd=True)
-        self.start("db2", only_etcd=True)
+        for host in ENGINES:  # a new etcd has no version before all its members are there
+            self.start(host, only_etcd=True)
+            self._start_redis(host)
         self._patroni("db1")
         _until(lambda: self.leader() == "db1", time.monotonic() + _START_S)
-        self._patroni("db2")
-        self.start("db3")
+        for host in ("db2", "db3"):
+            self._patroni(host)
         self.wait_until_safe()
 
     # Files

@@ -32,7 +32,7 @@ from doxa.base.errors import (
 from doxa.base.lookalikes import reads_as
 from doxa.belief.graph import PROTECTED_TAGS
 from doxa.cli import app
-from doxa.cli.build import is_argument, option_names, parameters_of
+from doxa.cli.parsing.spelling import is_argument, option_names, parameters_of
 from doxa.servers.mcp.tools import call as call_tool
 from tests.adversary.gate_attempts import (
     ATTEMPTS,

@@ -389,3 +389,83 @@ def test_a_pdf_that_runs_or_carries_something_is_refused(what: str) -> None:
     wanted = "other files" if what == "attachment" else "script"
     with pytest.raises(InputError, match=wanted):
         read_document(content, "application/pdf", "a.pdf")
+
+
+# Many files, many uses
+
+
+def test_files_of_one_name_are_files_of_their_own(ana: Session, tmp_path: Path) -> None:
+    for number, folder in enumerate(("x", "y", "z")):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "notes.txt").write_text(f"Notes, number {number}.")
+        ana.attachment_add(tmp_path / folder / "notes.txt", session="s1")
+    for number in range(2):  # and have no text by which they differ
+        ana.attachment_add(PNG + bytes([number]), name="photo.png", session="s1")
+    found = ana.context_assemble(session="s1")
+    (block,) = [one for one in found.blocks if one.stage == "attachments"]
+    assert len(block.lines) == 5
+    assert [one for one in found.left_out if one.stage == "attachments"] == []
+
+
+def test_a_receipt_stays_however_often_other_files_are_used(ana: Session, tmp_path: Path) -> None:
+    place = tmp_path / "plan.txt"
+    place.write_text("The plan of the cellar.")
+    first = ana.attachment_add(place, session="s1")
+    ana.attachment_add(b"Another one.", name="other.txt", session="s1")
+    for _ in range(201):
+        ana.attachment_add(b"Something else.", name="else.txt", session="s2")
+    assert ana.attachment_show(first.kref).name == "plan.txt"
+    assert ana.attachment_note(first.kref, "It is dry.").observation == "It is dry."
+    names = {"plan.txt", "other.txt"}
+    assert {one.name for one in ana.attachment_list(session="s1")} == names
+    assert {one.name for one in ana.attachment_list()} == {*names, "else.txt"}
+    assert "It is dry." in ana.context_assemble(session="s1").quotations
+    for _ in range(201):  # also of itself, and elsewhere
+        ana.attachment_add(place, session="s3")
+    assert ana.attachment_show(first.kref).status == "verified"
+    assert {one.name for one in ana.attachment_list(session="s1")} == names
+
+
+def test_a_use_by_another_agent_is_not_its_last_use(memory: Memory, ana: Session) -> None:
+    made = ana.attachment_add(b"The plan.", name="plan.txt")
+    with memory.store.write(Identity("bob", "agent"), op="test") as tx:
+        from doxa.agent.attachments.types import USE
+        from doxa.agent.records.records import write_record
+
+        data = {"attachment": made.kref, "name": "x", "path": "/x", "session": "", "thread": ""}
+        write_record(
+            tx,
+            project="default",
+            agent="bob",
+            kind=USE,
+            name="9",
+            state="noted",
+            data=data,
+            about=(made.kref,),
+        )
+    assert ana.attachment_show(made.kref).name == "plan.txt"
+
+
+def test_a_receipt_of_which_every_turn_was_erased_says_so(memory: Memory, ana: Session) -> None:
+    given = {"text": "Here is the plan.", "role": "user", "speaker": "user"}
+    ana.ingest([given], thread="t", session="t", extract=False)
+    (turn,) = ana.recent(kinds=("exchange",))
+    made = ana.attachment_add(b"The plan.", name="plan.txt", about=(turn.kref,))
+    memory.forget(turn.kref, erase=True)
+    with pytest.raises(NotFoundError, match="were erased"):
+        ana.attachment_show(made.kref)
+    assert ana.attachment_list() == []
+
+
+def test_reading_uses_costs_the_same_with_more_of_them(memory: Memory, ana: Session) -> None:
+    from doxa.store.statements import counted_statements
+
+    counts = []
+    for start in (0, 100):
+        for number in range(start, start + 100):
+            ana.attachment_add(f"File {number}".encode(), name=f"{number}.txt", session="s1")
+        ana.context_assemble(session="s1")
+        with counted_statements(memory.store) as seen:
+            ana.context_assemble(session="s1")
+        counts.append(len(seen))
+    assert counts[1] <= counts[0]

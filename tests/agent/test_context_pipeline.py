@@ -19,8 +19,10 @@ from doxa.agent.context.table import STAGES
 from doxa.app import Memory, Session, open_memory
 from doxa.app.sessions.agent.context import situation_of
 from doxa.base.errors import InputError, LimitError, RoleError
+from doxa.base.limits import CONTEXT_TOKENS_MIN
 from doxa.cli import app
 from doxa.hosts.brief import brief
+from doxa.recall.budget import tokens_of
 
 SHOP = "shop"
 
@@ -105,6 +107,41 @@ def test_a_budget_is_kept(memory: Memory, agent: Session, tokens: int) -> None:
     assert found.left_out
 
 
+@pytest.mark.parametrize("chars", [1, 125, 200])
+def test_a_budget_is_kept_whatever_the_project_is_called(memory: Memory, chars: int) -> None:
+    agent = memory.session(actor="ana", role="agent", project="p" * chars)
+    lines = [f"- {'x' * number}{number}" for number in range(60)]
+    found_in = [
+        said("knowledge", "essential", *lines, checked=True),
+        said("person", "high", *(f"{line} again" for line in lines), checked=True),
+        said("quotes", "medium", *(f"{line} said" for line in lines), checked=True, quoted=True),
+        said("conversation", "low", *(f"{line} last" for line in lines), checked=True, quoted=True),
+        said("index", "minimal", "- 60 beliefs.", checked=True),
+    ]
+    for tokens in range(CONTEXT_TOKENS_MIN, 420, 3):
+        for language in LANGUAGES:
+            found = assemble(found_in, situation_of(agent, language=language), tokens_max=tokens)
+            assert tokens_of(found.text) == found.tokens <= tokens
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_a_budget_is_kept_where_the_project_has_a_long_name(memory: Memory, language: str) -> None:
+    project = "p" * 125
+    operator = memory.session(role="operator", actor="olga", project=project)
+    agent = memory.session(actor="ana", role="agent", project=project)
+    for number in range(40):
+        kind = ("decision", "preference", "commitment", "fact")[number % 4]
+        operator.remember(f"Invoice {number} is kept {'x' * number}", name=f"r{number}", kind=kind)
+    for number in range(6):
+        agent.chat_add(f"Hello {number}, what of it? {'y' * 7 * number}", session="s1")
+    for tokens in range(CONTEXT_TOKENS_MIN, CONTEXT_TOKENS_MIN + 8):
+        found = agent.context_assemble(
+            "Which invoices are kept?", session="s1", tokens_max=tokens, language=language
+        )
+        assert found.tokens <= tokens
+        assert found.blocks
+
+
 def test_a_budget_out_of_range_is_refused(agent: Session) -> None:
     for tokens in (0, 199, 100_001):
         with pytest.raises(LimitError):
@@ -121,6 +158,16 @@ def test_there_is_one_copy_of_anything(memory: Memory, agent: Session) -> None:
     found = agent.context_assemble("How long are the invoices of Kiel kept?", session="s1")
     assert found.text.count("invoices of Kiel") == 1
     assert any("says it already" in one.reason for one in found.left_out)
+
+
+def test_a_quotation_in_a_sentence_is_not_all_that_it_says(agent: Session) -> None:
+    lines = (
+        '- "one" [fact, stated 2026-01-01]',
+        '- The newest concerns "one".',
+        '- the person: "one" [2026-01-02]',
+    )
+    found = assemble([said("knowledge", "essential", *lines)], situation_of(agent), tokens_max=500)
+    assert [line.text for line in found.blocks[0].lines] == [*lines[:2]]
 
 
 def test_blocks_are_the_same_bytes_whatever_follows_them(memory: Memory, agent: Session) -> None:

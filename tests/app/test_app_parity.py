@@ -35,7 +35,7 @@ from doxa.app.verbs import (
 )
 from doxa.base import errors, ids
 from doxa.cli import app
-from doxa.cli.build import is_argument, option_names
+from doxa.cli.parsing.spelling import is_argument, option_names
 from doxa.jobs import begin
 from doxa.query.procedures.registry import Registry
 from doxa.servers.mcp import tools

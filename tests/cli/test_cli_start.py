@@ -2,6 +2,7 @@
 
 `doxa --version`, `doxa --help` and the help of a command need neither the store nor numbers nor a
 model. On two cores they take 0.03, 0.12 and 0.18 s; with all of doxa imported each took 0.37 s.
+What opens a memory needs neither typer nor numpy, and compiles no expression that it does not use.
 """
 
 from __future__ import annotations
@@ -69,3 +70,58 @@ def test_what_opens_a_memory_does_import_the_store(tmp_path: Path) -> None:
     """The lists above hold names that exist: a command which needs them imports them."""
     found = imported("--db", str(tmp_path / "memory.db"), "stats", cwd=tmp_path)
     assert found >= {"apsw", "numpy", "Stemmer", "doxa.store", "doxa.belief", "doxa.app.memory"}
+
+
+def imported_by(program: str) -> set[str]:
+    """Return the modules that a program has imported."""
+    done = subprocess.run(
+        [sys.executable, "-c", f"{program}\nimport sys\nprint('\\n'.join(sys.modules))"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return set(done.stdout.splitlines())
+
+
+def test_importing_doxa_imports_nothing_else() -> None:
+    bare = imported_by("pass")
+    found = imported_by("import doxa")
+    assert {name for name in found if name.startswith("doxa")} == {"doxa"}
+    others = {name.partition(".")[0] for name in found - bare} - sys.stdlib_module_names
+    assert others == {"doxa"}
+
+
+def test_opening_a_memory_needs_no_numbers_and_no_grammar(tmp_path: Path) -> None:
+    found = imported_by(f"import doxa; doxa.open({str(tmp_path / 'm.db')!r}).close()")
+    assert not found & {"numpy", "typer", "pydantic", "onnxruntime", "doxa.agent.laws"}
+    assert not found & {"doxa.recall.engine", "doxa.language.sentences", "doxa.query.engine"}
+
+
+def test_a_recall_needs_no_command_line_library(tmp_path: Path) -> None:
+    memory = str(tmp_path / "memory.db")
+    imported("--db", memory, "remember", "The tea is at four.", cwd=tmp_path)
+    found = imported("--db", memory, "recall", "tea", "--words-only", cwd=tmp_path)
+    assert not found & {"typer", "rich", "pydantic", "onnxruntime", "tokenizers"}
+    assert not found & {"doxa.language.sentences", "doxa.agent.laws", "doxa.query.engine"}
+    assert found >= {"numpy", "doxa.recall.engine"}
+
+
+def test_the_servers_and_the_hooks_handle_hits_without_numpy() -> None:
+    found = imported_by("import doxa.servers.mcp.tools, doxa.hosts.tool")
+    assert not found & {"numpy", "doxa.recall.engine", "doxa.hosts.pipeline"}
+
+
+def test_opening_a_memory_compiles_few_expressions(tmp_path: Path) -> None:
+    """350 were compiled when each module compiled its own; a tenth of a second."""
+    program = (
+        "import re._compiler as compiler\n"
+        "compile, count = compiler.compile, []\n"
+        "compiler.compile = lambda *given: (count.append(given), compile(*given))[1]\n"
+        "import doxa\n"
+        f"doxa.open({str(tmp_path / 'm.db')!r}).close()\n"
+        "print(len(count))\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+    assert int(done.stdout) <= 80

@@ -28,7 +28,7 @@ def test_servers_are_killed_while_sessions_go_on(play: Play, tally: Callable[...
         cluster.start_servers()
     play.end()
     lines = [line for name in _CHATS for line in play.lines(name)]
-    assert len(lines) > 5 * kills
+    assert len(lines) > kills > 0
     assert all(line["state"] == "acked" for line in lines)
     again = sum(line["tries"] for line in lines)
     late = sum(line["missed"] for line in lines)

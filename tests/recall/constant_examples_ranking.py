@@ -20,8 +20,9 @@ from doxa.recall.candidates import Scale
 from doxa.recall.diversity import diversify, filter_siblings
 from doxa.recall.expansion import split_question
 from doxa.recall.framing import framed
-from doxa.recall.fusion import LANES, fuse, gate
+from doxa.recall.fusion import fuse, gate
 from doxa.recall.hits import Ranked
+from doxa.recall.lane_names import LANES
 from doxa.recall.lanes.noise import Noise, Noises
 from doxa.recall.lanes.words import Posting
 from doxa.recall.question import read_question

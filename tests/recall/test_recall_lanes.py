@@ -15,7 +15,8 @@ from doxa import InputError, Memory
 from doxa.base.clock import FakeClock, parse_time
 from doxa.models import Completion, HashEmbedder, Message, OverlapReranker, ScriptedCompleter
 from doxa.recall.expansion import split_question
-from doxa.recall.fusion import LANES, MODES, fuse
+from doxa.recall.fusion import fuse
+from doxa.recall.lane_names import LANES, MODES
 from doxa.recall.lanes.time import TimeRange, nearness
 from doxa.recall.types import RERANKS, REWORDS
 from tests.fixtures_shared import opened

@@ -252,13 +252,15 @@ class Server:
     def _latest(self, rng: random.Random, *, always: bool = True) -> None:
         schedule, began = self.schedule, self.schedule.scheduler.step
         wanted = {one.marker for one in schedule.acked if one.ended < began}
+        self.replica._local.level = "latest"
         try:
-            with self.replica.reading("latest"):
-                shown = markers(self.store)
+            shown = markers(self.store)
         except (UnreachableError, Killed):
             if always:
                 raise
             return
+        finally:
+            self.replica._local.level = "session"
         missing = wanted - shown - schedule.erasing
         _demand(not missing, f"a read of the latest state misses {sorted(missing)[:1]}")
         schedule.count("latest reads")

@@ -7,11 +7,11 @@ from __future__ import annotations
 import os
 import random
 import tempfile
+import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 
@@ -46,8 +46,8 @@ def template(folder: Path) -> Path:
 @contextmanager
 def simulated_time(schedule: Schedule, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     with monkeypatch.context() as patch:
-        clock = SimpleNamespace(monotonic=schedule.scheduler.monotonic)
-        patch.setattr(replicas, "time", clock)
+        patch.setattr(time, "monotonic", schedule.scheduler.monotonic)
+        patch.setattr(time, "sleep", schedule.scheduler.sleep)
         yield
 
 

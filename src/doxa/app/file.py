@@ -12,7 +12,6 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from doxa.agent.laws import check_record
 from doxa.app.care.embedding import EmbeddingThread
 from doxa.app.care.maintenance import MaintenanceThread
 from doxa.app.checks import deprecated
@@ -35,7 +34,17 @@ from doxa.base.places import signals_folder
 from doxa.belief.before_commit import check_before_commit
 from doxa.ingestion import arguments
 from doxa.models.spending import SpendCap, Spending, SpendLedger, parse_caps, said_spending
-from doxa.store import Identity, LogProof, Receipt, Store, check, damage_reported, verify_log
+from doxa.store import (
+    Identity,
+    LogProof,
+    Node,
+    Receipt,
+    Store,
+    Transaction,
+    check,
+    damage_reported,
+    verify_log,
+)
 
 if TYPE_CHECKING:
     from doxa.agent.signals.log import TurnLog
@@ -54,7 +63,15 @@ SPEND_CAPS = "spend_caps"  # in the catalogue: {purpose: {"tokens": n, "calls": 
 _COUNTED = ("Project", "Space", "Item", "Revision", "Exchange", "Thread", "Artifact")
 
 
-_CHECK = partial(check_before_commit, promotion=promotion_problem, records=check_record)
+def _check_record(tx: Transaction, node: Node) -> None:
+    """Check a record of the agent's runtime. Its laws are loaded with the first one that a
+    transaction changes."""
+    from doxa.agent.laws import check_record
+
+    check_record(tx, node)
+
+
+_CHECK = partial(check_before_commit, promotion=promotion_problem, records=_check_record)
 
 
 def new_store(path: Path, *, clock: Clock) -> Store:
@@ -138,6 +155,7 @@ class MemoryFile:
 
         What is not embedded yet stays pending.
         """
+        self._models.finish_loading()
         self._embedding.stop()
         self.maintenance.stop()
         with self._working_lock:
@@ -207,6 +225,10 @@ class MemoryFile:
         """The embedding model with a cache, loaded at first need; None if there is none
         (`embedder_error` says why)."""
         return self._models.embedder
+
+    def _load_ahead(self) -> None:
+        """Begin to load the embedder while the caller prepares a question."""
+        self._models.load_ahead()
 
     @property
     def embedder_error(self) -> ModelError | None:

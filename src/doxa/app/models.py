@@ -116,6 +116,7 @@ class Models:
             self.specs["embedder"], "provider", ""
         ) in ("auto", "minilm")
         self._former: _Lazy[CachedEmbedder] = _Lazy(self._build_local, None)
+        self._loading: threading.Thread | None = None
         self._own: Completer | None = given["model"]
         self._model: _Lazy[Completer] = _Lazy(self._build_model, given["model"])
         self._reranker: _Lazy[Reranker] = _Lazy(self._build_reranker, given["reranker"])
@@ -128,6 +129,20 @@ class Models:
     @property
     def embedder(self) -> CachedEmbedder | None:
         return self._embedder.get()
+
+    def load_ahead(self) -> None:
+        """Begin to load the local embedder on a thread; `embedder` waits for it. Most of the time
+        it takes is that of libraries which let other threads run."""
+        if self._is_local and not self._embedder.tried:
+            self._loading = threading.Thread(
+                target=self._embedder.get, name="doxa-model", daemon=True
+            )
+            self._loading.start()
+
+    def finish_loading(self) -> None:
+        """Wait for what `load_ahead` began: a process must not end within it."""
+        if self._loading is not None:
+            self._loading.join()
 
     @property
     def embedder_error(self) -> ModelError | None:

@@ -28,6 +28,7 @@ from doxa.base.calendar_names import (
     WEEKDAYS,
     alternatives,
 )
+from doxa.base.patterns import lazy_re
 
 Precision = Literal["day", "week", "month", "year"]
 
@@ -80,7 +81,7 @@ _WEEKDAY_SHORT = (
     rf"|(?-i:{alternatives(WEEKDAY_ABBREVIATIONS, capitals=True)}))"
 )
 
-_RELATIVE = re.compile(
+_RELATIVE = lazy_re(
     r"\b(?:(?P<before>the day before yesterday)|(?P<after>the day after"
     r" tomorrow)|(?P<today>today|tonight|this (?:morning"
     r"|afternoon|evening))"
@@ -96,13 +97,13 @@ _RELATIVE = re.compile(
     r")\b(?!'s)(?!-)",
     re.IGNORECASE,
 )
-_BARE_WEEKDAY = re.compile(
+_BARE_WEEKDAY = lazy_re(
     r"(?<!every )(?<!each )(?<!most )(?<!last )(?<!next )(?<!this )\b"
     + _WEEKDAY
     + r"\b(?! (?:nights|mornings|evenings|afternoons))(?!['-])",
     re.IGNORECASE,
 )
-_ABSOLUTE = re.compile(
+_ABSOLUTE = lazy_re(
     r"(?<![\w/:.-])(?:"
     r"(?P<iso>(?:19|20|21)\d\d-\d\d-\d\d)(?=T\d|(?![\w-]))"
     rf"|(?P<numeric>(?P<one>\d{{1,2}})(?P<mark>[/.-])(?P<two>\d{{1,2}})(?P=mark)"
@@ -110,34 +111,34 @@ _ABSOLUTE = re.compile(
     rf"|(?P<quarter>Q[1-4]),? ?(?:of )?(?P<quarter_year>(?:19|20|21)\d\d)\b{_LONE}"
     r")"
 )
-_DAY_MONTH = re.compile(
+_DAY_MONTH = lazy_re(
     rf"(?<![\w/:.,-])(?<!\d )(?:the )?{_DAY} (?:of )?{_MONTH}(?:,? {_YEAR}\b)?(?!\w){_LONE}"
 )
-_MONTH_DAY = re.compile(rf"\b{_MONTH} (?:the )?{_DAY}(?:,? {_YEAR}\b)?{_LONE}")
-_MONTH_YEAR = re.compile(
+_MONTH_DAY = lazy_re(rf"\b{_MONTH} (?:the )?{_DAY}(?:,? {_YEAR}\b)?{_LONE}")
+_MONTH_YEAR = lazy_re(
     rf"(?<![0-9] )(?<![0-9](?:st|nd|rd|th) )\b{_MONTH},? (?:of )?{_YEAR}\b{_LONE}"
 )
-_IN_MONTH = re.compile(
+_IN_MONTH = lazy_re(
     r"\b(?:in|since|during|until|till|by|early|late|mid|of) (?:early |late |mid["
     rf" -])?(?P<core>{_MONTH})\b(?! \d)(?!['-])"
 )
-_IN_YEAR = re.compile(
+_IN_YEAR = lazy_re(
     r"\b(?:[Ii]n|[Ss]ince|[Dd]uring|[Uu]ntil|[Bb]y|[Ff]rom|[Ee]arly|[Ll]ate|[Oo]f)"
     rf" (?P<core>{_YEAR})\b{_LONE}"
     r"(?=\s*(?:[.,;:!?)]|$)|\s+(?:I|we|he|she|they|it|the|my|our|his|her|and|but|or|when|after"
     r"|before|with|for|at|to|as|by|a|an|is|was|because|so|on|from)\b)"
 )
-_PAST = re.compile(
+_PAST = lazy_re(
     r"\b(?:was|were|had|went|did|got|saw|met|came|took|made|gave|told|said|ran|bought|found|had"
     r"|left|felt|spent|\w{2,20}ed)\b",
     re.IGNORECASE,
 )
-_FUTURE = re.compile(
+_FUTURE = lazy_re(
     r"\b(?:will|gonna|going"
     r" to|tomorrow|plan|plans|planning|due|deadline|upcoming|scheduled|until|by)\b|'ll\b",
     re.IGNORECASE,
 )
-_SENTENCE_END = re.compile(r"[.!?\n]")
+_SENTENCE_END = lazy_re(r"[.!?\n]")
 
 _RELATIVE_HINTS = (
     "day",
@@ -151,8 +152,8 @@ _RELATIVE_HINTS = (
     "next ",
     "this ",
 )
-_MONTH_HINT = re.compile(alternatives(MONTH_NUMBERS, capitals=True))
-_DIGIT_HINT = re.compile(r"[0-9]{4}")
+_MONTH_HINT = lazy_re(alternatives(MONTH_NUMBERS, capitals=True))
+_DIGIT_HINT = lazy_re(r"[0-9]{4}")
 
 
 def find_dates(text: str, time_ns: int | None) -> tuple[DateMention, ...]:
@@ -189,7 +190,7 @@ def find_dates(text: str, time_ns: int | None) -> tuple[DateMention, ...]:
     return tuple(sorted(taken, key=lambda one: one.start))
 
 
-_ISO_DATE = re.compile(r"([0-9]{4})(?:-([0-9]{2})(?:-([0-9]{2}))?)?")
+_ISO_DATE = lazy_re(r"([0-9]{4})(?:-([0-9]{2})(?:-([0-9]{2}))?)?")
 
 
 def iso_mention(text: str) -> DateMention | None:
@@ -212,7 +213,7 @@ def _iso(match: re.Match[str], today: date | None) -> _Span | None:
     return _year(int(year))
 
 
-_AGO = re.compile(r"(\d{1,6}) (second|minute|hour)s? ago", re.IGNORECASE)
+_AGO = lazy_re(r"(\d{1,6}) (second|minute|hour)s? ago", re.IGNORECASE)
 _SECONDS = {"second": 1, "minute": 60, "hour": 3_600}
 
 

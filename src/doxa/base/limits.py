@@ -375,7 +375,10 @@ WORKING_REDIS_MS = 2_000
 WORKING_REDIS_ATTEMPTS_MAX = 3
 
 # Hooks of agent hosts
-HOOK_BRIEF_CHARS_MAX = 1_500  # of a brief, as it is injected
+HOOK_BRIEF_CHARS_MAX = 1_500  # of a brief, as it is injected, without identity
+HOOK_IDENTITY_CHARS_MAX = (
+    8_000  # of identity in it, all or none: twice its limit, since it is quoted
+)
 HOOK_PROMPT_CHARS_MAX = 800  # of what a prompt brings in
 HOOK_TEXT_CHARS_MAX = 200_000  # of a captured message
 HOOK_SESSIONS_S_MAX = 2_592_000  # how long the state of a conversation is kept

@@ -17,10 +17,11 @@ Latin stem with a Cyrillic ending.
 
 from __future__ import annotations
 
-import re
 import unicodedata
 from collections.abc import Iterable
 from functools import lru_cache
+
+from doxa.base.patterns import lazy_re
 
 _LOOK: dict[str, str] = {
     "a": "аɑαᴀａ",
@@ -68,9 +69,9 @@ _CYRILLIC = dict(
 _GREEK = dict(zip("ΑΒΕΖΗΙΚΜΝΟΡΤΥΧονιυ", "ABEZHIKMNOPTYXoviu", strict=True))
 _LATIN_OF = _CYRILLIC | _GREEK
 _LATIN_LOOK = {ord(letter): latin for letter, latin in _LATIN_OF.items()}
-_WORD = re.compile(r"[^\W\d_]+")
-_FOREIGN = re.compile(f"[{''.join(_LATIN_OF)}]")
-_LATIN = re.compile(r"[A-Za-z]")
+_WORD = lazy_re(r"[^\W\d_]+")
+_FOREIGN = lazy_re(f"[{''.join(_LATIN_OF)}]")
+_LATIN = lazy_re(r"[A-Za-z]")
 
 
 @lru_cache(maxsize=4_096)

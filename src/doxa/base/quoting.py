@@ -8,15 +8,16 @@ scripts and emoji need them. Every line ending becomes a line feed.
 
 from __future__ import annotations
 
-import re
 import unicodedata
 
 import msgspec
 
-_ENDS = re.compile("\r\n|[\r\v\f\x1c\x1d\x1e\x85\u2028\u2029]")
+from doxa.base.patterns import lazy_re
+
+_ENDS = lazy_re("\r\n|[\r\v\f\x1c\x1d\x1e\x85\u2028\u2029]")
 _KEPT = frozenset("\n\t\u200c\u200d")
 _TAGS = range(0xE0000, 0xE0080)  # also those that Unicode has not assigned
-_BARE = re.compile(r'[^\s"\\·;,\[\](){}]+')
+_BARE = lazy_re(r'[^\s"\\·;,\[\](){}]+')
 
 
 def visible(text: str) -> str:

@@ -12,6 +12,7 @@ import re
 from fractions import Fraction
 
 from doxa.base.errors import InputError
+from doxa.base.patterns import lazy_re
 from doxa.base.temporal import (
     DAY_S,
     DAYS_MAX,
@@ -36,27 +37,27 @@ from doxa.base.temporal import (
     zone_of,
 )
 
-_DATE_EXTENDED = re.compile(
+_DATE_EXTENDED = lazy_re(
     r"([0-9]{4}|[+-][0-9]{1,9})(?:-([0-9]{2})(?:-([0-9]{2}))?|-[Ww]([0-9]{2})(?:-([0-9]))?"
     r"|-[Qq]([0-9])(?:-([0-9]{2}))?|-([0-9]{3}))?"
 )
-_DATE_BASIC = re.compile(
+_DATE_BASIC = lazy_re(
     r"([0-9]{4})(?:([0-9]{2})([0-9]{2})?|[Ww]([0-9]{2})([0-9])?|[Qq]([0-9])([0-9]{2})?|([0-9]{3}))"
 )
 _OFFSET = r"[Zz]|[+-][0-9]{2}(?::[0-9]{2}(?::[0-9]{2})?|[0-9]{2}(?:[0-9]{2})?)?"
-_TIME = re.compile(
+_TIME = lazy_re(
     r"([0-9]{2})(?::([0-9]{2})(?::([0-9]{2})(?:[.,]([0-9]{1,9}))?)?"
     r"|([0-9]{2})(?:([0-9]{2})(?:[.,]([0-9]{1,9}))?)?)?"
     rf"({_OFFSET})?(?:\[([^\]]{{1,80}})\])?"
 )
-_OFFSET_ONLY = re.compile(_OFFSET)
+_OFFSET_ONLY = lazy_re(_OFFSET)
 _NUMBER = r"([+-]?[0-9]{1,19}(?:[.,][0-9]{1,19})?)"
-_UNITS = re.compile(
+_UNITS = lazy_re(
     rf"([+-])?P(?:{_NUMBER}Y)?(?:{_NUMBER}M)?(?:{_NUMBER}W)?(?:{_NUMBER}D)?"
     rf"(?:T(?:{_NUMBER}H)?(?:{_NUMBER}M)?(?:{_NUMBER}S)?)?",
     re.IGNORECASE | re.ASCII,
 )
-_UNITS_DATE = re.compile(r"([+-])?[Pp]([0-9]{4})(-?)([0-9]{2})\3([0-9]{2})")
+_UNITS_DATE = lazy_re(r"([+-])?[Pp]([0-9]{4})(-?)([0-9]{2})\3([0-9]{2})")
 
 _DATE_STEP = "Write it like 2015-07-21, 2015-W30-2, 2015-Q3-21 or 2015-202."
 _TIME_STEP = (

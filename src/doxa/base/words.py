@@ -9,7 +9,6 @@ appended, so that every character starts some term and a query of one character 
 
 from __future__ import annotations
 
-import re
 import unicodedata
 from collections import Counter
 from collections.abc import Sequence
@@ -18,6 +17,7 @@ from functools import lru_cache
 import Stemmer
 
 from doxa.base.limits import INDEX_TOKENS_MAX, TERM_CHARS_MAX
+from doxa.base.patterns import lazy_re
 
 # Stored with the index. Raise the number when a rule changes, here or in what is indexed of a node:
 # files are then reindexed when opened.
@@ -37,9 +37,9 @@ STOP_WORDS = frozenset(
 _CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"
 RUN_END = "$"
 _EMOJI = "\u2600-\u27bf\U0001f300-\U0001faff"
-_TOKEN = re.compile(f"[{_CJK}]+|[^\\W_{_CJK}]+|[{_EMOJI}]")
-_CJK_RUN = re.compile(f"[{_CJK}]+")
-_ASCII_WORD = re.compile("[a-z0-9]+")
+_TOKEN = lazy_re(f"[{_CJK}]+|[^\\W_{_CJK}]+|[{_EMOJI}]")
+_CJK_RUN = lazy_re(f"[{_CJK}]+")
+_ASCII_WORD = lazy_re("[a-z0-9]+")
 _stemmer = Stemmer.Stemmer("english")
 
 

@@ -20,11 +20,12 @@ from functools import lru_cache
 from doxa.base.clock import parse_time
 from doxa.base.errors import InputError, KrefError
 from doxa.base.limits import KREF_CHARS_MAX, KREF_SEGMENTS_MAX, NAME_CHARS_MAX, TAG_CHARS_MAX
+from doxa.base.patterns import lazy_re
 
 SCHEME = "kref://"
 _EXTRA = frozenset("-_~+@")
-_PLAIN = re.compile(r"[A-Za-z0-9_~+@][A-Za-z0-9_~+@-]*")  # as most names are: all of it is allowed
-_NUMBER = re.compile(r"[1-9][0-9]{0,17}")
+_PLAIN = lazy_re(r"[A-Za-z0-9_~+@][A-Za-z0-9_~+@-]*")  # as most names are: all of it is allowed
+_NUMBER = lazy_re(r"[1-9][0-9]{0,17}")
 _KEYS = ("r", "t", "at", "a")
 
 

@@ -10,6 +10,7 @@ functions: a command pays only for what it uses.
 
 from __future__ import annotations
 
+import gc
 import sys
 from importlib import import_module
 from io import TextIOWrapper
@@ -21,12 +22,14 @@ if TYPE_CHECKING:
 
 __all__ = ["EXIT_CODES", "app", "main"]
 
+# of how many new objects the collector takes notice: importing makes as many, and none is garbage
+_OBJECTS = 50_000
 _MODULE_OF = {"EXIT_CODES": "doxa.cli.context", "app": "doxa.cli.application"}
 
 
 def main() -> None:
-    """Run the `doxa` command. `doxa hook` and `doxa --version` run without what the others need: a
-    host waits for the one, scripts call the other."""
+    """Run the `doxa` command. `doxa hook`, `doxa --version` and command lines that leave nothing to
+    decide run without typer: hosts and scripts wait for them."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(
@@ -40,6 +43,19 @@ def main() -> None:
         from doxa import __version__
 
         sys.stdout.write(f"doxa {__version__}\n")
+        return
+    from doxa.cli.parsing.plain import plain_call
+
+    plain = plain_call(sys.argv[1:])
+    if plain is not None:
+        gc.set_threshold(_OBJECTS)
+        try:
+            from doxa.cli.commands import run
+
+            run(*plain)
+        except KeyboardInterrupt:  # before or after the verb, which reports its own
+            sys.stderr.write("\ndoxa: interrupted.\n")
+            raise SystemExit(130) from None
         return
     from doxa.cli.application import app as application
 

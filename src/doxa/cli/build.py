@@ -9,9 +9,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterator, MutableMapping
-from dataclasses import replace
 from importlib import import_module
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -27,9 +25,16 @@ from doxa.app.verbs import (
     Parameter,
     Verb,
 )
-from doxa.cli.context import Db, Json, note_old_name
+from doxa.cli.context import note_old_name
+from doxa.cli.parsing.common import Db, Json
+from doxa.cli.parsing.spelling import (
+    default_of,
+    is_argument,
+    option_names,
+    parameters_of,
+    type_of,
+)
 
-_TYPES: dict[Kind, type] = {"integer": int, "change": int, "number": float, "path": Path}
 COMMAND_MODULES = {
     "init": "doxa.cli.start:init",
     "demo": "doxa.cli.browser.demonstration:demo",
@@ -151,7 +156,7 @@ def command_of(verb: Verb, *, old: str = "") -> Any:
         run(verb, values)
 
     annotations = {one.name: _annotation(one) for one in found} | {"db": Db, "as_json": Json}
-    defaults = {one.name: _default(one) for one in found} | {"db": None, "as_json": False}
+    defaults = {one.name: _preset(one) for one in found} | {"db": None, "as_json": False}
     keyword = inspect.Parameter.KEYWORD_ONLY
     call.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
         [
@@ -163,44 +168,8 @@ def command_of(verb: Verb, *, old: str = "") -> Any:
     return _command(old or verb.command, call, verb.text, hidden=bool(old))
 
 
-def parameters_of(verb: Verb, *, old: str = "") -> list[Parameter]:
-    """Return the parameters of a verb's command, positional ones first."""
-    assert verb.cli is not None
-    replaced = {one.name for one in verb.cli.extra}
-    taken = [
-        replace(one, positional=False)
-        if (old == "believe" and one.name == "text") or one.name == "project"
-        else one
-        for one in verb.of("cli")
-        if one.name not in replaced and not (verb.name == "constrain" and one.positional)
-    ]
-    order = verb.cli.order
-    placed = [one for one in taken if is_argument(one)]
-    placed.sort(key=lambda one: order.index(one.name) if one.name in order else -1)
-    extra = list(verb.cli.extra)
-    return [
-        *placed,
-        *(one for one in extra if is_argument(one)),
-        *(one for one in taken if not is_argument(one)),
-        *(one for one in extra if not is_argument(one)),
-    ]
-
-
-def is_argument(parameter: Parameter) -> bool:
-    """Return whether a parameter is positional: typed without the name of an option."""
-    return parameter.positional or parameter.cli.isupper()
-
-
-def option_names(parameter: Parameter) -> tuple[str, ...]:
-    """Return the spellings of an option: `--name`, or what the table says, and a letter."""
-    name = parameter.cli or f"--{parameter.name.replace('_', '-')}"
-    if parameter.kind == "flag" and parameter.default is True and "/" not in name:
-        name = f"{name}/--no-{name.removeprefix('--')}"
-    return (name, parameter.short) if parameter.short else (name,)
-
-
 def _annotation(parameter: Parameter) -> Any:
-    kind = _type(parameter)
+    kind = type_of(parameter)
     if is_argument(parameter):
         metavar = parameter.cli if parameter.cli.isupper() else parameter.name.upper()
         if parameter.kind == "belief":
@@ -224,17 +193,6 @@ def _help(parameter: Parameter) -> str:
     return f"{parameter.doc} ({'; '.join(notes)})" if notes else parameter.doc
 
 
-def _type(parameter: Parameter) -> Any:
-    if parameter.kind == "flag":
-        return bool
-    if parameter.kind in REPEATED:
-        return list[str] | None
-    kind = _TYPES.get(parameter.kind, Path if parameter.kind == "source" else str)
-    return kind if parameter.required or _default(parameter) is not None else kind | None
-
-
-def _default(parameter: Parameter) -> Any:
-    if parameter.default is REQUIRED:
-        return inspect.Parameter.empty
-    plain = isinstance(parameter.default, (bool, int, float, str))
-    return parameter.default if plain and parameter.kind not in REPEATED else None
+def _preset(parameter: Parameter) -> Any:
+    found = default_of(parameter)
+    return inspect.Parameter.empty if found is REQUIRED else found

@@ -20,6 +20,7 @@ from doxa.cli.context import (
     decay_enabled,
     embed_some,
     errors_reported,
+    import_numpy_alone,
     log_entries,
     note_old_name,
     opened,
@@ -195,6 +196,9 @@ _CONVERT: dict[Kind, Callable[[Any], Any]] = {
 def _recall(memory: Memory, verb: Verb, values: Given, as_json: bool) -> None:
     if values["words_only"] and not values["lanes"]:
         values["lanes"] = list(WITHOUT_MEANING)
+    import_numpy_alone()
+    if not values["lanes"] or "meaning" in values["lanes"]:
+        memory._load_ahead()
     answer = call(memory, verb, values)
     tokens = values["tokens_max"]
     show(answer, as_json, (lambda a: a.framed(tokens)) if values["framed"] else recall_text)

@@ -11,16 +11,19 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import partial
+from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
+from typing import TYPE_CHECKING, Any
 
 from doxa.cli.output import json_text
 
 if TYPE_CHECKING:
     from doxa.app import Memory
     from doxa.base.errors import DoxaError
+    from doxa.cli.parsing.common import Db as Db
+    from doxa.cli.parsing.common import Json as Json
+    from doxa.cli.parsing.common import Project as Project
+    from doxa.cli.parsing.common import ProjectOfAll as ProjectOfAll
     from doxa.hosts.projects import ProjectTable
 
 EXIT_CODES = {
@@ -39,34 +42,15 @@ _REFUSED_QUERIES = frozenset(
     ("ConstraintValidationFailed", "ConstraintVerificationFailed", "SchemaError", "TransientError")
 )
 
-Db = Annotated[
-    Path | None,
-    typer.Option(
-        "--db",
-        help="The memory file (default: as configured, or in the user's data folder).",
-        show_default=False,
-    ),
-]
-ProjectOfAll = Annotated[
-    str | None,
-    typer.Option(
-        "--project",
-        "-p",
-        help="The project (default: as configured, or default); auto: that of this folder.",
-        show_default=False,
-    ),
-]
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON value.")]
-Project = Annotated[
-    str | None,
-    typer.Option(
-        "--project",
-        "-p",
-        help="The project of calls that name none (default: as configured, or default); auto: that"
-        " of this folder.",
-        show_default=False,
-    ),
-]
+_BLAS_THREADS = "OPENBLAS_NUM_THREADS"
+_COMMON_OPTIONS = frozenset(("Db", "Json", "Project", "ProjectOfAll"))
+
+
+def __getattr__(name: str) -> object:
+    """Import a common option when a command that typer parses asks for it."""
+    if name not in _COMMON_OPTIONS:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module("doxa.cli.parsing.common"), name)
 
 
 def note_old_name(old: str, new: str) -> None:
@@ -252,6 +236,18 @@ def embed_some(memory: Memory) -> None:
     if 0 < pending <= COMMAND_EMBED_DOCS:
         with suppress(DoxaError):  # the belief is stored; doctor says why it has no vector
             memory.embed(limit=pending)
+
+
+def import_numpy_alone() -> None:
+    """Import numpy without the threads of its library, which cost a process that asks one question
+    more than they give it. What this process starts is not affected."""
+    if _BLAS_THREADS in os.environ or "numpy" in sys.modules:
+        return
+    os.environ[_BLAS_THREADS] = "1"
+    try:
+        import numpy  # noqa: F401
+    finally:
+        del os.environ[_BLAS_THREADS]
 
 
 def db_hint(db: Path | None) -> str:

@@ -32,6 +32,9 @@ def brief(
         int, typer.Option("--characters", min=200, help="The budget of the block.")
     ] = 1_500,
     why: Annotated[bool, typer.Option("--why", help="Add the reason for each line.")] = False,
+    host: Annotated[
+        str, typer.Option("--host", help="The host, whose mode decides what may be read.")
+    ] = "claude-code",
     db: Db = None,
     as_json: Json = False,
 ) -> None:
@@ -46,8 +49,9 @@ def brief(
         if not memory.store.read_only:
             capture(session, spool)  # as a hook does before it makes the brief
         since_ns = spool.last_conversation(session.project)
-        made = made_of(session, since_ns=since_ns, chars_max=characters)
+        made = made_of(session, host=host, since_ns=since_ns, chars_max=characters)
         found = asdict(made) | {"block": made.block()}
+        del found["known"]
         show(found, as_json, lambda one: _text(one, why=why))
 
 

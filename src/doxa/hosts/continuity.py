@@ -1,20 +1,29 @@
 """Continuity of the conversations of hosts: sessions that are opened, handed off and archived.
 
 A handoff goes into a context without a word of a message: a message may hold what somebody pasted.
-It says when, how much, and about what; `doxa handoff-show` shows the rest.
+It says when, how much, and about what, and has those of its key points and commitments that may be
+injected and that the brief does not say; `doxa handoff-show` shows the rest.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from doxa.agent.context.beliefs import LINE_CHARS
+from doxa.agent.context.obligations import obligations
 from doxa.agent.context.quoting import shown
+from doxa.agent.context.stages import ContextLine
 from doxa.app import Session
+from doxa.app.sessions.agent.context import situation_of
+from doxa.base.clock import format_time
 from doxa.base.errors import DoxaError
-from doxa.belief import place_of
+from doxa.base.limits import CONSOLIDATE_COMPACTIONS_ITEMS_MIN
+from doxa.base.quoting import bare
+from doxa.belief import parse_kref, place_of
+from doxa.hosts.brief import Brief
 from doxa.hosts.events import EMPTIED, HookEvent, digest_of
 from doxa.hosts.spool import Spooled
 from doxa.ingestion.ingest import CONVERSATIONS, thread_kref
@@ -24,31 +33,51 @@ from doxa.store import Identity
 
 if TYPE_CHECKING:
     from doxa.agent.continuity.handoff import SessionKey
+    from doxa.agent.continuity.view import HandoffView, KeyPoint, OpenEnd
 
 _TOPIC_CHARS, _TOPIC_WORDS = 40, 3
+_NOTED = "Noted in it, verified or stated by the user:"
+_OPEN = "Left open in it:"
+_COMPACTED = (
+    "It was compacted {count} times. Say so to the user: a new conversation begins from what memory"
+    " keeps, and memory_recall finds what this one has lost."
+)
 _BATCHES = 5  # of the log at a time: the archive of a large memory catches up over several turns
 
 
-def begun(session: Session, event: HookEvent, project: str) -> str:
-    """Open the conversation of an event, and return what it is handed as a block; "" if nothing.
-    After a compaction that is where the conversation itself stood."""
-    from doxa.agent.continuity.modes import mode_of_host
-    from doxa.agent.continuity.view import prose
+@dataclass(frozen=True, slots=True)
+class Handed:
+    """What a conversation is handed, as a block, and the addresses of the beliefs in it."""
 
-    own, mode = _as_host(session, event.host, project), mode_of_host(event.host)
+    block: str = ""
+    krefs: tuple[str, ...] = ()
+
+
+def begun(session: Session, event: HookEvent, made: Brief) -> Handed:
+    """Open the conversation of an event, and return what it is handed in addition to its brief.
+    After a compaction that is where the conversation itself stood; so it is after a reset, unless
+    the host went on under another id."""
+    from doxa.agent.continuity.modes import mode_of_host
+
+    own, mode = _as_host(session, event.host, made.project), mode_of_host(event.host)
     name = conversation_of(event.session)
     try:
-        if event.source in EMPTIED:
+        reset = event.source == "clear" and own.handoff_write(name, reason="reset", mode=mode).kref
+        if reset or event.source in EMPTIED - {"clear"}:
             found = own.handoff_show(name, mode=mode)
         elif event.source == "resume" and not _took(own, name):
             found = None  # its context holds where it stood
         else:
-            _catch_up(own, name)
+            _catch_up(own, name, "reset" if event.source == "clear" else "switch")
             found = own.session_open(name, mode=mode).handoff
     except DoxaError:  # continuity never keeps a host from its brief
-        return ""
-    if found is None:
-        return ""
+        return Handed()
+    return Handed() if found is None else _handed(own, found, made)
+
+
+def _handed(own: Session, found: HandoffView, made: Brief) -> Handed:
+    from doxa.agent.continuity.view import prose
+
     topics = tuple(
         one
         for one in found.topics
@@ -56,7 +85,32 @@ def begun(session: Session, event: HookEvent, project: str) -> str:
     )
     said = replace(found, points=(), open=(), topics=topics)
     text = prose(said, language="en", now=found.taken or found.made, roles=())
-    return f"<{BLOCK}>\n{shown(text, len(text))}\n</{BLOCK}>" if text else ""
+    if not text:
+        return Handed()
+    new = set(made.known) - {line.kref for line in made.lines}
+    noted = [_point_line(one) for one in found.points if one.kref in new]
+    left = [_open_line(one) for one in found.open if one.kref in new]
+    checked = obligations([*noted, *left], situation_of(own, machine=True))
+    parts = [shown(text, len(text))]
+    if found.compactions >= CONSOLIDATE_COMPACTIONS_ITEMS_MIN:
+        parts.append(_COMPACTED.format(count=found.compactions))
+    for title, lines in ((_NOTED, noted), (_OPEN, left)):
+        parts += [title, *(checked(line).text for line in lines)] if lines else []
+    krefs = tuple(line.kref for line in (*noted, *left))
+    return Handed("\n".join((f"<{BLOCK}>", *parts, f"</{BLOCK}>")), krefs)
+
+
+def _point_line(one: KeyPoint) -> ContextLine:
+    how = "verified" if one.trust == "verified" else "stated"
+    day = format_time(one.time)[:10]
+    text = f"- {shown(one.text, LINE_CHARS)} [{bare(parse_kref(one.kref).kind)}, {how} {day}]"
+    return ContextLine("continuity", text, f"{one.kref}: a key point of the handoff", one.kref)
+
+
+def _open_line(one: OpenEnd) -> ContextLine:
+    due = f", due {bare(one.due)}" if one.due else ""
+    text = f"- {shown(one.text, LINE_CHARS)} [{bare(one.kind)}{due}]"
+    return ContextLine("continuity", text, f"{one.kref}: left open in the handoff", one.kref)
 
 
 def ended(session: Session, event: HookEvent, project: str) -> None:
@@ -92,7 +146,7 @@ def _took(own: Session, name: str) -> bool:
         return taken_by(reader, _key(own, name)) is not None
 
 
-def _catch_up(own: Session, name: str) -> None:
+def _catch_up(own: Session, name: str, reason: str) -> None:
     """Hand off what the last conversation has said since its handoff, before another one takes it:
     few hosts tell when a conversation ends, and those that do wait for nothing."""
     from doxa.agent.continuity.handoff import SessionKey, due, ready_handoffs
@@ -106,7 +160,7 @@ def _catch_up(own: Session, name: str) -> None:
             break
         else:
             return
-    own.handoff_write(last, thread=thread, reason="switch")
+    own.handoff_write(last, thread=thread, reason=reason)
 
 
 def stored(session: Session, project: str, lines: Iterable[Spooled]) -> None:

@@ -14,19 +14,21 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 
-from doxa.agent.context.quoting import shown as said
+from doxa.agent.context.beliefs import belief_line
+from doxa.agent.context.obligations import obligations
 from doxa.agent.context.recalled import recalled
+from doxa.agent.context.stages import Situation
 from doxa.agent.context.trivial import is_trivial
 from doxa.agent.continuity.metrics import measured
+from doxa.agent.continuity.modes import default_mode, mode_of_host
 from doxa.app import Session
 from doxa.app.sessions.agent.context import situation_of
 from doxa.base.clock import format_time
 from doxa.base.limits import HOOK_PROMPT_CHARS_MAX
 from doxa.base.places import agents_folder
-from doxa.base.quoting import bare
 from doxa.hosts.brief import EarlierBrief, brief
 from doxa.hosts.capture import Captured, capture, in_project
-from doxa.hosts.continuity import begun, ended
+from doxa.hosts.continuity import Handed, begun, ended
 from doxa.hosts.events import EMPTIED, HookEvent, Injection, digest_of
 from doxa.hosts.spool import SessionState, Spool
 from doxa.recall import Hit
@@ -59,10 +61,8 @@ class Pipeline:
         if event.kind == "open":
             self.settle()
             made = self._opened(own, event, state)
-            handed = begun(own, event, project) if self.capturing else ""
-            made = Injection("\n".join(filter(None, (made.block, handed))), made.notice)
         elif event.kind == "prompt":
-            made = self._asked(own, event.text, state)
+            made = self._asked(own, event, state)
         else:
             made = Injection()
         if event.kind == "close" and self.capturing:
@@ -77,27 +77,33 @@ class Pipeline:
         return capture(self.session, self.spool)
 
     def _opened(self, own: Session, event: HookEvent, state: SessionState) -> Injection:
-        """The brief; in a conversation that goes on, the lines that it began with."""
+        """The brief, in a conversation that goes on the lines that it began with; and where the
+        conversation before stood."""
+        mode = mode_of_host(event.host)
         if event.source in EMPTIED or not (state.brief or state.beliefs):
             state.since = self.spool.last_conversation(own.project, without=event.session)
             state.briefed = time.time_ns()
-            made = brief(own, since_ns=state.since)
+            made = brief(own, mode=mode, since_ns=state.since)
             state.brief = [line.digest for line in made.lines]
             state.given = [digest_of(line.kref) for line in made.lines if line.kref]
             state.beliefs = made.beliefs
         else:
             earlier = EarlierBrief(state.brief, state.beliefs, state.briefed or state.last)
-            made = brief(own, since_ns=state.since, earlier=earlier)
+            made = brief(own, mode=mode, since_ns=state.since, earlier=earlier)
         block = made.block()
+        handed = begun(own, event, made) if self.capturing else Handed()
+        state.given += [digest_of(one) for one in handed.krefs if digest_of(one) not in state.given]
         if not block:
-            return Injection()
+            return Injection(handed.block)
         newest = f", newest {made.newest}" if made.newest else ""
         count = f"{len(made.lines)} line{'' if len(made.lines) == 1 else 's'}"
-        return Injection(block, f"doxa: project {own.project}, {count} of memory{newest}")
+        notice = f"doxa: project {own.project}, {count} of memory{newest}"
+        return Injection("\n".join(filter(None, (block, handed.block))), notice)
 
-    def _asked(self, own: Session, prompt: str, state: SessionState) -> Injection:
+    def _asked(self, own: Session, event: HookEvent, state: SessionState) -> Injection:
         """What memory holds about a prompt and has not brought into this conversation yet."""
-        block, shown = asked(own, prompt, given=state.given)
+        mode = mode_of_host(event.host)
+        block, shown = asked(own, event.text, mode=mode, given=state.given)
         if not shown:
             return Injection()
         state.given += [digest_of(hit.kref) for hit in shown]
@@ -105,31 +111,34 @@ class Pipeline:
         return Injection(block, f"doxa: recalled {len(shown)}, newest {newest}")
 
 
-def asked(own: Session, prompt: str, *, given: Collection[str] = ()) -> tuple[str, list[Hit]]:
-    """Return what memory holds about a prompt as a block that may be injected, and the beliefs in
-    it. `given` are the digests of the addresses of those that the conversation has already. ("",
-    []) if there is nothing to say."""
+def asked(
+    own: Session, prompt: str, *, mode: str = "", given: Collection[str] = ()
+) -> tuple[str, list[Hit]]:
+    """Return what memory holds about a prompt as a block that may be injected in a conversation of
+    a mode, and the beliefs in it. `given` are the digests of the addresses of those that the
+    conversation has already. ("", []) if there is nothing to say."""
     question = stripped(prompt)
     if is_trivial(question):
         return "", []
-    found = recalled(situation_of(own, given=frozenset(given)), question)
-    lines, shown = _lines(found.hits, found.others)
+    situation = situation_of(own, mode=mode or default_mode(), given=frozenset(given), machine=True)
+    found = recalled(situation, question)
+    lines, shown = _lines(found.hits, found.others, situation)
     if not shown:
         return "", []
     return "\n".join((f"<{BLOCK}>", *lines, f"</{BLOCK}>")), shown
 
 
-def _lines(hits: list[Hit], others: int) -> tuple[list[str], list[Hit]]:
-    """The lines that fit into the budget, and the beliefs of these."""
+def _lines(hits: list[Hit], others: int, situation: Situation) -> tuple[list[str], list[Hit]]:
+    """The lines that fit into the budget, with what was checked of them, and their beliefs."""
     head = "Memory holds, verified or stated by the user:"
     more = "entry" if others == 1 else "entries"
     tail = [f"{others} {more} of other trust; memory_recall shows them."] if others else []
     left = HOOK_PROMPT_CHARS_MAX - len(head) - 2 * len(BLOCK) - 10 - sum(map(len, tail))
     lines, shown = [head], []
-    for hit in hits:
-        how = "verified" if hit.trust == "verified" else "stated"
-        day = format_time(hit.time)[:10]
-        line = f"- {said(hit.text, _LINE_CHARS)} [{bare(hit.kind)}, {how} {day}]"
+    found = [belief_line(hit, "recall", chars_max=_LINE_CHARS) for hit in hits]
+    checked = obligations(found, situation)
+    for hit, one in zip(hits, found, strict=True):
+        line = checked(one).text if len(one.text) + 1 <= left else one.text
         if len(line) + 1 <= left:
             lines.append(line)
             shown.append(hit)

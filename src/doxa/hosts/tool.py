@@ -6,7 +6,8 @@ as text, and with `{}` where anything went wrong, since a host shows an error of
 user.
 
 What was captured is stored after the answer, by one thread; at the end of a conversation before it,
-since a host ends its servers then.
+since a host ends its servers then. That thread begins when the host has its list of tools: until
+then it would take the processor from the start of the server.
 """
 
 from __future__ import annotations
@@ -14,24 +15,25 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Mapping
+from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from doxa.agent.context.vouching import BELIEF_KINDS
-from doxa.app import Session
-from doxa.app.session import without_access_notes
 from doxa.base.places import hooks_folder
-from doxa.hosts.capture import in_project
 from doxa.hosts.command import AUTO, folder_project, is_own_work, note_error
 from doxa.hosts.events import HookEvent
 from doxa.hosts.formats import FORMATS, answer_of, event_of
-from doxa.hosts.pipeline import Pipeline
 from doxa.hosts.relay import HookListener, Request
 from doxa.hosts.spool import Spool
+
+if TYPE_CHECKING:
+    from doxa.app import Session
+    from doxa.hosts.pipeline import Pipeline
 
 NAME = "memory_hook"
 _SETTLING = frozenset(("open", "answer", "compaction"))
 _CLOSING_S, _PAUSE_S = 2.0, 0.02  # how long the end of a conversation waits for another who stores
+_STARTING_S = 2.0  # how long the thread waits for the host's first request
 
 
 class HookTool:
@@ -42,14 +44,21 @@ class HookTool:
         self._db = db
         self._project = project
         self._is_own_work = is_own_work()
-        self._pipeline = Pipeline(session, Spool(hooks_folder(db)))
+        self._session = session
         self._listener = HookListener(hooks_folder(db), self._relayed)
         self._cold: set[str] = set()  # projects in which a conversation began
         self._due = threading.Event()
         self._ended = threading.Event()
+        self._begun = threading.Event()  # the host has what it asks first
         self._thread = threading.Thread(
             target=self._settle_when_due, name="doxa-hooks", daemon=True
         )
+
+    @cached_property
+    def _pipeline(self) -> Pipeline:
+        from doxa.hosts.pipeline import Pipeline
+
+        return Pipeline(self._session, Spool(hooks_folder(self._db)))
 
     def start(self) -> None:
         """Start storing in the background, at once what a killed host left in the spool, and load
@@ -57,15 +66,20 @@ class HookTool:
         nothing starts."""
         if self._is_own_work:
             return
-        self._cold.add(self._pipeline.session.project)
+        self._cold.add(self._session.project)
         self._due.set()
         self._thread.start()
         self._listener.start()
+
+    def begin(self) -> None:
+        """Let the background begin: the host has its list of tools, or calls one."""
+        self._begun.set()
 
     def close(self) -> None:
         """Store what waits, and stop."""
         self._listener.close()
         self._ended.set()
+        self._begun.set()
         self._due.set()
         if self._thread.is_alive():
             self._thread.join()
@@ -97,6 +111,7 @@ class HookTool:
         return self._answer(event, folder_project(folder, project))
 
     def _answer(self, event: HookEvent, project: str) -> str:
+        self.begin()
         made = self._pipeline.handle(event, project)
         if event.kind == "open":
             self._cold.add(project)
@@ -113,10 +128,15 @@ class HookTool:
 
     def _warm(self, project: str) -> None:
         """Load the index and the model before the first prompt asks for them."""
-        own = without_access_notes(in_project(self._pipeline.session, project))
+        from doxa.agent.context.vouching import BELIEF_KINDS
+        from doxa.app.session import without_access_notes
+        from doxa.hosts.capture import in_project
+
+        own = without_access_notes(in_project(self._session, project))
         own.recall("memory", kinds=BELIEF_KINDS, limit=1, strict=True)
 
     def _settle_when_due(self) -> None:
+        self._begun.wait(_STARTING_S)
         while True:
             self._due.wait()
             self._due.clear()

@@ -22,9 +22,11 @@ from __future__ import annotations
 import re
 from typing import Literal
 
+from doxa.base.patterns import lazy_re
+
 _AUXILIARY = r"(?:is|are|was|were|am|do|does|did|has|have|had|can|could|will|would|should|shall)"
 _SUBJECT = r"(?:I|you|he|she|it|they|we|there|that|this|these|those)"
-_QUESTION = re.compile(
+_QUESTION = lazy_re(
     rf"\?[\s!?]*$|^(?:(?:and|but|so|or|wait|hey|ok|well),? )*(?:{_AUXILIARY}|what|where|who|whom"
     r"|whose|which|why|how|any(?:one|body) (?:know|sure|remember|tell|heard)|any (?:chance|idea"
     r"|clue|news|word)|true or false|is it|may (?=[a-z])|quiz)\b(?! not only)"
@@ -44,7 +46,7 @@ _BASE_VERBS = (
     r"|enter|type|dial|press|click|vote|pick|choose|select|visit|bring"
     r"|schedule|invent|read|answer|respond|reply|print|output|act|play|name|store|save|note"
 )
-_COMMAND = re.compile(
+_COMMAND = lazy_re(
     rf"^(?:please |kindly |just |now |always |never |then |go ahead and |feel free to |do not )*"
     rf"(?:{_BASE_VERBS})(?: (?:up|down|back|out|over|off|on))? (?:the|a|an|my|our|your|his|her|its"
     r"|their|all|every|each|that|this|these|those|it|them|him|me|us|to|as|from|everything"
@@ -54,15 +56,15 @@ _COMMAND = re.compile(
     rf"|double-check)\b",
     re.IGNORECASE,
 )
-_MAKE_THAT = re.compile(r"(?:make|call) (?:that|it) \S*\d", re.IGNORECASE)
+_MAKE_THAT = lazy_re(r"(?:make|call) (?:that|it) \S*\d", re.IGNORECASE)
 # a value set for now on: "Set the timeout to 60 seconds now", "use port 81 from now on"
-_SETTING = re.compile(
+_SETTING = lazy_re(
     r"(?:please )?(?:set|change|make|use) (?!sure\b|me\b|us\b|you\b)[^,?]*[\d@][^,?]*"
     r" (?:now|from now on|instead|going forward)[.! ]*$",
     re.IGNORECASE,
 )
-_MAKE_VALUE = re.compile(r"make (?:the|our|my) [a-z][\w' -]* [$€£]?\d\S*(?: [\w%]+)?[.! ]*$")
-_HYPOTHETICAL = re.compile(
+_MAKE_VALUE = lazy_re(r"make (?:the|our|my) [a-z][\w' -]* [$€£]?\d\S*(?: [\w%]+)?[.! ]*$")
+_HYPOTHETICAL = lazy_re(
     r"\b(?:if|unless|whether|in case|provided(?: that)?(?= [A-Za-z]+ )|suppos(?:e|ing)|imagin(?:e"
     r"|ing)|assuming|assume|hypothetically|what if|as if|as though|would|could have|should have"
     r"|might have|ought to have|conditional(?:ly)? on|pretend(?:s|ed|ing)?|make believe"
@@ -93,7 +95,7 @@ _OF = (
     r"(?:the|a|an|my|our|his|her|their|its|your|this|that|these|those|one|some|\w+'s"
     r"|(?:last|an earlier|an older) \w+'s)"
 )
-_FICTION = re.compile(
+_FICTION = lazy_re(
     rf"\b(?:in|inside) {_OF}(?: [\w'-]+){{0,3}}? {_STORY}(?=,? (?:the|an?|my|our|his|her|their|I|he"
     r"|she|it|they|we|there|(?-i:[A-Z]))|[,.:;!?]|$)"
     rf"|^from {_OF}(?: [\w'-]+){{0,2}} {_STORY}:"
@@ -103,7 +105,7 @@ _FICTION = re.compile(
     rf"|^(?:{_STORY}|placeholder|lorem)$",
     re.IGNORECASE,
 )
-_FRAME = re.compile(
+_FRAME = lazy_re(
     r"^picture (?=[A-Z]\w* \w+ing\b)"
     r"|^(?:let us |let's |now |ok,? |so,? |please |just )*(?:pretend|imagine|suppose|assume|picture"
     r"|play a game|role-?play|make[- ]believe|hypothetically|hypothetical)\b"
@@ -112,7 +114,7 @@ _FRAME = re.compile(
     r"|\bi (?:had a|dreamt|dreamed)\b.*\b(?:dream|dreamt|dreamed|nightmare|this)\b",
     re.IGNORECASE,
 )
-_OUTDATED = re.compile(
+_OUTDATED = lazy_re(
     rf"\b(?:in|on|from|per|by|under|according to|says) {_OF} (?:[\w'-]+ ){{0,3}}?(?:old|older"
     rf"|outdated"
     rf"|previous|former|obsolete|stale|past|earlier|prior|archived|legacy|last year's|superseded"
@@ -123,7 +125,7 @@ _OUTDATED = re.compile(
     r"|originally|once upon|as an? (?:child|kid|boy|girl|teenager|student|baby))\b",
     re.IGNORECASE,
 )
-_PLANNED = re.compile(
+_PLANNED = lazy_re(
     r"\b(?:plan(?:s|ned|ning)?(?:(?: on)? (?=\w+ing\b)| to\b)|the plan is|(?:hop(?:es?|ed|ing)"
     r"|hopefully|intends?|intended|intention|tempted|keen to|eager to|ready to|aims? to"
     r"|aspires?)|want(?:s|ed|ing)?\b(?=.*\bto\b)|wan(?:na|ts to)|would (?:like|love)|going to"
@@ -144,7 +146,7 @@ _PLANNED = re.compile(
     r"|switched|migrated|replaced|postponed|pushed|delayed|renamed|upgraded)))\b",
     re.IGNORECASE,
 )
-_HEDGED = re.compile(
+_HEDGED = lazy_re(
     r"\b(?:might|maybe|perhaps|possibl[ye]|probabl[ye]|likely|supposed(?:ly)?|apparently|allegedly"
     r"|presumably|purportedly|reportedly|almost|nearly|practically|virtually|hardly|arguably"
     r"|guess(?:es|ed|ing)?|reckon(?:s|ed)?|suspects?|think|thinks|thought|suppose|I figure"
@@ -162,7 +164,7 @@ _HEDGED = re.compile(
     r"|take .* grain of salt)\b|\(\?\)|\?\)",
     re.IGNORECASE,
 )
-_REPORTED = re.compile(
+_REPORTED = lazy_re(
     r"\b(?:sa(?:id|ys?|ying)|told|tells?|telling|claim(?:s|ed|ing)?|hear[ds]?|hearing"
     r"|reports?(?= that)|reported(?! to)|according to|as per|per (?-i:(?=[A-Z]))|asks|asked|wrote"
     r"|writes that|announced that|announces|believes?|believed|assum(?:es?|ed)|suspected|denie[sd]"
@@ -179,7 +181,7 @@ _REPORTED = re.compile(
     r" case|untrue|nonsense|said|known) that\b",
     re.IGNORECASE,
 )
-_JOKED = re.compile(
+_JOKED = lazy_re(
     r"\b(?:kidding|(?-i:jk)|joking|yeah,? right|april fools?|pigs (?:can |will )?fly|psych"
     r"|gotcha|in your"
     r" dreams|said (?:no ?(?:one|body)|nobody)|I am (?:the|a) (?:pope|queen|king|easter"
@@ -189,7 +191,7 @@ _JOKED = re.compile(
     r"|\bnot!|^as if\b|^in (?:your|my|his|her) dreams",
     re.IGNORECASE,
 )
-_RETRACTS = re.compile(
+_RETRACTS = lazy_re(
     r"^(?:(?:oh|oops|whoops|wait|hm+|uh|um|er|lol|haha|sorry|hang on|hold on|ah|argh|damn|but|and"
     r"|actually|well|ok|okay|no|nope|nah)[,.! …-]*)*(?:"
     r"(?:just |only |i am |i was |was |we are |am )*(?:kidding|joking|jk|trolling|teasing)"
@@ -215,7 +217,7 @@ _RETRACTS = re.compile(
     r")(?![\w'-])",
     re.IGNORECASE,
 )
-_NO = re.compile(
+_NO = lazy_re(
     r"^(?:(?:oh|oops|wait|hm+|uh|um|er|lol|haha|sorry|hang on|hold on|ah|actually|argh)[,.! …-]*)*"
     r"(?:no,? wait|no (?=(?:he|she|it|they|I|we|that|this)\b)|(?:no|nope|nah|wait|oops"
     r"|whoops)(?:[,.!…]| -|$))|^(?:actually|sorry|i mean"
@@ -223,12 +225,12 @@ _NO = re.compile(
     r" is|that is|make (?:that|it)|he is|she is|they are)|^make (?:that|it) \S*\d",
     re.IGNORECASE,
 )
-_OPENING_ONLY = re.compile(
+_OPENING_ONLY = lazy_re(
     r"(?:scratch|strike|never ?mind|nvm|forget|ignore|disregard|correction|my (?:mistake|bad)"
     r"|mistake|typo|wrong|false|not (?:true|right|correct)|kidding|joking)\W*(?:that|it|this)?$",
     re.IGNORECASE,
 )
-_DOUBTS = re.compile(
+_DOUBTS = lazy_re(
     r"or\b.*\?$|(?:(?:but|or|well|at least|though|and|although) )*(?:not (?:sure|certain|confirmed)"
     r"|i (?:am not"
     r" sure|think(?: so)?|guess(?: so)?|suppose|could be (?:wrong|mistaken)|might be"
@@ -241,12 +243,12 @@ _DOUBTS = re.compile(
     re.IGNORECASE,
 )
 # an answer to what was said before states nothing by itself
-_REPLY = re.compile(
+_REPLY = lazy_re(
     r"(?:no|nope|never|no way|no chance|nah|not at all|wrong|yes|yeah|yep|sure|right|exactly|really"
     r"|lol|ha(?:ha)+|ok|okay)\W*",
     re.IGNORECASE,
 )
-_NEITHER = re.compile(r"\bneither\b.* nor\b", re.IGNORECASE)
+_NEITHER = lazy_re(r"\bneither\b.* nor\b", re.IGNORECASE)
 _TOLD = (
     ("question", _QUESTION),
     ("joked", _JOKED),

@@ -22,6 +22,7 @@ from typing import Literal, NamedTuple
 
 from doxa.base import limits
 from doxa.base.dates import DateMention
+from doxa.base.patterns import lazy_re
 from doxa.language.completeness import is_complete, is_first_person
 from doxa.language.predicates import ANY, BY_NAME
 from doxa.language.statement import Claim, read_fact, read_spans
@@ -57,10 +58,10 @@ class StatedFact(NamedTuple):
     value: str
 
 
-_ARTICLE = re.compile(r"(?:the|a|an|this|that|these|those)\s+", re.IGNORECASE)
-_OWN = re.compile(r"(?:my|our)\s+", re.IGNORECASE)
-_LEAD = re.compile(r"(?:(?:on|at|in|by|to|from|until|the) )+", re.IGNORECASE)
-_PRONOUN_OBJECT = re.compile(r"\b(?P<word>my|our|me|myself)\b", re.IGNORECASE)
+_ARTICLE = lazy_re(r"(?:the|a|an|this|that|these|those)\s+", re.IGNORECASE)
+_OWN = lazy_re(r"(?:my|our)\s+", re.IGNORECASE)
+_LEAD = lazy_re(r"(?:(?:on|at|in|by|to|from|until|the) )+", re.IGNORECASE)
+_PRONOUN_OBJECT = lazy_re(r"\b(?P<word>my|our|me|myself)\b", re.IGNORECASE)
 _PHRASES = {
     "home": "lives in",
     "where": "is in",

@@ -8,6 +8,7 @@ import re
 from dataclasses import dataclass
 
 from doxa.base.calendar_names import MONTHS, WEEKDAYS, alternatives
+from doxa.base.patterns import lazy_re
 from doxa.base.words import stem
 from doxa.language.predicates import ANY, NOUNS, SPELLINGS, VERBS, VerbForm, is_state
 from doxa.language.subjects import PROPERTIES
@@ -20,12 +21,12 @@ from doxa.language.verbs import (
     match_verb,
 )
 
-_NOT = re.compile(r"\b(?:not|never|no longer|no|neither|nobody|none|without)\b")
-_UNKNOWN = re.compile(
+_NOT = lazy_re(r"\b(?:not|never|no longer|no|neither|nobody|none|without)\b")
+_UNKNOWN = lazy_re(
     r"(?<=\s)(?P<aux>(?:(?:does|do|did|not|never|no longer|also|still|always|only|now|stopped|has"
     r"|have) )*)(?P<verb>[a-z]{3,})(?= |$)"
 )
-_FIRST_PERSON = re.compile(r"(?:I|[Ww]e|[Tt]hey|[Yy]ou)\b")
+_FIRST_PERSON = lazy_re(r"(?:I|[Ww]e|[Tt]hey|[Yy]ou)\b")
 _PREDICATE_OF_VERB = {
     "host": "hosting",
     "deploy": "hosting",
@@ -42,23 +43,23 @@ _PREDICATE_OF_VERB = {
 }
 
 
-_ON_PORT = re.compile(r"on (?:port )?\d{3,5}$")
-_ON_PRODUCT = re.compile(r"on [A-Z][\w.+#-]*(?: [\dv][\w.]*)$|on [A-Z][a-z]*[A-Z]\w*$")
-_CALENDAR = re.compile(
+_ON_PORT = lazy_re(r"on (?:port )?\d{3,5}$")
+_ON_PRODUCT = lazy_re(r"on [A-Z][\w.+#-]*(?: [\dv][\w.]*)$|on [A-Z][a-z]*[A-Z]\w*$")
+_CALENDAR = lazy_re(
     rf"\b(?:{alternatives(MONTHS, capitals=True)}|{alternatives(WEEKDAYS, capitals=True)})"
 )
-_REPLACING = re.compile(r"replac|succeed|swapped|exchanged| over ")
-_ANYBODY = re.compile(r"(?:some|any|every|no)(?:body|one)\b|(?:he|she|they|I|we|you) ", re.I)
-_MAKE_THAT = re.compile(r"(?:[Mm]ake|[Cc]all) (?:that|it) (?P<value>\S*\d.*)")
-_OFFICE = re.compile(r"(?:in )?the (?:position|role|part|rank|office|post) of (?=\S)")
-_OF_NAME = re.compile(r"(?P<by>for|under|against|with|at|in) (?=[A-Z])")
-_WENT = re.compile(r"\b(?:went|gone|goes) to\b")
-_SOMEBODY = re.compile(r"(?:me|us|him|her|them|you)$")
+_REPLACING = lazy_re(r"replac|succeed|swapped|exchanged| over ")
+_ANYBODY = lazy_re(r"(?:some|any|every|no)(?:body|one)\b|(?:he|she|they|I|we|you) ", re.I)
+_MAKE_THAT = lazy_re(r"(?:[Mm]ake|[Cc]all) (?:that|it) (?P<value>\S*\d.*)")
+_OFFICE = lazy_re(r"(?:in )?the (?:position|role|part|rank|office|post) of (?=\S)")
+_OF_NAME = lazy_re(r"(?P<by>for|under|against|with|at|in) (?=[A-Z])")
+_WENT = lazy_re(r"\b(?:went|gone|goes) to\b")
+_SOMEBODY = lazy_re(r"(?:me|us|him|her|them|you)$")
 _DONE = (
     r"\w+ed|born|built|made|written|drawn|taken|known|sold|bought|held|kept|led|run|shot|cast"
     r"|found|grown|set|spoken|sung|taught|worn|won|put|told|shown|given|lost|paid|sent"
 )
-_RELATION = re.compile(
+_RELATION = lazy_re(
     rf"(?P<done>{_DONE}) (?P<by>in|by|at|on|from|after|as|with|for|to|into|under|near|of)"
     r" (?P<value>(?:the |an? )?[A-Z\d].*?)(?: (?:by|in|on|at|from|with|for|as) .*)?"
     r"|(?:an?|the) (?P<noun>[a-z]+(?: [a-z]+)?) (?P<of>of|for|at|with|from|to|in) (?P<whom>[A-Z].*)"
@@ -200,13 +201,13 @@ SETTERS = (
     r"|rescheduled|delayed|upgraded|converted|ported|brought forward|brought|reassigned"
     r"|handed over|handed|transferred|painted|repainted|put|slipped|hiked|dropped|slid|advanced"
 )
-_SET_TO = re.compile(
+_SET_TO = lazy_re(
     r"(?P<who>(?:(?!\bto\b)\S+ ){0,5}?\S+) (?:have |has |had |just |now "
     rf"|finally )*(?P<verb>{SETTERS}) (?P<what>(?:(?!to\b|from\b|until\b"
     r"|back\b)\S+ ){1,9}?)(?:back |over |forward |up |down )?(?:from (?P<old>.{1,60}?) )?(?:to"
     r"|until) (?P<value>.+)"
 )
-_WAS_SET = re.compile(
+_WAS_SET = lazy_re(
     rf"(?P<what>.+?) (?:(?:is|are|was|were|has|have|been|got|being) )*(?:{SETTERS}|gone|went|goes"
     r"|rose|fell|grew|switched|changed)(?: back| over| up| down"
     r"| forward)?(?: from (?P<old>.{1,60}?))? (?:to|until) (?P<value>.+)"

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import re
 
+from doxa.base.patterns import lazy_re
 from doxa.base.words import stem
 from doxa.language.not_names import NOT_NAMES
 from doxa.language.predicates import ANY, BY_NAME, SPELLINGS, is_state
@@ -22,7 +23,7 @@ from doxa.language.statement import Claim
 from doxa.language.subjects import PROPERTIES
 
 _SUBJECT_WORDS_MAX, _VALUE_WORDS_MAX = 6, 8
-_DEICTIC = re.compile(
+_DEICTIC = lazy_re(
     r"\b(?:it|its|this|that|these|those|you|your|yours|them|they|him|her|hers|his|she|he|me|us|here"
     r"|there|something|anything|everything|nothing|someone|anyone|everyone|somebody|everybody|stuff"
     r"|things?|ones?|ways?|ideas?|lots?|bit|such|same|too|so|very|really|how|what|when|why|who"
@@ -32,13 +33,13 @@ _DEICTIC = re.compile(
     r"|following|above|below|way|kind|sort|part|reason|point|fact|case|time|times)\b",
     re.IGNORECASE,
 )
-_PRONOUN = re.compile(
+_PRONOUN = lazy_re(
     r"\b(?:it|this|that|these|those|you|your|he|she|they|his|her|their|its|him|them|there|here"
     r"|something|anything|everything|nothing|someone|anyone|everyone|somebody|everybody|nobody"
     r"|people|things?|stuff|ones?|what|who|which)\b",
     re.IGNORECASE,
 )
-_VAGUE = re.compile(
+_VAGUE = lazy_re(
     r"(?:(?:the|my|our|only|real|whole|main|big|best|worst|first|last|next|other|same|hard|good|bad"
     r"|great|biggest|hardest|key) )*(?:all|some|many|most|life|lives|world|day|today|thoughts?"
     r"|problem|point|truth|fact|question|issue|best|worst|idea|plan|goal|rest|key|trick|way|other"
@@ -46,8 +47,8 @@ _VAGUE = re.compile(
     r"|result|lesson|advice|support|story|experience|favou?rite)(?: (?:of|for|in|about|with) .*)?$",
     re.IGNORECASE,
 )
-_NAMED_SUBJECT = re.compile(r"(?:the|my|our|both my) \S|[A-Z]|[\w.-]*[\d_.-]\w|\w+ \w+$|\w+$", re.I)
-_HELD = re.compile(
+_NAMED_SUBJECT = lazy_re(r"(?:the|my|our|both my) \S|[A-Z]|[\w.-]*[\d_.-]\w|\w+ \w+$|\w+$", re.I)
+_HELD = lazy_re(
     r"(?:(?:an?|one|two|three|four|five|six|\d+|my|both) )?(?:[\w-]+ ){0,2}(?:son|daughter|kid"
     r"|child"
     r"|children|brother|sister|sibling|wife|husband|partner|fianc[eé]e?|girlfriend|boyfriend|twin"
@@ -60,24 +61,24 @@ _HELD = re.compile(
     r"|drum|cello|telescope|camera|laptop|studio|band|blog|podcast|channel)(?:s|es|ies)?\b",
     re.IGNORECASE,
 )
-_PHRASE_START = re.compile(r"(?:to|of|in|on|at|by|with|for|from|about|and|but|or|because)\b", re.I)
-_DEFINITE = re.compile(r"(?:the|my|our|both my)\s\S|[A-Z][\w.-]*(?: [A-Z][\w.-]*)*'s? \S", re.I)
-_KEY = re.compile(r"\w[\d_.:/-]\w|^[a-z][a-z0-9]*(?:[ _-][a-z0-9]+){0,3}$")
-_GERUND = re.compile(r"[\w-]+ing\b", re.IGNORECASE)
+_PHRASE_START = lazy_re(r"(?:to|of|in|on|at|by|with|for|from|about|and|but|or|because)\b", re.I)
+_DEFINITE = lazy_re(r"(?:the|my|our|both my)\s\S|[A-Z][\w.-]*(?: [A-Z][\w.-]*)*'s? \S", re.I)
+_KEY = lazy_re(r"\w[\d_.:/-]\w|^[a-z][a-z0-9]*(?:[ _-][a-z0-9]+){0,3}$")
+_GERUND = lazy_re(r"[\w-]+ing\b", re.IGNORECASE)
 _TIMES = frozenset(
     "deadline when starts ends birthday leaves arrives opens closes age port".split()
 )
 _NAMED_VALUES = frozenset(
     ("home", "work", "school", "visited", "points", "birthplace", "runs on", "hosting")
 )
-_CHOICE = re.compile(r"[a-z][\w.+#-]*$")
-_PLACE = re.compile(r"(?:an?|the) (?!moment|time|end|same|night|beginning|start)[a-z]", re.I)
-_TAKEN = re.compile(
+_CHOICE = lazy_re(r"[a-z][\w.+#-]*$")
+_PLACE = lazy_re(r"(?:an?|the) (?!moment|time|end|same|night|beginning|start)[a-z]", re.I)
+_TAKEN = lazy_re(
     r"\b(?:class|classes|course|courses|lessons?|medication|pills?|insulin|tablets?|antibiotics"
     r"|\d+ ?mg)$"
 )
-_RECIPROCAL = re.compile(r"\b(?:another|other|each|thing|things|of (?:my|the|our|those))\b", re.I)
-_JUDGING = re.compile(
+_RECIPROCAL = lazy_re(r"\b(?:another|other|each|thing|things|of (?:my|the|our|those))\b", re.I)
+_JUDGING = lazy_re(
     r"(?:a |an |the |so |very |really |pretty |quite |too |more |most |all |always )*(?:good|great"
     r"|nice|fun|key|crucial|important|tricky|hard|difficult|easy|tough|amazing|awesome|perfect|fine"
     r"|ok|okay|bad|worse|better|best|wonderful|beautiful|lovely|cool|special|huge|big|real|true"
@@ -92,7 +93,7 @@ _STATES_OF_PERSONS = frozenset(
     "single married divorced engaged widowed vegetarian vegan pregnant retired employed unemployed"
     " diabetic blind deaf".split()
 )
-_KIND = re.compile(r"an? (?:[\w-]+ ){0,3}[\w-]+$")
+_KIND = lazy_re(r"an? (?:[\w-]+ ){0,3}[\w-]+$")
 # Predicates that state something lasting whatever the value; of the others the value decides.
 _LASTING = frozenset(
     "home work school name price weight age birthday birthplace deadline duration port manager lead"

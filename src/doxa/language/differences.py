@@ -20,6 +20,7 @@ from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 from functools import lru_cache
 
+from doxa.base.patterns import lazy_re
 from doxa.base.words import stem
 from doxa.language.languages import Language
 from doxa.language.sentences import says_besides, without_times
@@ -45,12 +46,12 @@ _BETWEEN_MAX = 1  # a common word within a value: "media jornada", "jornada comp
 _BEFORE_MIN = 2  # words of the subject and the verb before a value
 _AFTER_TYPED_MAX, _AFTER_MAX = 3, 1  # words after a number or time, and after another value
 _CHINESE_FACTOR = 2  # characters for a word
-_TOKEN = re.compile(
+_TOKEN = lazy_re(
     "[\u3400-\u4dbf\u4e00-\u9fff]|[^\\W_\u3400-\u4dbf\u4e00-\u9fff]+(?:[.:@/+-][^\\W_\u3400-\u9fff]+)*"
 )
-_ENGLISH_NOT = re.compile(r"\b(?:not|no longer|never|no)\b|n['’]t\b|\bany ?more\b", re.IGNORECASE)
+_ENGLISH_NOT = lazy_re(r"\b(?:not|no longer|never|no)\b|n['’]t\b|\bany ?more\b", re.IGNORECASE)
 _ENGLISH_DROPPED = frozenset("a an the do does did".split())
-_ENGLISH_I = re.compile(r"\b(?:I|[Mm]y|[Mm]e|[Mm]ine)\b")
+_ENGLISH_I = lazy_re(r"\b(?:I|[Mm]y|[Mm]e|[Mm]ine)\b")
 _ENGLISH_OF = frozenset(("of", "from", "for"))
 
 

@@ -31,6 +31,7 @@ from doxa.base.calendar_names import (
     WEEKDAYS,
 )
 from doxa.base.dates import DateMention, find_dates
+from doxa.base.patterns import lazy_re
 from doxa.language.candidates import Candidate as Candidate
 from doxa.language.candidates import candidates_of
 from doxa.language.not_names import NOT_NAMES
@@ -88,21 +89,19 @@ def _read(text: str) -> tuple[str, list[Entity]]:
 
 # -- Entities
 
-_FENCE = re.compile(r"^(```|~~~).*?(?:^\1|\Z)", re.DOTALL | re.MULTILINE)
-_URL = re.compile(r"(?:https?://|\bwww\.)[^\s<>\"')\]]{1,2000}")
-_HOST = re.compile(
+_FENCE = lazy_re(r"^(```|~~~).*?(?:^\1|\Z)", re.DOTALL | re.MULTILINE)
+_URL = lazy_re(r"(?:https?://|\bwww\.)[^\s<>\"')\]]{1,2000}")
+_HOST = lazy_re(
     r"(?:https?://)?(?:[^/?#@]{0,200}@)?([A-Za-z0-9-]{1,63}(?:\.[A-Za-z0-9-]{1,63}){1,10})"
     r"(?![A-Za-z0-9-])"
 )
-_HANDLE = re.compile(r"(?<![\w@./])@[A-Za-z0-9_](?:[A-Za-z0-9_-]|\.(?=[A-Za-z0-9_])){1,63}")
-_TITLE = re.compile(r"[\"“]([A-Z0-9][^\"“”\n]{1,78}?)[,.!?]?[\"”]")
+_HANDLE = lazy_re(r"(?<![\w@./])@[A-Za-z0-9_](?:[A-Za-z0-9_-]|\.(?=[A-Za-z0-9_])){1,63}")
+_TITLE = lazy_re(r"[\"“]([A-Z0-9][^\"“”\n]{1,78}?)[,.!?]?[\"”]")
 _UPPER = "A-ZÀ-ÖØ-Þ"
-_WORD = re.compile(
-    rf"[{_UPPER}](?:[\w&#+]|['-](?=\w)|\.(?=[a-z]{{2}}|[{_UPPER}](?:\.|\b))){{0,60}}"
-)
-_JOIN = re.compile(r" (?:(?:of|of the|de|van|von|der|di|du) )?")
+_WORD = lazy_re(rf"[{_UPPER}](?:[\w&#+]|['-](?=\w)|\.(?=[a-z]{{2}}|[{_UPPER}](?:\.|\b))){{0,60}}")
+_JOIN = lazy_re(r" (?:(?:of|of the|de|van|von|der|di|du) )?")
 _HONORIFICS = frozenset({"Dr", "Mr", "Mrs", "Ms", "Prof", "St", "Mt"})
-_TECHNICAL = re.compile(
+_TECHNICAL = lazy_re(
     rf"[a-z]{{1,12}}[{_UPPER}]|[{_UPPER}][a-z]+[{_UPPER}]|[{_UPPER}]{{2,}}[a-z]|[A-Za-z]+[-.]?\d"
     r"|[A-Z][a-z]*[+#]|[A-Z][a-z]+\.[a-z]"
 )

@@ -11,28 +11,30 @@ from __future__ import annotations
 
 import re
 
-_FINITE = re.compile(
+from doxa.base.patterns import lazy_re
+
+_FINITE = lazy_re(
     r"\b(?:is|are|was|were|will|would|could|did|does|(?<!to )(?:has|had)"
     r"|(?:you|we|they|I|who|that|to|not) (?:have|do|can))\b"
 )
-_NOMINATIVE = re.compile(r"\b(?:I|[Hh]e|[Ss]he|[Tt]hey|[Ww]e|who|whom)\b")
-_ALTERNATIVE = re.compile(r"\b(?:or(?! more\b| less\b| so\b| above\b| under\b| older\b)|either)\b")
-_LIST_END = re.compile(r"(?:,? and|,? &) [^,]+$")
-_SAID = re.compile(r"[A-Z][\w.'-]*(?: [A-Z][\w.'-]*)? (?!(?:of|de|and|the|van|von)\b)[a-z]+\b")
-_SEGMENT = re.compile(
+_NOMINATIVE = lazy_re(r"\b(?:I|[Hh]e|[Ss]he|[Tt]hey|[Ww]e|who|whom)\b")
+_ALTERNATIVE = lazy_re(r"\b(?:or(?! more\b| less\b| so\b| above\b| under\b| older\b)|either)\b")
+_LIST_END = lazy_re(r"(?:,? and|,? &) [^,]+$")
+_SAID = lazy_re(r"[A-Z][\w.'-]*(?: [A-Z][\w.'-]*)? (?!(?:of|de|and|the|van|von)\b)[a-z]+\b")
+_SEGMENT = lazy_re(
     r"(?:(?:\d|[A-Z]|an? |the |my |our |his |her |their |its |one |two |three |four |five |near "
     r"|next to |in |on |at |by |for |with |from |to |of |until |till |since |every |each |not "
     r"|including |especially |mostly |mainly |both |all |per |about |around |roughly |plus |up "
     r"|down "
     r"|instead |formerly |previously |was |effective |starting |Q\dQ)|\w+ly\b|\w+ing\b)"
 )
-_EXCLAIMED = re.compile(r"[!?]|\.\.|…|\b(?:lol|haha|hmm|ugh|right|not|psych|eh|huh|no|yes)\W*$")
-_BRACKETS = re.compile(r"\s*\(([^()]*)\)")
-_RELATIVE = re.compile(
+_EXCLAIMED = lazy_re(r"[!?]|\.\.|…|\b(?:lol|haha|hmm|ugh|right|not|psych|eh|huh|no|yes)\W*$")
+_BRACKETS = lazy_re(r"\s*\(([^()]*)\)")
+_RELATIVE = lazy_re(
     r"(?P<kept>(?:an?|the|my|our|his|her|their|some|one|two|\d+|[A-Z])\b.*?) that\b.*"
 )
-_NOUN_CLAUSE = re.compile(r"\b(?:that|how|why|what|whether|because)\b.*\s\S")
-_FRAME = re.compile(r"(?:for|in|on|at|with|from|by|to|under|per|between|among) ", re.IGNORECASE)
+_NOUN_CLAUSE = lazy_re(r"\b(?:that|how|why|what|whether|because)\b.*\s\S")
+_FRAME = lazy_re(r"(?:for|in|on|at|with|from|by|to|under|per|between|among) ", re.IGNORECASE)
 _TOO_EMPTY = frozenset("not no right yes ok true false".split())
 
 

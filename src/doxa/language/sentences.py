@@ -18,15 +18,16 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from doxa.base.limits import SENTENCE_CHARS_MAX
+from doxa.base.patterns import lazy_re
 from doxa.language.assertion import doubts, is_frame, retracts, why_unasserted
 from doxa.language.verbs import find_verb
 
-_QUOTED = re.compile(
+_QUOTED = lazy_re(
     r"[\"“„«»]([^\"“”„«»]{1,400})[\"”“»«]|`([^`\n]{1,400})`"
     r"|(?<![\w'])['‘‚]((?! )(?:[^'‘’\n]|['’](?=\w)){2,400}?)['’](?!\w)"
 )
-_SPACE = re.compile(r"\s+")
-_APOSTROPHE = re.compile(r"(?<=\w)[‘’](?=\w)|(?<=s)’")
+_SPACE = lazy_re(r"\s+")
+_APOSTROPHE = lazy_re(r"(?<=\w)[‘’](?=\w)|(?<=s)’")
 _IS_BEFORE = (
     r"in|on|at|with|from|back|now|moved|left|joined|quit|switched|based|working|living|called"
     r"|allergic|not|no longer|been|got|gone|started|a|an|the|due|up|down|still|currently|already"
@@ -43,7 +44,7 @@ _CHANGED = (
     "|extended|shortened|cancelled|canceled|bumped|raised|lowered|cut|promoted|rescheduled"
 )
 _CONTRACTED = tuple(
-    (re.compile(pattern), words)
+    (lazy_re(pattern), words)
     for pattern, words in (
         (r"(?<![^\s(,])i(?= )(?! ?=)", "I"),
         (r"(?<![^\s(,])i(?='(?:m|ve|ll|d)\b)", "I"),
@@ -73,21 +74,21 @@ _CONTRACTED = tuple(
 )
 _SHORTENED = tuple(pair for pair in _CONTRACTED if "'" not in pair[0].pattern)
 # one search spares most sentences a dozen
-_ANY_SHORTENED = re.compile("|".join(f"(?:{pattern.pattern})" for pattern, _ in _SHORTENED))
-_END = re.compile(
+_ANY_SHORTENED = lazy_re("|".join(f"(?:{pattern.pattern})" for pattern, _ in _SHORTENED))
+_END = lazy_re(
     r"[.!?…]+[\"')\]”’»]*(?:\s+|$)|;\s+|\n\s*|\s(?:[–—]|--)\s+|\s-\s+(?=[a-z])"
     r"|,\s+(?=(?:no,? wait|wait,? no|no,? sorry|sorry,? no|(?:scratch|strike) that|actually,? no"
     r"|just kidding|i mean,? (?:no|it)|never mind|no,? (?:it|that|he|she|they|i|we)\b)\b)",
     re.IGNORECASE,
 )
 _WORDS_BEFORE_COMMA_MIN = 3  # "Sorry, scratch that" is one sentence
-_ABBREVIATION = re.compile(
+_ABBREVIATION = lazy_re(
     r"(?:(?:^|[\s(\"'.])(?:[A-Za-z]|Dr|Mr|Mrs|Ms|Prof|St|Mt|Jr|Sr|No|Nr|vs|etc|e\.g|i\.e|approx|ca"
     r"|cf|Inc|Ltd|Corp|Co|Dept|Fig|Vol|Rev|Gen|Col|Lt|Capt|Hon|Gov|Sen|Rep|U\.S|U\.K|a\.m|p\.m"
     r"|Ph\.D|(?:[A-Z]\.)+[A-Z]))$"
 )
-_ENDING_ABBREVIATION = re.compile(r"(?:[ap]\.m|etc|Inc|Ltd|Corp|Co|Jr|Sr|U\.S|U\.K|Ph\.D)$")
-_OPENING = re.compile(
+_ENDING_ABBREVIATION = lazy_re(r"(?:[ap]\.m|etc|Inc|Ltd|Corp|Co|Jr|Sr|U\.S|U\.K|Ph\.D)$")
+_OPENING = lazy_re(
     r"(?:(?:no|yes|yep|yeah|nope|wait|no wait|sorry|oops|oh|ah|hm+|um+|ok|okay|well|so|and|but"
     r"|also|then|actually|correction|update|updated|edit|note|fyi|btw|by the way|oh by the way"
     r"|news|in fact|turns out|it turns out|as it turns out|please note|please remember|remember"
@@ -101,7 +102,7 @@ _OPENING = re.compile(
     r"|well|fyi|btw) )+",
     re.IGNORECASE,
 )
-_GREETING = re.compile(
+_GREETING = lazy_re(
     r"(?:hi|hello|hey|dear|good (?:morning|afternoon|evening|day|news)|morning|guess what"
     r"|just (?:so"
     r" you|a (?:quick|small|heads|short|reminder|note)|to (?:let|be clear|clarify|confirm))"
@@ -112,7 +113,7 @@ _GREETING = re.compile(
     r" (?:update|news))\b[^,.:!?]{0,40}(?:[,!:.]+|\s+-+)\s+",
     re.IGNORECASE,
 )
-_REQUEST = re.compile(
+_REQUEST = lazy_re(
     r"(?:(?:(?:can|could|would|will) you )?(?:please )?(?:note|remember|record|save|store|keep in"
     r" mind|write down|bear in mind|be aware|be advised|do not forget|make a note|take note|log"
     r"|know)(?: down)?(?: for (?:me|later|the record))? that|(?:I (?:just )?(?:want(?:ed)?|would"
@@ -124,7 +125,7 @@ _REQUEST = re.compile(
     r"|true)|the (?:good |bad |latest |big )?news is|the (?:fact|truth) is)(?: that)?)[:,]? ",
     re.IGNORECASE,
 )
-_CLOSING = re.compile(
+_CLOSING = lazy_re(
     r"(?:[\s,.!;–—-]+(?:fyi|btw|by the way|thanks(?: a lot| so much| everyone| all)?|thank you"
     r"|thx|cheers|please update .{0,40}|please (?:note|take note|adjust|remember)|just so you know"
     r"|just fyi|so you know|in case you (?:wondered|were wondering|wonder|missed it|care|ask|asked"
@@ -137,21 +138,21 @@ _CLOSING = re.compile(
     r"|\s*[\u2600-\u27bf\U0001f300-\U0001faff\ufe0f]+)+[\s.!…]*$",
     re.IGNORECASE,
 )
-_LABEL = re.compile(r"(?P<label>[^:.,!?\"=]{1,60}):\s+(?=\S+ \S)")
-_LABEL_CONTENT = re.compile(
+_LABEL = lazy_re(r"(?P<label>[^:.,!?\"=]{1,60}):\s+(?=\S+ \S)")
+_LABEL_CONTENT = lazy_re(
     r"\b(?:update|news|info|information|notice|note|alert|psa|fyi|change|changes|plans?|reminder"
     r"|announcement|correction|fix|edit|status|heads|breaking|summary|tl;?dr|decision|decided"
     r"|outcome|result|mention|say|fact|truth|point|thing|details?|btw|ps|p\.s|nb|hint|tip|new)\b",
     re.IGNORECASE,
 )
-_TOPIC = re.compile(
+_TOPIC = lazy_re(
     r"(?:\w+ )?(?:[Uu]pdate|[Nn]ews|[Nn]ote|[Ii]nfo) (?:on|about|for|from) (?P<topic>[A-Z].*)"
     r"|(?P<changed>.+?) (?:has|have|is|was|got)(?: been| just| now)* (?:changed|new|different"
     r"|updated)$"
 )
-_BY_US = re.compile(r"(?:I|[Ww]e) [a-z]+|(?:[Ii]t|[Tt]hat|[Tt]his) (?:is|was) (?!a |an |not )")
-_NAMED = re.compile(r"(?:(?:[A-Z][\w.'-]*[a-z][\w.'-]*|[A-Z]\.)\s?){1,3}(?: \([^)]*\))?$")
-_PRONOUN = re.compile(r"(?:it|they|he|she|this|that|these) (?:is|are|was|were|has|have|\w+s)\b")
+_BY_US = lazy_re(r"(?:I|[Ww]e) [a-z]+|(?:[Ii]t|[Tt]hat|[Tt]his) (?:is|was) (?!a |an |not )")
+_NAMED = lazy_re(r"(?:(?:[A-Z][\w.'-]*[a-z][\w.'-]*|[A-Z]\.)\s?){1,3}(?: \([^)]*\))?$")
+_PRONOUN = lazy_re(r"(?:it|they|he|she|this|that|these) (?:is|are|was|were|has|have|\w+s)\b")
 _NEW = (
     r"for now|for the time being|from now on|from today(?: on)?|from tomorrow(?: on)?|these days"
     r"|nowadays|now|any ?more"
@@ -171,15 +172,15 @@ _DAY = (
     r"|january|february|march|april|may|june|july|august|september|october|november|december)"
     r"(?: \d{1,4})?"
 )
-_FRONT = re.compile(
+_FRONT = lazy_re(
     rf"(?:(?P<new>{_NEW})|{_WHEN}|(?:since|as of|starting) [^,]{{2,30}}(?=, )"
     rf"|(?:since|as of|starting|from) (?:on |from )?(?:{_DAY})(?: on(?:wards)?)?),?\s+(?=\S)",
     re.IGNORECASE,
 )
-_INSIDE_NEW = re.compile(rf",?\s*\b(?:{_NEW})\b(?!-)", re.IGNORECASE)
-_INSIDE_WHEN = re.compile(rf",?\s*\b(?:{_WHEN})\b(?=[\s,.!]|$)", re.IGNORECASE)
-_CORRECTS = re.compile(r"(?:actually|correction|no|sorry)\b[,:]? (?=make )", re.IGNORECASE)
-_BESIDES = re.compile(
+_INSIDE_NEW = lazy_re(rf",?\s*\b(?:{_NEW})\b(?!-)", re.IGNORECASE)
+_INSIDE_WHEN = lazy_re(rf",?\s*\b(?:{_WHEN})\b(?=[\s,.!]|$)", re.IGNORECASE)
+_CORRECTS = lazy_re(r"(?:actually|correction|no|sorry)\b[,:]? (?=make )", re.IGNORECASE)
+_BESIDES = lazy_re(
     r"\b(?:also|too|as well|additionally|in addition|besides|another|a second|a third|one more"
     r"|sometimes|occasionally|part-time|temporarily)\b",
     re.I,

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
+from doxa.base.patterns import lazy_re
 from doxa.base.words import STOP_WORDS
 from doxa.language.clause_parser import SETTERS
 from doxa.language.not_names import NOT_NAMES
@@ -18,8 +19,8 @@ from doxa.language.subjects import PROPERTY_WORDS
 
 _SWAPPED_CHARS_MIN = 4
 _DROPPED_CHARS_MIN = 7
-_WORD = re.compile(r"(?<![\w'/.-])[a-z]{4,20}(?![\w'/-])")
-_SUFFIXED = re.compile(r"[a-z]+\??")
+_WORD = lazy_re(r"(?<![\w'/.-])[a-z]{4,20}(?![\w'/-])")
+_SUFFIXED = lazy_re(r"[a-z]+\??")
 # English words that are one letter away from a word of the tables
 _REAL = frozenset(
     "stated states changes changed charged chared resorts ported sported started stared starred"

@@ -22,6 +22,7 @@ from typing import Literal
 
 from doxa.base.calendar_names import MONTHS, WEEKDAYS, alternatives
 from doxa.base.dates import find_dates
+from doxa.base.patterns import lazy_re
 from doxa.base.words import stem
 
 ValueType = Literal["none", "amount", "date", "time", "weekday", "text"]
@@ -90,34 +91,32 @@ _UNITS: dict[str, tuple[str, float]] = {
     for unit in units.split()
 }
 _MONEY = frozenset(("euro", "dollar", "pound", "yen", "franc", "krona", "cent"))
-_AMOUNT = re.compile(
+_AMOUNT = lazy_re(
     r"(?:about |around |roughly |exactly |only |at least |at most |up to "
     r"|~)?(?P<sign>-)?(?P<mark>[€$£¥])? ?(?P<number>\d{1,3}(?:,\d{3})+(?:\.\d+)?"
     r"|\d+(?:\.\d+)?)(?![\d.:/]*[\w:/]*\d|-\d|\w*-\d)(?: ?(?P<unit>%|°[cCfF]?|[€$£¥]|[^\W\d_]+))?",
     re.IGNORECASE,
 )
-_TIME = re.compile(
+_TIME = lazy_re(
     r"(?:(?P<hour>[01]?\d|2[0-3])(?::(?P<minute>[0-5]\d))?\s?(?P<half>[ap])\.?m\b\.?"
     r"|(?P<h24>[01]?\d|2[0-3]):(?P<m24>[0-5]\d)(?!\d)|(?P<named>noon|midnight)\b"
     r"|(?P<clock>[01]?\d) o'clock\b)",
     re.IGNORECASE,
 )
-_WEEKDAY = re.compile(rf"\b({alternatives(WEEKDAYS)})s?\b", re.IGNORECASE)
-_MONTH = re.compile(rf"\b(?:{alternatives(MONTHS, capitals=True)})\b")
-_LEAD = re.compile(
+_WEEKDAY = lazy_re(rf"\b({alternatives(WEEKDAYS)})s?\b", re.IGNORECASE)
+_MONTH = lazy_re(rf"\b(?:{alternatives(MONTHS, capitals=True)})\b")
+_LEAD = lazy_re(
     r"(?:(?:on|at|in|by|to|from|for|of|until|every|each|the|early|late) )+", re.IGNORECASE
 )
-_RATE = re.compile(
+_RATE = lazy_re(
     r"\s*(?:/|\b(?:a|per|each|every)"
     r" )\s*(?P<per>hour|day|week|month|year|night|person|head|kg|km)\b",
     re.IGNORECASE,
 )
-_WHOLE = re.compile(r"\d|://|@|\w[./]\w")  # a number, an address or a file name stays one word
-_LISTED = re.compile(r",| and | or |&|/")
-_ONE_UNIT = re.compile(
-    r"(?P<half>half )?an? (?P<unit>[a-z]+)(?P<and> and a half)?\b", re.IGNORECASE
-)
-_BREAKS = re.compile(r"[^\w]+|_")
+_WHOLE = lazy_re(r"\d|://|@|\w[./]\w")  # a number, an address or a file name stays one word
+_LISTED = lazy_re(r",| and | or |&|/")
+_ONE_UNIT = lazy_re(r"(?P<half>half )?an? (?P<unit>[a-z]+)(?P<and> and a half)?\b", re.IGNORECASE)
+_BREAKS = lazy_re(r"[^\w]+|_")
 _LITTLE = frozenset(
     "a an the my our his her their its some any this that of to is are be been being and or in on"
     " at for by with as from".split()

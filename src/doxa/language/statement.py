@@ -23,6 +23,7 @@ from functools import lru_cache
 from itertools import islice
 
 from doxa.base.limits import CLAIMS_PER_TEXT_ITEMS_MAX, STATEMENT_CHARS_READ
+from doxa.base.patterns import lazy_re
 from doxa.base.words import stem
 from doxa.language.clause_parser import SETTERS, ClauseParts, by_unknown_verb, by_verb, parse_clause
 from doxa.language.phrases import cut_relative, why_incomplete
@@ -72,29 +73,27 @@ class Claim:
     known: bool = True
 
 
-_TAIL = re.compile(
+_TAIL = lazy_re(
     r",? (?:because|since|although|though|while|whereas|which|who|so that|starting|effective"
     r"|as (?=an? |of |the )|after (?=all)|due to the|thanks to|where|when)\b.*$",
 )
-_NEW_THING = re.compile(
+_NEW_THING = lazy_re(
     r"(?P<article>[Tt]he |[Oo]ur |[Mm]y )?[Nn]ew (?P<what>[\w' -]{2,60}?)"
     r"(?::| is| =| ->) (?P<value>\S.*)"
 )
-_MAKE = re.compile(
+_MAKE = lazy_re(
     r"[Mm]ake (?P<what>(?:the|our|my) [a-z][\w' -]{1,60}?) (?P<value>[$€£]?\d[^ ]*(?: [\w%]+)?)"
 )
-_NOW = re.compile(r"(?P<what>[\w'.-]+(?: [\w'.-]+){0,4}?) now (?P<value>[\dA-Z$€£].*)")
-_SPEAKING = re.compile(r"(?:I|[Ww]e|[Yy]ou)\b|.*\b(?:I|me|us)$")
-_ENDED_UP = re.compile(r"\bended up (\w+ing)\b")
-_CLIPPED_SETTING = re.compile(
+_NOW = lazy_re(r"(?P<what>[\w'.-]+(?: [\w'.-]+){0,4}?) now (?P<value>[\dA-Z$€£].*)")
+_SPEAKING = lazy_re(r"(?:I|[Ww]e|[Yy]ou)\b|.*\b(?:I|me|us)$")
+_ENDED_UP = lazy_re(r"\bended up (\w+ing)\b")
+_CLIPPED_SETTING = lazy_re(
     rf"(?:{SETTERS}) (?:the|our|my|[a-z]+) .*?(?:to|until) \S", re.IGNORECASE
 )
 _LIKE_COMMANDS = ("set ", "cut ", "put ")  # the past tense is the base form
-_GOT = re.compile(r"\bgot(?= (?:married|divorced|engaged|separated|widowed|pregnant)$)")
+_GOT = lazy_re(r"\bgot(?= (?:married|divorced|engaged|separated|widowed|pregnant)$)")
 _PAST = {stem(verb): verb for verb in SETTERS.split("|") if " " not in verb}
-_NEW_OWNED = re.compile(
-    r"(?P<of>\b(?:my|our|his|her|its|their)|'s|\bthe(?= new \w+ of )) new ", re.I
-)
+_NEW_OWNED = lazy_re(r"(?P<of>\b(?:my|our|his|her|its|their)|'s|\bthe(?= new \w+ of )) new ", re.I)
 _MEASURES = {
     "long": "length",
     "wide": "width",
@@ -108,23 +107,21 @@ _MEASURES = {
 _MEASURE_STEMS = {
     stem(word): SPELLINGS.get(stem(name), stem(name)) for word, name in _MEASURES.items()
 }
-_DEFINITE = re.compile(r"(?:the|our|my) [a-z]|[A-Z]\w*'s [a-z]", re.I)
+_DEFINITE = lazy_re(r"(?:the|our|my) [a-z]|[A-Z]\w*'s [a-z]", re.I)
 _PLAIN_PREDICATES = frozenset(
     ("is", "are", "=", "==", ":", "value", "has value", "equals", "set to", "state", "status")
 )
-_RATE = re.compile(
+_RATE = lazy_re(
     r"(?:/|\b(?:a|an|per|each|every)) ?(hour|day|week|month|year|night|person|head|kg|km)\b"
 )
-_CORRECTED = re.compile(
+_CORRECTED = lazy_re(
     r"(?P<value>.+?),? (?:instead of|rather than|in place of|and not|and no longer|but not|no more"
     r"|up from|down from|no longer) (?P<old>.+)|(?P<value2>.+?), (?:not|was|formerly"
     r"|previously) (?P<old2>.+)|(?P<value3>.+?) \((?:was|not|formerly|previously|before:?"
     r"|instead of|up from|down from) (?P<old3>[^()]+)\)|not (?P<old4>.+?),? but (?P<value4>.+)"
 )
-_CORRECTING = re.compile(
-    r"\b(?:instead|rather|place|not|no|up|down|was|formerly|previously|before)\b"
-)
-_SCOPE = re.compile(
+_CORRECTING = lazy_re(r"\b(?:instead|rather|place|not|no|up|down|was|formerly|previously|before)\b")
+_SCOPE = lazy_re(
     r" (?:for|during|in case of|when it comes to) (?P<scope>(?!\w*\d)(?!\S.* and )[a-z][\w' -]*)$"
 )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
+from doxa.base.patterns import lazy_re
 from doxa.language.predicates import VERBS
 
 _AUXILIARY = (
@@ -15,20 +16,18 @@ _AUXILIARY = (
 _COPULA = r"is|are|was|were|am|will be|has been|have been|became|becomes|remains|stays|equals"
 _START = rf"(?<=\s)(?P<aux>(?:{_AUXILIARY} )*)(?:"
 _END = rf"can(?: not| never)?(?P<able>)(?= [a-z])|(?P<copula>{_COPULA}))(?![\w'-])"
-FINITE = re.compile(
-    _START + "".join(f"(?P<v{i}>{text})|" for i, (text, _) in enumerate(VERBS)) + _END
-)
-_COPULAR = re.compile(_START + _END)
-_BE_BEFORE = re.compile(r"(?:^|.* )(?:is|are|was|were|am|be|been)(?: (?:not|also|just|really))* $")
+FINITE = lazy_re(_START + "".join(f"(?P<v{i}>{text})|" for i, (text, _) in enumerate(VERBS)) + _END)
+_COPULAR = lazy_re(_START + _END)
+_BE_BEFORE = lazy_re(r"(?:^|.* )(?:is|are|was|were|am|be|been)(?: (?:not|also|just|really))* $")
 BASE_FORMS = frozenset(
     found for text, _ in VERBS for found in re.findall(r"(?<![a-z|])([a-z]+)s\?", f" {text}")
 )
-_WORD = re.compile(r"(?<=\s)[a-z]+")
+_WORD = lazy_re(r"(?<=\s)[a-z]+")
 
 
-_FIRST = re.compile(r"[a-z]+\??")
-_NEXT = re.compile(r"[a-z]+")
-_AUXILIARIES = re.compile(rf"(?:{_AUXILIARY} )*")
+_FIRST = lazy_re(r"[a-z]+\??")
+_NEXT = lazy_re(r"[a-z]+")
+_AUXILIARIES = lazy_re(rf"(?:{_AUXILIARY} )*")
 
 
 def _first_words(text: str) -> frozenset[str]:
@@ -69,18 +68,18 @@ def match_verb(clause: str, at: int) -> re.Match[str] | None:
     return _finite_before(name if name in _OPENINGS else "").match(clause, at)
 
 
-NO_SUBJECT_END = re.compile(
+NO_SUBJECT_END = lazy_re(
     r"(?:'s|\b(?:the|a|an|my|our|his|her|their|its|your|of|and|or|to|from|in|on|at|for|with|this"
     r"|that|first|second|new|old|no|by|every))$",
     re.I,
 )
-PRONOUN = re.compile(
+PRONOUN = lazy_re(
     r"(?:he|she|it|they|this|that|these|those|you|him|her|them|one|there|here|everyone|everybody"
     r"|someone|somebody|nobody|which|who)$",
     re.I,
 )
-POSSESSIVE = re.compile(r"(?:his|her|their|its|your|whose)\b", re.I)
-_NOT_FINITE = re.compile(
+POSSESSIVE = lazy_re(r"(?:his|her|their|its|your|whose)\b", re.I)
+_NOT_FINITE = lazy_re(
     r"\w+(?:ed|ing)\b|(?:run|led|held|kept|written|built|bound|born|set)"
     r" (?:by|at|in|on|for|to|with)\b|(?:held|born)\b|with\b|able\b|allergic\b|"
     r"fond\b|keen\b|familiar\b|fluent\b|part\b|a member\b|members\b|into\b|known\b|been\b"

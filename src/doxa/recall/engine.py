@@ -36,9 +36,9 @@ from doxa.recall.filters import (
     hidden_rows,
     is_thread,
 )
-from doxa.recall.fusion import LANES
 from doxa.recall.hits import Ranked, read_hits
 from doxa.recall.indexes.project_index import IndexCache, ProjectIndex
+from doxa.recall.lane_names import LANES
 from doxa.recall.lanes.calibration import Calibrations
 from doxa.recall.lanes.meaning import with_request
 from doxa.recall.lanes.names import extract_names

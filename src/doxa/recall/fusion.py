@@ -31,19 +31,11 @@ al., 2023). The constants and their sources are in `constants.py`.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from doxa.recall import constants
-
-Lane = Literal["words", "meaning", "entities", "time", "graph", "mentions", "recency", "policy"]
-LANES: tuple[str, ...] = get_args(Lane)
-# those in use unless others are named: what does not gain more than its interval is left out
-LANES_DEFAULT: tuple[str, ...] = tuple(lane for lane in LANES if lane != "mentions")
-Mode = Literal["auto", "max", "rrf", "convex"]
-MODES: tuple[str, ...] = get_args(Mode)
 
 Floats = NDArray[np.float32]
 

@@ -19,18 +19,19 @@ from typing import NamedTuple
 
 from doxa.base.calendar_names import MONTH_ABBREVIATIONS, MONTHS, WEEKDAYS
 from doxa.base.limits import QUERY_CHARS_READ
+from doxa.base.patterns import lazy_re
 from doxa.base.words import STOP_WORDS
 from doxa.recall.lanes.frequent_words import is_frequent
 
 NameWords = frozenset[str]
-_TOKEN = re.compile(r"[^\W\d_]\w*(?:-\w+)*")
-_PIECE = re.compile(r"[^\W\d_]+|\d+")
-_SENTENCE_START = re.compile(r"(?:^|[.!?:;]\s|\n)\W*$")
-_TITLE_END = re.compile(r"\b(?:Mrs?|Ms|Dr|Prof|[A-Z])$")
+_TOKEN = lazy_re(r"[^\W\d_]\w*(?:-\w+)*")
+_PIECE = lazy_re(r"[^\W\d_]+|\d+")
+_SENTENCE_START = lazy_re(r"(?:^|[.!?:;]\s|\n)\W*$")
+_TITLE_END = lazy_re(r"\b(?:Mrs?|Ms|Dr|Prof|[A-Z])$")
 _TITLES = frozenset("mr mrs ms miss dr prof".split())
 _CALENDAR = frozenset((*MONTHS, *MONTH_ABBREVIATIONS, *WEEKDAYS))
-_SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?=[A-Z])|\n")
-_ALIAS = re.compile(
+_SENTENCE_END = lazy_re(r"(?<=[.!?])\s+(?=[A-Z])|\n")
+_ALIAS = lazy_re(
     r"""\bgo(?:es)?\ by\b | \ba\.?k\.?a\b | \balso\ (?:known|called|named) | \bknown\ (?:\w+\ )?as\b
     | (?:\b(?:is|was|are|were|be|been|usually|often|just)\ |,\ )(?:called|named|nicknamed)\b
     | \b(?:everybody|everyone|we|people|they|friends|family|colleagues|all)\ (?:just\ )?calls?\b
@@ -40,7 +41,7 @@ _ALIAS = re.compile(
     | \b(?:is|are)\ the\ same\ as\b | \bone\ and\ the\ same\b""",
     re.IGNORECASE | re.VERBOSE,
 )
-_OF_ANOTHER = re.compile(
+_OF_ANOTHER = lazy_re(
     r"['’]s?\s+(?!(?:\w+\s+)?(?:nick\s?name|alias|name|code\s?name|short form|handle)\b)\w"
 )
 

@@ -19,6 +19,7 @@ import re
 from typing import Literal, NamedTuple
 
 from doxa.base.limits import QUERY_CHARS_READ
+from doxa.base.patterns import lazy_re
 from doxa.base.words import terms
 from doxa.recall import constants
 
@@ -43,20 +44,20 @@ _ABOUT_THE_TALK = (
     r"\bdifferent\s+(?:aspects|concepts|points)\s+(?:of|related\s+to)\b",
     r"(?<=[.!?])\s*(?:mention|list|name|answer|give)\s+only\b.*$",
 )
-_TALKED = re.compile("|".join(_ABOUT_THE_TALK), re.IGNORECASE | re.DOTALL)
-_ASKS = re.compile(
+_TALKED = lazy_re("|".join(_ABOUT_THE_TALK), re.IGNORECASE | re.DOTALL)
+_ASKS = lazy_re(
     r"\?|？|^\W*(?:who|whom|whose|what|when|where|which|why|how|do|does|did|is|are|was|were|am|has|have|had|can|could|would|will|should|shall"
     r"|may|might|list|give|tell|show|find|name|describe|explain|summari[sz]e|recall|remind|search|look)\b",
     re.IGNORECASE,
 )
-_OWN = re.compile(r"\b(?:I|me|my|mine|myself|we|us|our|ours)\b", re.IGNORECASE)
-_GAP = re.compile(r"\s+([.,;:?!])")
-_NAME = re.compile(r"(?<=[^\s.!?:] )[A-Z][\w'’-]+")
-_WORDS = re.compile(r"\w+")
+_OWN = lazy_re(r"\b(?:I|me|my|mine|myself|we|us|our|ours)\b", re.IGNORECASE)
+_GAP = lazy_re(r"\s+([.,;:?!])")
+_NAME = lazy_re(r"(?<=[^\s.!?:] )[A-Z][\w'’-]+")
+_WORDS = lazy_re(r"\w+")
 # What the assistant said before. A past form or a perfect is needed: "what would you suggest" asks
 # for advice now.
 _ADVICE = r"(?:suggestions?|advice|recommendations?|tips?|proposals?)"
-_ASSISTANT = re.compile(
+_ASSISTANT = lazy_re(
     r"\bdid\s+you\b|\b(?:have|had)\s+you\s+(?:\w+ly\s+|ever\s+)?(?!any\b|got\b|an?\b|some\b|no\b)\w"
     r"|\byou\s+(?:had\s+|have\s+|\w+ly\s+)?(?:recommended|suggested|said|told|gave|given|explained|advised|proposed|mentioned|promised|offered)\b"
     r"|\byou['’](?:ve|d)\s+(?:\w+ly\s+)?(?:recommended|suggested|said|told|given|explained|advised|proposed|mentioned|promised)\b"
@@ -65,7 +66,7 @@ _ASSISTANT = re.compile(
     rf"|\b(?:tried|followed|used|about|from|to|per|after)\s+your\s+(?:{_ADVICE}|explanation|answer|proposal|reply)\b",
     re.IGNORECASE,
 )
-_REQUEST = re.compile(
+_REQUEST = lazy_re(
     r"\b(?:can|could|would|will|might|do|what|which)\s+you\s+(?:\w+\s+)?(?:suggest|recommend|advise|propose)\b"
     r"|\b(?:can|could|would|will)\s+you\s+(?:\w+\s+)?(?:help\s+(?:me|us)|think\s+of|come\s+up\s+with)\b"
     r"|(?:^|[.!?,]\s*)(?:please\s+)?(?:suggest|recommend|propose|advise|help\s+(?:me|us))\b"
@@ -75,13 +76,13 @@ _REQUEST = re.compile(
     r"|\b(?:can|could|would)\s+you\s+(?:\w+\s+)?(?:find|pick|choose|plan|write|draft|make|create|put\s+together)\s+(?:me|us|a|an|some|something)\b",
     re.IGNORECASE,
 )
-_ASKED_FOR = re.compile(
+_ASKED_FOR = lazy_re(
     r"(?:\b(?:can|could|would|will|might|do)\s+you\s+(?:\w+ly\s+|please\s+)?)?(?:have\s+)?\b(?:suggest|recommend|advise|propose"
     r"|help\s+(?:me|us)(?:\s+to)?(?:\s+(?:choose|find|pick|plan|decide))?"
     rf")\b|,?\s*\b(?:do\s+you\s+have\s+|have\s+you\s+|got\s+)?any\s+(?:good\s+)?(?:ideas?|thoughts|{_ADVICE})(?:\s+(?:for|on|about))?\b",
     re.IGNORECASE,
 )
-_USER = re.compile(
+_USER = lazy_re(
     r"\b(?:did|do|have|had|am|was)\s+I\b|\bI['’](?:ve|m|d)\b|\bmy\b"
     r"|\bI\s+(?:\w+ly\s+)?(?:said|have|had|need|mention|told|ask|shar|bring|brought|describ|outlin|want|us|work|plan|decid|wrote|tri|try)\w*",
     re.IGNORECASE,

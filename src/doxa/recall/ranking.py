@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 from doxa.base.words import terms
 from doxa.recall import constants
 from doxa.recall.candidates import CandidateSet, fuse_candidates
-from doxa.recall.fusion import LANES
 from doxa.recall.hits import Linked, Ranked, Said
+from doxa.recall.lane_names import LANES
 from doxa.recall.lanes import graph, time
 from doxa.recall.lanes.words import term_weights
 from doxa.recall.namesakes import name_others, names_in, other_names

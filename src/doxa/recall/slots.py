@@ -21,6 +21,7 @@ from typing import NamedTuple
 
 from doxa.base.calendar_names import MONTH_ABBREVIATIONS, MONTHS, WEEKDAYS
 from doxa.base.limits import RESTATED_CHARS_READ
+from doxa.base.patterns import lazy_re
 from doxa.base.words import STOP_WORDS, stem
 from doxa.recall import constants
 
@@ -38,14 +39,14 @@ _NUMBERS = (
     | _TENS
     | {word: f"{number}." for number, word in enumerate(_ORDINALS.split())}
 )
-_TOKEN = re.compile(
+_TOKEN = lazy_re(
     r"[^\W\d_]+(?:-[^\W\d_]+)*-\d+\b|[^\W\d_]+|[$€£¥]?\d(?:[\d.,:/-]*\d)?%?|[.!?]+(?=\s|$)|[\n,;:()]"
 )
 _TITLES = frozenset("mr mrs ms dr prof st".split())
-_CODE = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
-_QUOTED = re.compile(r"[\"“«][^\"“”«»\n]{1,400}[\"”»]")
-_WORD_OF_CODE = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*-\d+")
-_CHANGES = re.compile(
+_CODE = lazy_re(r"```.*?(?:```|\Z)", re.DOTALL)
+_QUOTED = lazy_re(r"[\"“«][^\"“”«»\n]{1,400}[\"”»]")
+_WORD_OF_CODE = lazy_re(r"[^\W\d_]+(?:-[^\W\d_]+)*-\d+")
+_CHANGES = lazy_re(
     r"now|new(?:ly)?|newest|recent(?:ly)?|latest|lately|current(?:ly)?|instead|longer|anymore|actually"
     r"|correction|updat\w+|chang\w+|mov(?:e|ed|ing)|resched\w+|postpon\w+|delay\w*|switch\w*"
     r"|replac\w+|migrat\w+|renam\w+|upgrad\w+|rais\w+|rose|risen|rise[sn]?|gr[eo]wn?|grow\w+"
@@ -73,7 +74,7 @@ _PAST = frozenset(
 )
 _MORE = frozenset("also another additional too besides both".split())
 # what is done again and again: one doing replaces no other
-_ACTS = re.compile(
+_ACTS = lazy_re(
     r"bought|buy|finish(?:ed)?|plant(?:ed)?|visit(?:ed)?|went|met|ate|watched|read|saw|made|cooked"
     r"|baked|ordered|sold|won|lost|wrote|attended|tried|found|gave|got|took|received|sent|knit\w*"
     r"|painted|built|spent|drove|ran|driven"

@@ -15,10 +15,10 @@ An untrusted source may call itself whatever it likes: all of them count as one.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
 from doxa.base.lookalikes import has_lookalike
+from doxa.base.patterns import lazy_re
 from doxa.recall import constants
 from doxa.recall.candidates import CandidateSet
 from doxa.recall.hits import Ranked
@@ -39,8 +39,8 @@ _PARTS = f"""
 SELECT v.doc, v.part, v.data FROM carray(?) f
   CROSS JOIN vector v ON v.id BETWEEN f.value AND f.value + {PARTS - 1}
 """
-_WORD = re.compile(r"\w+")
-_VALUE = re.compile(r"\w*\d\w*|(?<=[^\s.!?] )[A-Z]\w*")  # a number, code or name
+_WORD = lazy_re(r"\w+")
+_VALUE = lazy_re(r"\w*\d\w*|(?<=[^\s.!?] )[A-Z]\w*")  # a number, code or name
 
 
 def is_untrusted(item: Ranked) -> bool:

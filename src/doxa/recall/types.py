@@ -11,7 +11,7 @@ from doxa.base.clock import TIME_MAX
 from doxa.base.errors import InputError, LimitError
 from doxa.base.limits import QUERY_CHARS_MAX, RECALL_HITS_MAX, RECALL_TOKENS_MAX
 from doxa.base.values import check_text
-from doxa.recall.fusion import LANES, LANES_DEFAULT, MODES
+from doxa.recall.lane_names import LANES, LANES_DEFAULT, MODES
 from doxa.store import TRUSTS
 
 HITS_DEFAULT = 10

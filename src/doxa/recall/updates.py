@@ -25,11 +25,11 @@ score, are a tie: the newest goes first.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import NamedTuple
 
 from doxa.base.limits import QUERY_CHARS_READ
+from doxa.base.patterns import lazy_re
 from doxa.base.words import STOP_WORDS, stem, terms
 from doxa.recall import constants
 from doxa.recall.slots import Slot, read_slots
@@ -39,7 +39,7 @@ _MANNER = (
     "do|does|did|can|could|should|would|will|shall|to|about|has|have|had|is|are|am|was|were|come"
     "|not"
 )
-_ASKS = re.compile(rf"\b(what|which|when|where|who|whose|still|how (?!(?:{_MANNER})\b)[a-z]+)\b")
+_ASKS = lazy_re(rf"\b(what|which|when|where|who|whose|still|how (?!(?:{_MANNER})\b)[a-z]+)\b")
 # where nothing else is asked
 _KINDS = {
     "when": frozenset(("date", "clock")),
@@ -47,16 +47,16 @@ _KINDS = {
     "where": frozenset(("name", "number")),
     "who": frozenset(("name",)),
 }
-_PAST = re.compile(
+_PAST = lazy_re(
     r"\b(?:original(?:ly)?|initial(?:ly)?|at"
     r" first|previous(?:ly)?|earlier|formerly|(?:i|we|you|he|she|they|it|that|who|what) used"
     r" to|back then"
     r"|in the beginning|history|over time|between|in order(?! to)|order in which|summar\w+"
     r"|how (?:did|has|have) .{0,80}?(?:chang|evolv|develop|progress|improv)\w*)\b|\bbefore\W*$"
 )
-_NAME = re.compile(r"(?<=[^\s.!?] )[A-Z]\w+")
-_WORD = re.compile(r"\w+")
-_HOW = re.compile(r"\bhow ([a-z]+)")
+_NAME = lazy_re(r"(?<=[^\s.!?] )[A-Z]\w+")
+_WORD = lazy_re(r"\w+")
+_HOW = lazy_re(r"\bhow ([a-z]+)")
 _PLACES = frozenset("in at to on into from near".split())
 
 

@@ -14,6 +14,8 @@ import re
 from collections.abc import Iterator
 from itertools import pairwise
 
+from doxa.base.patterns import lazy_re
+
 # Names, without what may come before them (DB_, client, x-). Short ones begin a word.
 _CHOSEN = (
     r"password|passwd|passwort|passphrase|passcode|kennwort|contrase(?:ñ|n)a|mot[ _-]de[ _-]passe"
@@ -35,7 +37,7 @@ _VALUE = (
     r"""(?:[bruf]{0,2}(?P<q>\\?["'`])(?P<quoted>(?:(?!(?P=q)|\[redacted:)[^\r\n]){4,400})(?P=q)"""
     r"""|(?P<bare>[^\s"'`<>]{4,400}))"""
 )
-ASSIGNED = re.compile(rf"(?i:{_NAME})(?:{_BY_SIGN}|{_BY_WORD}|{_BY_TAG}|{_BY_BLANK}){_VALUE}")
+ASSIGNED = lazy_re(rf"(?i:{_NAME})(?:{_BY_SIGN}|{_BY_WORD}|{_BY_TAG}|{_BY_BLANK}){_VALUE}")
 # What tells RE2 that a text may name a key: the end of such a name, and what may follow it.
 _KEY_END = (
     r"(?:secrets?|tokens?|keys?|base|credentials?|creds|auth|signature|string|密码|パスワード)"
@@ -45,13 +47,13 @@ KEY_GATE = (
     r"|[ \t]{1,2}(?:is|was|ist|lautet|est|es|è|to|是)[ \t:])"
     rf"|-[a-z-]*{_KEY_END}[ \t]"
 )
-_OPTION = re.compile(r"(?:(?<![A-Za-z0-9])--?[A-Za-z0-9-]{0,40}|/[A-Za-z]{0,20})$")
-_VARIABLE = re.compile(r"(?:^|[\s;&\"'(])(?:export |set |ENV |ARG |-e ?|env )?[A-Z0-9_]*$")
-_SETTING = re.compile(r"[a-z0-9_-]+(?:\.[a-z0-9_-]+)*\.")  # before the name: db.password=x
-_QUERY = re.compile(r"[?&;][A-Za-z0-9_.-]{0,40}$")
-_NETRC = re.compile(r"\b(?:machine|login|user(?:name)?)\b[^\r\n]{0,120}$", re.IGNORECASE)
+_OPTION = lazy_re(r"(?:(?<![A-Za-z0-9])--?[A-Za-z0-9-]{0,40}|/[A-Za-z]{0,20})$")
+_VARIABLE = lazy_re(r"(?:^|[\s;&\"'(])(?:export |set |ENV |ARG |-e ?|env )?[A-Z0-9_]*$")
+_SETTING = lazy_re(r"[a-z0-9_-]+(?:\.[a-z0-9_-]+)*\.")  # before the name: db.password=x
+_QUERY = lazy_re(r"[?&;][A-Za-z0-9_.-]{0,40}$")
+_NETRC = lazy_re(r"\b(?:machine|login|user(?:name)?)\b[^\r\n]{0,120}$", re.IGNORECASE)
 
-_PLACEHOLDER = re.compile(
+_PLACEHOLDER = lazy_re(
     r"^[$<{%&@(\[]|^\\?\$|[*•…]{3}|^[*xX.•_-]+$|^x{3,}|\.\.\.|\[redacted|\{\{|\$\{|\$\(|<[a-z_ -]+>"
     r"|(?i:your|example|change[_-]?me|change[_-]?it|placeholder|process\.env|os\.environ|getenv"
     r"|dummy|replace|insert|redacted|secrets\.|vault[:/]|enc\[|op://|keyring|keychain|prompt"
@@ -77,13 +79,13 @@ _PROSE = frozenset(
     api that this it we you they he she can cannot will expired missing failed from on by
     """.split()
 )
-_CALL = re.compile(r"[A-Za-z_][\w.:]*[(\[{]|=>|->|::|\)\s*$|^\W+$|^[A-Za-z_]\w*\?\.|^&?mut ")
-_DOTTED = re.compile(r"[A-Za-z_$][\w$-]*(?:\.[A-Za-z_$][\w$]*)+[;,)]*")
-_IDENTIFIER = re.compile(r"[A-Za-z_$][A-Za-z_$-]*(?:[0-9]{1,2})?[?!]?")
-_PATH = re.compile(r"^(?:projects/|[.~]{0,2}/|[A-Za-z]:\\|https?://|file:|/run/)")
+_CALL = lazy_re(r"[A-Za-z_][\w.:]*[(\[{]|=>|->|::|\)\s*$|^\W+$|^[A-Za-z_]\w*\?\.|^&?mut ")
+_DOTTED = lazy_re(r"[A-Za-z_$][\w$-]*(?:\.[A-Za-z_$][\w$]*)+[;,)]*")
+_IDENTIFIER = lazy_re(r"[A-Za-z_$][A-Za-z_$-]*(?:[0-9]{1,2})?[?!]?")
+_PATH = lazy_re(r"^(?:projects/|[.~]{0,2}/|[A-Za-z]:\\|https?://|file:|/run/)")
 _HEAD = 64  # characters of a value that say what it is
 _TRAILING = ",;)]}"
-_SYMBOL = re.compile(r"[!@#$%^&*?~+=]")
+_SYMBOL = lazy_re(r"[!@#$%^&*?~+=]")
 
 
 def spans_of(text: str, *, tokens: bool) -> Iterator[tuple[int, int]]:

@@ -10,9 +10,10 @@ is taken where the words between say so: a hash, an id, a public key.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from itertools import pairwise
+
+from doxa.base.patterns import lazy_re
 
 _NAMES = (
     r"password|passwd|passphrase|passwort|kennwort|secrets?|tokens?|credentials?|bearer|apikey"
@@ -20,16 +21,16 @@ _NAMES = (
 )
 _BETWEEN = 40  # characters
 _RUN = 16  # characters of letters and digits without a break
-NAMED = re.compile(rf"(?i:(?<![A-Za-z])(?:{_NAMES})(?![A-Za-z]))")
+NAMED = lazy_re(rf"(?i:(?<![A-Za-z])(?:{_NAMES})(?![A-Za-z]))")
 GATE = rf"(?:{_NAMES})[^\n]{{1,{_BETWEEN}}}[a-z0-9]{{{_RUN}}}"
 _LEAST = 15
-_VALUE = re.compile(rf"[A-Za-z0-9][A-Za-z0-9_+/=~.-]{{{_LEAST - 1},400}}")
-_GENERATED = re.compile(rf"[A-Za-z0-9]{{{_RUN},}}")
-_OTHER = re.compile(
+_VALUE = lazy_re(rf"[A-Za-z0-9][A-Za-z0-9_+/=~.-]{{{_LEAST - 1},400}}")
+_GENERATED = lazy_re(rf"[A-Za-z0-9]{{{_RUN},}}")
+_OTHER = lazy_re(
     r"(?i:hash|sha-?\d|md5|digest|checksum|fingerprint|public|commit|\bids?\b|_id\b|uuid|etag|cache"
     r"|redacted|https?:|version|expires)"
 )
-_UUID = re.compile(r"(?i:[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})")
+_UUID = lazy_re(r"(?i:[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})")
 
 
 def spans_near_names(text: str) -> Iterator[tuple[int, int]]:

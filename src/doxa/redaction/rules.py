@@ -23,6 +23,7 @@ from dataclasses import dataclass
 from ipaddress import AddressValueError, IPv4Address
 from itertools import pairwise
 
+from doxa.base.patterns import lazy_re
 from doxa.redaction.assignments import ASSIGNED, KEY_GATE, spans_of
 from doxa.redaction.near_names import GATE as NEAR_GATE
 from doxa.redaction.near_names import NAMED, spans_near_names
@@ -61,11 +62,11 @@ class RedactionRule:
 
 # Validators
 
-_PLACEHOLDER = re.compile(
+_PLACEHOLDER = lazy_re(
     r"\[redacted:|[$<{%]|[*xX.•-]+$"
     r"|(?i:your|example|changeme|placeholder|process\.env|os\.environ)"
 )
-_RUN = re.compile(r"[A-Za-z0-9]{16}")
+_RUN = lazy_re(r"[A-Za-z0-9]{16}")
 
 
 def _mixed(value: str) -> bool:
@@ -129,9 +130,9 @@ def _ipv4(value: str) -> bool:
     return True
 
 
-_PEM_BEGIN = re.compile(r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----")
-_PEM_END = re.compile(r"-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----")
-_PEM_BODY = re.compile(r"[A-Za-z0-9+/=\s\\:,-]*")
+_PEM_BEGIN = lazy_re(r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----")
+_PEM_END = lazy_re(r"-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----")
+_PEM_BODY = lazy_re(r"[A-Za-z0-9+/=\s\\:,-]*")
 
 
 def _pem_spans(text: str) -> Iterator[tuple[int, int]]:
@@ -156,7 +157,7 @@ _QUOTED_WORD = r"""(?P<quote>["'])(?P<secret>(?:(?!\[redacted:)[^\s"']){8,400})(
 
 
 def _bounded(body: str) -> re.Pattern[str]:
-    return re.compile(_BEFORE + body + _AFTER)
+    return lazy_re(_BEFORE + body + _AFTER)
 
 
 # Invented: the characters that most tokens consist of.
@@ -200,7 +201,7 @@ SECRETS: tuple[RedactionRule, ...] = (
         matches="secret access key of AWS, 40 characters, after its usual name",
         source="AWS IAM User Guide, Manage access keys for IAM users",
         hints=("secret",),
-        pattern=re.compile(
+        pattern=lazy_re(
             r"(?i:secret_?access_?key)"
             + _ASSIGN
             + r"""["']?(?P<secret>[A-Za-z0-9/+]{40})(?![A-Za-z0-9/+])"""
@@ -256,7 +257,7 @@ SECRETS: tuple[RedactionRule, ...] = (
         matches="the path of a Slack webhook, which is its only credential",
         source="Slack API documentation, Sending messages using incoming webhooks",
         hints=("hooks.slack.com",),
-        pattern=re.compile(
+        pattern=lazy_re(
             r"hooks\.slack\.com/(?:services|workflows|triggers)/"
             r"(?P<secret>(?!\[redacted:)[A-Za-z0-9/_-]{20,255})"
         ),
@@ -356,7 +357,7 @@ SECRETS: tuple[RedactionRule, ...] = (
         matches="account key in a connection string of Azure Storage",
         source="Azure Storage documentation, Configure Azure Storage connection strings",
         hints=("accountkey=",),
-        pattern=re.compile(r"AccountKey=(?P<secret>[A-Za-z0-9+/]{40,120}={0,2})"),
+        pattern=lazy_re(r"AccountKey=(?P<secret>[A-Za-z0-9+/]{40,120}={0,2})"),
         examples=(f"AccountName=a;AccountKey=«{_SAMPLE * 2}==»;EndpointSuffix=b",),
         near_misses=("AccountKey=short;", "AccountName=storage;AccountKey=;"),
     ),
@@ -383,9 +384,7 @@ SECRETS: tuple[RedactionRule, ...] = (
         matches="signed JSON Web Token: header, claims and signature, each in base64url",
         source="RFC 7515, section 3.1 (compact serialisation); RFC 7519",
         hints=("eyj",),
-        pattern=re.compile(
-            _BEFORE + r"eyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}"
-        ),
+        pattern=lazy_re(_BEFORE + r"eyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}"),
         examples=(f"«eyJ{_SAMPLE[:20]}.eyJ{_SAMPLE[:20]}.{_SAMPLE[:20]}»",),
         near_misses=("eyJust a funny word", f"eyJ{_SAMPLE[:20]}.{_SAMPLE[:20]}"),
     ),
@@ -394,7 +393,7 @@ SECRETS: tuple[RedactionRule, ...] = (
         matches="the token of a Bearer authorization",
         source="RFC 6750, section 2.1",
         hints=("bearer",),
-        pattern=re.compile(r"(?i:\bbearer)[ \t]{1,3}(?P<secret>[A-Za-z0-9._~+/=-]{20,4000})"),
+        pattern=lazy_re(r"(?i:\bbearer)[ \t]{1,3}(?P<secret>[A-Za-z0-9._~+/=-]{20,4000})"),
         accept=_has_digit,
         examples=(f"Authorization: Bearer «{_SAMPLE[:24]}»",),
         near_misses=(
@@ -407,7 +406,7 @@ SECRETS: tuple[RedactionRule, ...] = (
         matches="the credentials of a Basic authorization",
         source="RFC 7617, section 2",
         hints=("basic",),
-        pattern=re.compile(
+        pattern=lazy_re(
             r"""(?i:\bauthorization)["']?[ \t]{0,3}[:=][ \t]{0,3}["']?(?i:basic)[ \t]{1,3}"""
             r"(?P<secret>[A-Za-z0-9+/=]{12,1000})"
         ),
@@ -420,7 +419,7 @@ SECRETS: tuple[RedactionRule, ...] = (
         source="RFC 3986, section 3.2.1",
         hints=("://",),
         gate=r"://[^\s/?#]{0,100}:[^\s/]{1,200}@",
-        pattern=re.compile(
+        pattern=lazy_re(
             r"""://[^\s:/@?#"'<>\[\]]{0,100}:(?P<secret>[^\s/"'<>\[\]]{1,200})@(?=[\w\[])"""
         ),
         accept=_not_placeholder,
@@ -438,7 +437,7 @@ SECRETS: tuple[RedactionRule, ...] = (
         matches="the signature of a shared access signature of Azure, or of a signed URL",
         source="Azure Storage documentation, Create a service SAS; AWS S3, Presigned URLs",
         hints=("sig=", "signature="),
-        pattern=re.compile(
+        pattern=lazy_re(
             r"(?i:[?&;](?:sig|x-amz-signature|x-goog-signature|signature)=)"
             r"(?P<secret>[A-Za-z0-9%/+_-]{32,600}=?)"
         ),
@@ -451,7 +450,7 @@ SECRETS: tuple[RedactionRule, ...] = (
         source="Google Maps Platform documentation, Use API keys; RFC 6750, section 2.3",
         hints=("key=", "?k=", "&k="),
         gate=r"[?&](?:key|k)=",
-        pattern=re.compile(r"(?i:[?&](?:key|k)=)(?P<secret>[A-Za-z0-9_-]{24,200})"),
+        pattern=lazy_re(r"(?i:[?&](?:key|k)=)(?P<secret>[A-Za-z0-9_-]{24,200})"),
         accept=_has_digit,
         examples=(f"https://maps.example/js?key=«{SAMPLE[:39]}»&v=3",),
         near_misses=("https://a.example/?key=ArrowDown", "?k=5"),
@@ -476,7 +475,7 @@ SECRETS: tuple[RedactionRule, ...] = (
         matches="the key in a connection string: SharedAccessKey, SharedSecretValue, AccessKey",
         source="Azure Service Bus documentation, Get the connection string",
         hints=("sharedaccesskey=", "sharedsecretvalue=", "accesskey="),
-        pattern=re.compile(
+        pattern=lazy_re(
             r"(?i:shared(?:accesskey|secretvalue)|accesskey)=(?P<secret>[A-Za-z0-9+/]{20,120}={0,2})"
         ),
         examples=(f"Endpoint=sb://a/;SharedAccessKeyName=n;SharedAccessKey=«{SAMPLE}=»",),
@@ -488,7 +487,7 @@ SECRETS: tuple[RedactionRule, ...] = (
         source="Discord developer documentation, Webhook; Microsoft Teams, Create Incoming"
         " Webhooks; Zapier help, Trigger Zaps from webhooks",
         hints=("/api/webhooks/", "/webhookb2/", "hooks.zapier.com", "hook.eu", "hook.us"),
-        pattern=re.compile(
+        pattern=lazy_re(
             r"(?:discord(?:app)?\.com/api/webhooks/|webhook\.office\.com/webhookb2/"
             r"|hooks\.zapier\.com/hooks/catch/|hook\.(?:eu|us)[0-9]\.make\.com/)"
             r"(?P<secret>(?!\[redacted:)[A-Za-z0-9@/_-]{16,300})"
@@ -501,7 +500,7 @@ SECRETS: tuple[RedactionRule, ...] = (
         matches="the credentials of another scheme in an Authorization header",
         source="RFC 9110, section 11.6.2; GitHub, Okta (SSWS), Elasticsearch (ApiKey)",
         hints=("authorization",),
-        pattern=re.compile(
+        pattern=lazy_re(
             r"""(?i:authorization)\\?["']?[ \t]{0,3}[:=][ \t]{0,3}\\?["']?"""
             r"(?:(?i:token|apikey|api-key|ssws|key|bot|splunk|digest|negotiate|genie ?key|pve)"
             r"[ =\t]{1,3})?(?P<secret>(?!\[redacted:)[A-Za-z0-9+/=._~:!-]{16,1000})"
@@ -515,7 +514,7 @@ SECRETS: tuple[RedactionRule, ...] = (
         matches="the identifier of a session in a cookie",
         source="RFC 6265, section 4",
         hints=("sess", "cookie"),
-        pattern=re.compile(
+        pattern=lazy_re(
             r"(?i:(?:php|j|asp\.net_)?sess(?:ion)?(?:[._-]?id)?|connect\.sid|sid|auth[_-]?cookie)="
             r"(?P<secret>[A-Za-z0-9%._~+/-]{20,1000})"
         ),
@@ -528,7 +527,7 @@ SECRETS: tuple[RedactionRule, ...] = (
         matches="user and password given to curl, mysql, sshpass, redis-cli or htpasswd",
         source="curl manual, --user; MySQL Reference Manual, --password; sshpass(1); redis-cli -a",
         hints=("curl", "mysql", "maria", "sshpass", "redis-cli", "smbclient", "wget"),
-        pattern=re.compile(
+        pattern=lazy_re(
             r"(?:curl[^\r\n|;]{0,300}?[ ](?:-u|--user|--proxy-user)[ =]?[\"']?[^\s:\"'$]{1,100}:"
             r"|(?:mysql|mysqldump|mysqladmin|mariadb)\b[^\r\n|;]{0,200}?[ ]-p"
             r"|sshpass[ ]+-p[ ]?[\"']?|redis-cli[^\r\n|;]{0,200}?[ ]-a[ ][\"']?"
@@ -632,7 +631,7 @@ PERSONAL: tuple[RedactionRule, ...] = (
         matches="an e-mail address",
         source="RFC 5321, sections 4.1.2 and 4.5.3.1",
         hints=("@",),
-        pattern=re.compile(
+        pattern=lazy_re(
             r"(?<![A-Za-z0-9._%+-])[A-Za-z0-9._%+-]{1,64}@[A-Za-z0-9-]{1,63}"
             r"(?:\.[A-Za-z0-9-]{1,63}){0,8}\.[A-Za-z]{2,24}(?![A-Za-z0-9-])"
         ),
@@ -644,7 +643,7 @@ PERSONAL: tuple[RedactionRule, ...] = (
         matches="the number of a payment card: 14, 15, 16 or 19 digits with the Luhn check digit",
         source="ISO/IEC 7812-1",
         hints=tuple("23456"),
-        pattern=re.compile(r"(?<![\w.-])[2-6][0-9]{3}(?:[ -]?[0-9]){10,15}(?![\w-])(?!\.[0-9])"),
+        pattern=lazy_re(r"(?<![\w.-])[2-6][0-9]{3}(?:[ -]?[0-9]){10,15}(?![\w-])(?!\.[0-9])"),
         accept=_luhn,
         examples=("card «4111 1111 1111 1111» expires", "«378282246310005»"),
         near_misses=(
@@ -658,7 +657,7 @@ PERSONAL: tuple[RedactionRule, ...] = (
         matches="an international bank account number with its check digits",
         source="ISO 13616-1",
         hints=tuple("0123456789"),
-        pattern=re.compile(
+        pattern=lazy_re(
             r"(?<!\w)[A-Z]{2}[0-9]{2}(?: ?[A-Z0-9]{4}){2,7}(?: ?[A-Z0-9]{1,3})?(?!\w)", re.ASCII
         ),
         accept=_iban,
@@ -670,7 +669,7 @@ PERSONAL: tuple[RedactionRule, ...] = (
         matches="an IPv4 address in dotted decimal",
         source="RFC 3986, section 3.2.2 (IPv4address)",
         hints=(".",),
-        pattern=re.compile(
+        pattern=lazy_re(
             r"(?<![\w.-])(?<!version )[0-9]{1,3}(?:\.[0-9]{1,3}){3}(?![\w-])(?!\.[0-9])", re.ASCII
         ),
         accept=_ipv4,
@@ -682,7 +681,7 @@ PERSONAL: tuple[RedactionRule, ...] = (
         matches="a US social security number; 000, 666, 9xx, 00 and 0000 are never assigned",
         source="US Social Security Administration, Social Security Number Randomization",
         hints=("-",),
-        pattern=re.compile(
+        pattern=lazy_re(
             r"(?<![\w-])(?!000|666|9)[0-9]{3}-(?!00)[0-9]{2}-(?!0000)[0-9]{4}(?![\w-])", re.ASCII
         ),
         examples=("number «123-45-6789» given",),

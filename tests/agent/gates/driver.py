@@ -23,7 +23,7 @@ from doxa.app.verbs import VERBS, Tool, Verb
 from doxa.base import errors
 from doxa.base.errors import DoxaError
 from doxa.cli import app
-from doxa.cli.build import is_argument, option_names, parameters_of
+from doxa.cli.parsing.spelling import is_argument, option_names, parameters_of
 from doxa.jobs import begin
 from doxa.servers.mcp.calls import CallContext
 from doxa.servers.mcp.tools import profile_of

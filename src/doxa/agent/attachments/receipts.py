@@ -7,7 +7,7 @@ observed is not passed off as current.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
@@ -18,9 +18,10 @@ from doxa.agent.attachments.kinds import FileForm, FileKind, form_of
 from doxa.agent.attachments.reading import DocumentText, read_document
 from doxa.agent.attachments.types import ATTACHMENT, TEXT, USE, receipt_name
 from doxa.agent.records.records import (
+    CONCERNS,
     find_record,
-    list_records,
     note_record,
+    read_record,
     record_kref,
     require_record,
     write_record,
@@ -37,7 +38,7 @@ from doxa.store import Reader, Transaction
 Status = Literal["verified", "changed", "missing", "payload-only", "elsewhere"]
 Route = Literal["native", "described", "text", "receipt"]
 CAPABILITIES = ("image_input", "image_description")
-_USES_READ = 200
+_USES_READ = 200  # at a time
 _HASHES_KEPT = 256
 
 
@@ -212,38 +213,63 @@ def uses_of(
     *,
     project: str,
     agent: str,
-    kref: str = "",
     session: str = "",
     thread: str = "",
     limit: int,
-) -> list[list[Record]]:
-    """Return the uses of each attachment, newest first, of those used last."""
-    found: dict[str, list[Record]] = {}
-    for use in list_records(
-        reader, project=project, agent=agent, kind=USE, newest=True, limit=_USES_READ
-    ):
-        data = use.data
-        fits = (
-            (not kref or data["attachment"] == kref)
-            and (not session or data["session"] == session)
-            and (not thread or data["thread"] == thread)
+    kept: Callable[[Sequence[Record]], Sequence[Record]] = lambda uses: uses,
+) -> list[Record]:
+    """Return the last use of each of the attachments that were used last; of a session and a thread
+    if they are named. `kept` takes away uses that do not count."""
+    found: dict[str, Record] = {}
+    prefix = record_kref(project, agent, USE, "0").removesuffix("0.record")
+    test, given = "", list[object]()
+    for name, value in (("session", session), ("thread", thread)):
+        if value:
+            test += f" AND props ->> '$.data' ->> '$.{name}' = ?"
+            given.append(value)
+    before = prefix + "\U0010ffff"
+    while len(found) < limit:
+        rows = reader.rows(
+            f"SELECT id, kref FROM node WHERE kref >= ? AND kref < ?{test} ORDER BY kref DESC LIMIT"
+            f" {_USES_READ}",
+            (prefix, before, *given),
         )
-        if fits and (data["attachment"] in found or len(found) < limit):
-            found.setdefault(str(data["attachment"]), []).append(use)
+        for use in kept(_uses(reader, rows)):
+            if len(found) < limit:
+                found.setdefault(str(use.data["attachment"]), use)
+        if len(rows) < _USES_READ:
+            break
+        before = str(rows[-1][1])
     return list(found.values())
+
+
+def last_use_of(reader: Reader, receipt: Record) -> Record | None:
+    """Return the last use of an attachment by its agent, by the edges to its receipt."""
+    prefix = record_kref(receipt.project, receipt.agent, USE, "0").removesuffix("0.record")
+    rows = reader.rows(
+        "SELECT n.id, n.kref FROM node r JOIN edge e ON e.dst = r.id AND e.type = ? JOIN node n ON"
+        " n.id = e.src WHERE r.kref = ? AND n.kref >= ? AND n.kref < ? ORDER BY n.kref DESC"
+        " LIMIT 1",
+        (CONCERNS, receipt.kref, prefix, prefix + "\U0010ffff"),
+    )
+    return next(iter(_uses(reader, rows)), None)
+
+
+def _uses(reader: Reader, rows: Sequence[tuple[Any, ...]]) -> list[Record]:
+    return [read_record(n) for n in reader.nodes([row[0] for row in rows]) if "Record" in n.labels]
 
 
 def looked_at(
     reader: Reader,
-    uses: Sequence[Record],
+    use: Record,
     *,
     machine: bool,
     capabilities: Sequence[str] = (),
     whole: bool = False,
 ) -> Attachment:
-    """Return an attachment as it is now: its file is hashed again. `uses` are its uses, newest
-    first; `machine`: whether files of this machine may be looked at."""
-    last = uses[0].data
+    """Return an attachment as it is now: its file is hashed again. `use` is its last use;
+    `machine`: whether files of this machine may be looked at."""
+    last = use.data
     receipt = require_attachment(reader, str(last["attachment"]))
     data, notes = receipt.data, receipt.notes
     text = find_record(reader, record_kref(receipt.project, receipt.agent, TEXT, receipt.name))
@@ -261,7 +287,7 @@ def looked_at(
         route_of(data["kind"], capabilities, has_text=has_text),
         str(last["path"]),
         receipt.made,
-        uses[0].made,
+        use.made,
         "" if text is None else text.text[:ATTACHMENT_EXCERPT_CHARS_MAX],
         str(notes.get("observation", "")),
         notes.get("observed_ns"),

@@ -5,9 +5,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from doxa.agent.context.isolation import injectable
 from doxa.agent.context.quoting import shown
 from doxa.agent.context.stages import ContextLine, Situation
-from doxa.agent.context.vouching import BELIEF_KINDS, vouched, without_repeats
+from doxa.agent.context.vouching import BELIEF_KINDS, without_repeats
 from doxa.base.clock import format_time
 from doxa.base.errors import NotFoundError, RoleError
 from doxa.base.quoting import bare
@@ -27,7 +28,7 @@ def held_and_known(situation: Situation) -> tuple[list[Hit], list[Hit]]:
     def read() -> tuple[list[Hit], list[Hit]]:
         held = situation.recent(kinds=BELIEF_KINDS, limit=READ_ITEMS)
         with situation.store.read() as reader:
-            return held, without_repeats(vouched(reader, held))
+            return held, without_repeats(injectable(situation, reader, held))
 
     found: tuple[list[Hit], list[Hit]] = situation.once("known", read)
     return found
@@ -49,7 +50,7 @@ def person_lines(situation: Situation) -> Iterator[ContextLine]:
     if situation.project != PERSON_PROJECT:
         others = _of_person(situation)
         with situation.store.read() as reader:
-            hits = without_repeats([*hits, *vouched(reader, others)])
+            hits = without_repeats([*hits, *injectable(situation, reader, others)])
     yield from (belief_line(hit, "person") for hit in hits)
 
 
@@ -71,12 +72,14 @@ def index_lines(situation: Situation) -> Iterator[ContextLine]:
         yield ContextLine("index", text, f"{len(known)} of {count} may be injected")
 
 
-def belief_line(hit: Hit, section: str = "knowledge") -> ContextLine:
+def belief_line(
+    hit: Hit, section: str = "knowledge", *, chars_max: int = LINE_CHARS
+) -> ContextLine:
     """Return a belief that a person stands for as a line."""
     day = format_time(hit.time)[:10]
     until = "" if hit.valid_until is None else f"; until {format_time(hit.valid_until)[:10]}"
     how = "verified" if hit.trust == "verified" else "stated"
-    text = f"- {shown(hit.text, LINE_CHARS)} [{bare(hit.kind)}, {how} {day}{until}]"
+    text = f"- {shown(hit.text, chars_max)} [{bare(hit.kind)}, {how} {day}{until}]"
     reason = (
         f"{hit.kref}: {'a person verified it' if how == 'verified' else 'a person stated it'}"
         f" ({hit.source})"

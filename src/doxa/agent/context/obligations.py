@@ -11,8 +11,7 @@ What a person decided, prefers or asked for is not a statement about the machine
 from __future__ import annotations
 
 import subprocess
-from collections.abc import Iterator
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
 from doxa.agent.context.phrases import patterns, phrases_of
@@ -23,21 +22,28 @@ from doxa.base.errors import KrefError
 from doxa.base.limits import VERIFIER_COMMAND_MS
 from doxa.base.quoting import bare
 from doxa.belief import parse_kref
-from doxa.store import Reader
 
 _NORMATIVE = frozenset(
     "decision preference rule constraint commitment task goal question conflict".split()
 )
 
 
-def obliged(reader: Reader, line: ContextLine, situation: Situation) -> ContextLine:
-    """Return the line with what a verifier found, or the gap in words, if it states something that
-    can change on the machine."""
-    if not line.kref or not is_mutable(line):
-        return line
-    note = _checked(reader, line.kref, situation)
-    text = f"{line.text[:-1]}; {note}]" if line.text.endswith("]") else f"{line.text} [{note}]"
-    return replace(line, text=text, reason=f"{line.reason}; {note}")
+def obligations(
+    lines: Iterable[ContextLine], situation: Situation
+) -> Callable[[ContextLine], ContextLine]:
+    """Return what gives each of these lines its note: what a verifier found, or the gap in words,
+    if the line states something that can change on the machine. The verifiers of all lines are read
+    together; what they check is looked at when a line is asked for."""
+    mutable = [line.kref for line in lines if line.kref and is_mutable(line)]
+    with situation.store.read() as reader:
+        held = verifiers_of(reader, mutable)
+
+    def obliged(line: ContextLine) -> ContextLine:
+        if line.kref not in held:
+            return line
+        return line.noted(_checked(held[line.kref], situation))
+
+    return obliged
 
 
 def is_mutable(line: ContextLine) -> bool:
@@ -59,9 +65,9 @@ def obligation_lines(situation: Situation) -> Iterator[ContextLine]:
         yield ContextLine("obligations", said, f"the message names {match.group()!r}")
 
 
-def _checked(reader: Reader, kref: str, situation: Situation) -> str:
+def _checked(verifiers: Sequence[Record], situation: Situation) -> str:
     notes = phrases_of(situation.language).notes
-    found = [_outcome(one, situation) for one in verifiers_of(reader, kref)]
+    found = [_outcome(one, situation) for one in verifiers]
     for outcome in ("changed", "missing", "failed", "waiting", "holds"):  # the worst is said
         what = [named for one, named in found if one == outcome]
         if what:

@@ -15,9 +15,17 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from doxa.agent.context.obligations import obliged
+from doxa.agent.context.obligations import obligations
 from doxa.agent.context.phrases import phrases_of
-from doxa.agent.context.stages import MODES, POOLS, ContextLine, Pool, Situation, Stage
+from doxa.agent.context.stages import (
+    MODES,
+    POOLS,
+    WHOLE_SHARE,
+    ContextLine,
+    Pool,
+    Situation,
+    Stage,
+)
 from doxa.agent.context.vouching import plain
 from doxa.base.errors import InputError, LimitError
 from doxa.base.limits import CONTEXT_TOKENS_MAX, CONTEXT_TOKENS_MIN
@@ -25,8 +33,9 @@ from doxa.base.quoting import quoted
 from doxa.recall.budget import tokens_of
 from doxa.redaction.stripping import BLOCK
 
-_SAID = re.compile(r'"(?:[^"\\]|\\.)*"')
-_FRAME_TOKENS = 20  # for the tags of the two parts, and the project's name
+# A line that says what it quotes and nothing else: - "…" [note], - the person: "…" [note]
+_SAID = re.compile(r'- (?:[\w ]+: )?("(?:[^"\\]|\\.)*") \[')
+_QUOTED_PART = ' part="quoted"'
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,14 +85,14 @@ class AssembledContext:
     def instructions(self) -> str:
         """The part that a person or doxa stands for; "" if there is none."""
         parts = [block.text for block in self.blocks if not block.is_quoted]
-        return self._framed("", parts)
+        return _framed(self.project, "", parts) if parts else ""
 
     @property
     def quotations(self) -> str:
         """The part that quotes what others said; "" if there is none."""
         parts = [block.text for block in self.blocks if block.is_quoted]
         head = [phrases_of(self.language).frames["quoted"]]
-        return self._framed(' part="quoted"', head + parts if parts else [])
+        return _framed(self.project, _QUOTED_PART, head + parts) if parts else ""
 
     @property
     def text(self) -> str:
@@ -103,11 +112,10 @@ class AssembledContext:
             ]
         return "\n".join(found)
 
-    def _framed(self, part: str, parts: Sequence[str]) -> str:
-        if not parts:
-            return ""
-        head = f"<{BLOCK} project={quoted(self.project)}{part}>"
-        return "\n".join((head, *parts, f"</{BLOCK}>"))
+
+def _framed(project: str, part: str, parts: Sequence[str]) -> str:
+    head = f"<{BLOCK} project={quoted(project)}{part}>"
+    return "\n".join((head, *parts, f"</{BLOCK}>"))
 
 
 def assemble(stages: Iterable[Stage], situation: Situation, *, tokens_max: int) -> AssembledContext:
@@ -119,19 +127,29 @@ def assemble(stages: Iterable[Stage], situation: Situation, *, tokens_max: int) 
     _check(situation, tokens_max)
     order = tuple(POOLS)
     titles = phrases_of(situation.language).frames
-    left, budget, pool_before = 0.0, tokens_max - _FRAME_TOKENS, -1
-    quoted_head = tokens_of(titles["quoted"]) + 1
-    copies = _Copies()
+    frame = _framed(situation.project, "", ())
+    quoted_frame = _framed(situation.project, _QUOTED_PART, (titles["quoted"],))
+    left, budget, pool_before = 0.0, tokens_max - tokens_of(frame) - 1, -1
+    quoted_head = tokens_of(quoted_frame) + 1
+    copies = Copies()
     blocks: list[ContextBlock] = []
     dropped: list[LeftOut] = []
     for stage in stages:
         pool = order.index(stage.pool)
-        if pool < pool_before:
+        if pool < pool_before or (stage.instead is not None and pool_before >= 0):
             raise InputError(
                 f"The stage {stage.name} is of the pool {stage.pool}, after a later pool.",
-                next_step="List stages by pool.",
+                next_step="List stages by pool, and those that are given whole first.",
                 field="stages",
             )
+        if stage.instead is not None:
+            whole = _whole(stage, situation, titles[stage.name], int(budget * WHOLE_SHARE), dropped)
+            if whole is not None:
+                blocks.append(whole)
+                budget -= whole.tokens
+                for line in whole.lines:
+                    copies.add(line, stage.name)
+            continue
         left += sum(budget * POOLS[one] for one in order[pool_before + 1 : pool + 1])
         pool_before = pool
         if situation.mode not in stage.modes:
@@ -160,43 +178,62 @@ def _block(
     situation: Situation,
     title: str,
     left: int,
-    copies: _Copies,
+    copies: Copies,
     dropped: list[LeftOut],
 ) -> ContextBlock | None:
     """The lines of a stage that are new and fit; None if there are none."""
     lines = list(stage.lines(situation))
+    checked = (lambda line: line) if stage.checked else obligations(lines, situation)
     used = tokens_of(title) + 1
     kept: list[ContextLine] = []
-    with situation.store.read() as reader:
-        for line in lines:
-            known = copies.of(line)
-            if known is not None:
-                dropped.append(LeftOut(stage.name, line.kref, f"{known} says it already"))
-                continue
-            made = line if stage.checked else obliged(reader, line, situation)
-            size = tokens_of(made.text) + 1
-            if used + size > left:
-                dropped.append(LeftOut(stage.name, line.kref, "it does not fit in the budget"))
-                continue
-            kept.append(made)
-            copies.add(line, stage.name)
-            used += size
+    for line in lines:
+        known = copies.of(line, by_words=not stage.distinct)
+        if known is not None:
+            dropped.append(LeftOut(stage.name, line.kref, f"{known} says it already"))
+            continue
+        made = checked(line)
+        size = tokens_of(made.text) + 1
+        if used + size > left:
+            dropped.append(LeftOut(stage.name, line.kref, "it does not fit in the budget"))
+            continue
+        kept.append(made)
+        copies.add(line, stage.name)
+        used += size
     if not kept:
         return None
     return ContextBlock(stage.name, stage.pool, title, tuple(kept), stage.quoted, used)
 
 
-class _Copies:
-    """What the context says already, by address and by words."""
+def _whole(
+    stage: Stage, situation: Situation, title: str, left: int, dropped: list[LeftOut]
+) -> ContextBlock | None:
+    """All lines of a stage, or the one that says why they are not there."""
+    assert stage.instead is not None
+    lines = tuple(stage.lines(situation))
+
+    def size_of(found: Sequence[ContextLine]) -> int:
+        return tokens_of(title) + 1 + sum(tokens_of(line.text) + 1 for line in found)
+
+    if size_of(lines) > left:
+        why = "all of its lines together do not fit in the budget"
+        dropped += [LeftOut(stage.name, line.kref, why) for line in lines]
+        lines = (stage.instead(situation, lines),)
+    if not lines or size_of(lines) > left:
+        return None
+    return ContextBlock(stage.name, stage.pool, title, lines, stage.quoted, size_of(lines))
+
+
+class Copies:
+    """What is said already, by address and by words."""
 
     def __init__(self) -> None:
         self._by_kref: dict[str, str] = {}
         self._by_words: dict[str, str] = {}
 
-    def of(self, line: ContextLine) -> str | None:
+    def of(self, line: ContextLine, *, by_words: bool) -> str | None:
         """Return the stage that says what the line says, or None."""
         found = self._by_kref.get(line.kref) if line.kref else None
-        return found or self._by_words.get(_words(line))
+        return found or (self._by_words.get(_words(line)) if by_words else None)
 
     def add(self, line: ContextLine, stage: str) -> None:
         """Note what a line says."""
@@ -206,9 +243,9 @@ class _Copies:
 
 
 def _words(line: ContextLine) -> str:
-    """What a line quotes; the line itself, if it quotes nothing."""
-    said = _SAID.search(line.text)
-    found = json.loads(said.group()) if said is not None else line.text
+    """What a line says: its quotation, if it is one; else all of it."""
+    said = _SAID.match(line.text)
+    found = json.loads(said.group(1)) if said is not None else line.text
     return plain(found) or line.text
 
 

@@ -9,12 +9,12 @@ from typing import NamedTuple
 
 from doxa.agent.context.beliefs import belief_line
 from doxa.agent.context.gate import NEEDED, question_of, requests, signals
+from doxa.agent.context.isolation import injectable, readable
 from doxa.agent.context.phrases import phrases_of
 from doxa.agent.context.quoting import shown
 from doxa.agent.context.rules import windows_over
 from doxa.agent.context.stages import ContextLine, Situation
-from doxa.agent.context.vouching import BELIEF_KINDS, vouched, without_repeats
-from doxa.agent.continuity.exchanges import readable_turns
+from doxa.agent.context.vouching import BELIEF_KINDS, without_repeats
 from doxa.base.clock import format_time
 from doxa.base.ids import digest_of
 from doxa.base.limits import CONTEXT_QUOTE_CHARS_MAX, HOOK_QUESTION_CHARS_MAX
@@ -48,7 +48,7 @@ def recalled(situation: Situation, question: str) -> Recalled:
         strict=True,
     ).hits
     with situation.store.read() as reader:
-        hits = without_repeats(vouched(reader, found))
+        hits = without_repeats(injectable(situation, reader, found))
     others = len(without_repeats(found)) - len(hits)
     # a belief that the brief or an earlier prompt brought in is in the context already
     new = [hit for hit in hits if digest_of(hit.kref) not in situation.given]
@@ -74,11 +74,9 @@ def quote_lines(situation: Situation) -> Iterator[ContextLine]:
     if not held >= NEEDED:
         return
     with situation.store.read() as reader:
-        nodes = {
-            str(n.props["kref"]): n for n in reader.nodes_by_kref([h.kref for h in found.hits])
-        }
-        seen = readable_turns(reader, situation.project, list(nodes.values()), situation.mode)
-        said = {str(node.props["kref"]) for node in seen if _is_said(node)}
+        nodes = reader.nodes_by_kref([hit.kref for hit in found.hits])
+        seen = readable(situation, reader, nodes)
+        said = {str(n.props["kref"]) for n in nodes if n.id in seen and _is_said(n)}
         own = [hit for hit in found.hits if hit.kref in said and _is_current(hit)]
         windows = windows_over(reader, situation.project)
     own = [hit for hit in own if digest_of(hit.kref) not in situation.given]

@@ -91,19 +91,27 @@ def windows_over(reader: Reader, project: str) -> list[UnreliablePeriod]:
     ]
 
 
-def verifiers_of(reader: Reader, kref: str) -> list[Record]:
-    """Return the active verifiers of a belief, which is given as its revision."""
-    node = reader.node_by_kref(kref)
-    if node is None:
-        return []
-    found = []
-    for edge in reader.edges_in(node.id, CONCERNS):
-        source = reader.node(edge.src)
-        if source is not None and "Record" in source.labels:
-            record = read_record(source)
+def verifiers_of(reader: Reader, krefs: Sequence[str]) -> dict[str, list[Record]]:
+    """Return the active verifiers of beliefs, which are given as their revisions, by address; all
+    are read together."""
+    found: dict[str, list[Record]] = {kref: [] for kref in krefs}
+    beliefs = {node.id: str(node.props["kref"]) for node in reader.nodes_by_kref(list(found))}
+    if not beliefs:
+        return found
+    marks = ", ".join("?" * len(beliefs))
+    rows = reader.rows(
+        f"SELECT dst, src FROM edge WHERE dst IN ({marks}) AND type = ?", (*beliefs, CONCERNS)
+    )
+    sources = {node.id: node for node in reader.nodes(sorted({row[1] for row in rows}))}
+    for belief, source in rows:
+        node = sources.get(source)
+        if node is not None and "Record" in node.labels:
+            record = read_record(node)
             if record.type == VERIFIER and record.state == "active":
-                found.append(record)
-    return sorted(found, key=lambda one: one.kref)
+                found[beliefs[belief]].append(record)
+    for held in found.values():
+        held.sort(key=lambda one: one.kref)
+    return found
 
 
 def rules_in(reader: Reader, project: str) -> list[Record]:

@@ -13,6 +13,7 @@ from dataclasses import replace
 from doxa.agent.claims.live import live_claims
 from doxa.agent.claims.types import DECISION
 from doxa.agent.context.beliefs import held_and_known
+from doxa.agent.context.isolation import readable_krefs, thread_of
 from doxa.agent.context.quoting import shown
 from doxa.agent.context.stages import ContextLine, Situation
 from doxa.agent.continuity.handoff import ready_handoffs, thread_handoff
@@ -23,8 +24,6 @@ from doxa.agent.records.types import Record
 from doxa.agent.spine.consumers import UseContext, check_use
 from doxa.base.clock import format_time
 from doxa.base.quoting import bare
-from doxa.belief import parse_kref, place_of
-from doxa.ingestion.ingest import CONVERSATIONS, thread_kref
 from doxa.store import Reader
 
 _STATE, _CONSUMER = "state_record", "context_injection"
@@ -57,7 +56,10 @@ def claim_lines(situation: Situation) -> Iterator[ContextLine]:
         found = live_claims(
             reader, project=situation.project, agent=situation.agent, now_ns=reader.now
         )
+        seen = readable_krefs(situation, reader, [claim.kref for claim in found])
     for claim in found:
+        if claim.kref not in seen:
+            continue
         handles = ", ".join(bare(str(one["handle"])) for one in claim.data["sources"])
         day = format_time(claim.moved or claim.made)[:10]
         kind = bare(str(claim.data["kind"]))
@@ -80,6 +82,8 @@ def current_lines(situation: Situation) -> Iterator[ContextLine]:
         )
         use = UseContext(situation.agent, situation.project, reader.now)
         found = [one for one in held if check_use(reader, one.kref, _CONSUMER, use).allowed]
+        seen = readable_krefs(situation, reader, [one.kref for one in found])
+        found = [one for one in found if one.kref in seen]
     for one in found:
         day = format_time(one.made)[:10]
         text = f"- {shown(one.text, _LINE_CHARS)} [{bare(one.state)}, {day}]"
@@ -90,7 +94,7 @@ def current_lines(situation: Situation) -> Iterator[ContextLine]:
 def _handoff(reader: Reader, situation: Situation) -> Record | None:
     """The last handoff of the thread; without one, the newest that nobody has taken."""
     if situation.thread:
-        thread = _thread(situation)
+        thread = thread_of(situation.project, situation.thread)
         known = thread_handoff(reader, situation.project, situation.agent, thread)
         found = [] if known is None else [known]
     else:
@@ -101,13 +105,6 @@ def _handoff(reader: Reader, situation: Situation) -> Record | None:
         ):
             return one
     return None
-
-
-def _thread(situation: Situation) -> str:
-    """The address of a thread that is given by its name or address."""
-    if "://" in situation.thread:
-        return str(parse_kref(situation.thread).item())
-    return str(thread_kref(place_of(situation.project, CONVERSATIONS), situation.thread))
 
 
 def _without(found: HandoffView, known: set[str]) -> HandoffView:

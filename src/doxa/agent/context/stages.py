@@ -14,8 +14,8 @@ that is `quoted` holds what others said, quoted: it goes into the context as dat
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from doxa.agent.continuity.modes import modes
@@ -36,6 +36,8 @@ POOLS: Mapping[Pool, float] = {
     "low": 0.15,
     "minimal": 0.05,
 }
+# At most so much of the budget goes to a stage that is given whole; the pools share the rest.
+WHOLE_SHARE = 0.75
 MODES = modes()
 LANGUAGES = ("en", "de", "es", "fr", "zh")
 
@@ -43,18 +45,32 @@ LANGUAGES = ("en", "de", "es", "fr", "zh")
 @dataclass(frozen=True, slots=True)
 class ContextLine:
     """One line: its section, its text as the agent reads it, why it is there, its address or "",
-    and the addresses of what it says besides."""
+    the addresses of what it says besides, and what a verifier found or that nobody looked, which
+    the text ends with."""
 
     section: str
     text: str
     reason: str
     kref: str = ""
     holds: tuple[str, ...] = ()
+    note: str = ""
 
     @property
     def digest(self) -> str:
-        """What stands for the line where its words are not to be kept."""
-        return digest_of(self.section, self.text)
+        """What stands for the line where its words are not to be kept; the same whatever a
+        verifier finds."""
+        return digest_of(self.section, self._unnoted())
+
+    def noted(self, note: str) -> ContextLine:
+        """Return the line with a note at its end."""
+        text = f"{self.text[:-1]}; {note}]" if self.text.endswith("]") else f"{self.text} [{note}]"
+        return replace(self, text=text, reason=f"{self.reason}; {note}", note=note)
+
+    def _unnoted(self) -> str:
+        if not self.note:
+            return self.text
+        plain = self.text.removesuffix(f"; {self.note}]")
+        return f"{plain}]" if plain != self.text else self.text.removesuffix(f" [{self.note}]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,11 +113,17 @@ class Situation:
 @dataclass(frozen=True, slots=True)
 class Stage:
     """One stage. `lines` yields the lines of a situation; `quoted`: they hold what others said;
-    `checked`: they say themselves what was checked; `modes`: those in which it takes part."""
+    `checked`: they say themselves what was checked; `distinct`: two of its lines are the same only
+    if their address is; `briefed`: it takes part in the brief of hosts; `modes`: those in which it
+    takes part. With `instead` all of its lines are given, or the one that this returns in their
+    place; such a stage comes before all others, and no line of it is dropped as a copy."""
 
     name: str
     pool: Pool
     lines: Callable[[Situation], Iterable[ContextLine]]
     quoted: bool = False
     checked: bool = False
+    distinct: bool = False
+    briefed: bool = False
+    instead: Callable[[Situation, Sequence[ContextLine]], ContextLine] | None = None
     modes: frozenset[str] = frozenset(MODES)

@@ -11,6 +11,7 @@ from doxa.agent.context.beliefs import (
     READ_ITEMS,
     held_and_known,
 )
+from doxa.agent.context.isolation import readable_krefs
 from doxa.agent.context.quoting import shown
 from doxa.agent.context.stages import ContextLine, Situation
 from doxa.agent.context.trivial import is_trivial
@@ -24,6 +25,7 @@ from doxa.store import Reader
 
 _OVERDUE_DAYS = 3
 _REQUEST_CHARS = 160
+_TURNS_READ = 20  # the newest turns, for the newest that the mode may read
 
 
 def state_lines(situation: Situation) -> Iterator[ContextLine]:
@@ -45,7 +47,10 @@ def _conflicts(situation: Situation) -> list[ContextLine]:
     if not found:
         return []
     newest = found[0]
-    held = next((one for one in newest.held if one.trust == "verified"), None)
+    verified = [one for one in newest.held if one.trust == "verified"]
+    with situation.store.read() as reader:
+        seen = readable_krefs(situation, reader, [str(one.kref) for one in verified])
+    held = next((one for one in verified if str(one.kref) in seen), None)
     about = f" The newest concerns {shown(held.summary, LINE_CHARS)}." if held is not None else ""
     count = f"{len(found)} statements contradict" if len(found) > 1 else "1 statement contradicts"
     text = f"- {count} what is believed and a person has not decided yet.{about}"
@@ -75,12 +80,17 @@ def _commitments(known: Sequence[Hit]) -> list[ContextLine]:
 
 
 def _unanswered(situation: Situation) -> list[ContextLine]:
-    """The user's last message, if the conversation before ended without an answer to it."""
+    """The user's last message, if the conversation before ended without an answer to it. What was
+    said in modes that this one does not read is not looked at."""
     since_ns = situation.since_ns
-    last = [] if since_ns is None else situation.recent(kinds=("exchange",), limit=1)
-    if since_ns is None or not last or last[0].speaker != "user" or last[0].time > since_ns:
+    if since_ns is None:
         return []
-    hit = last[0]
+    last = situation.recent(kinds=("exchange",), limit=_TURNS_READ)
+    with situation.store.read() as reader:
+        seen = readable_krefs(situation, reader, [hit.kref for hit in last])
+    hit = next((one for one in last if one.kref in seen), None)
+    if hit is None or hit.speaker != "user" or hit.time > since_ns:
+        return []
     own = own_words(hit.text)
     if is_trivial(own):
         return []

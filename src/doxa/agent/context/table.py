@@ -18,20 +18,28 @@ from doxa.agent.context.runtime import (
 )
 from doxa.agent.context.stages import Stage
 from doxa.agent.context.state import state_lines
-from doxa.agent.context.who import identity_lines
+from doxa.agent.context.who import identity_instead, identity_lines
 
 STAGES: tuple[Stage, ...] = (
-    Stage("identity", "essential", identity_lines, checked=True),
-    Stage("claims", "essential", claim_lines),
-    Stage("knowledge", "essential", known_lines),
-    Stage("person", "high", person_lines),
-    Stage("current", "high", current_lines),
-    Stage("state", "high", state_lines),
+    Stage(
+        "identity",
+        "essential",
+        identity_lines,
+        checked=True,
+        distinct=True,
+        briefed=True,
+        instead=identity_instead,
+    ),
+    Stage("claims", "essential", claim_lines, briefed=True),
+    Stage("knowledge", "essential", known_lines, briefed=True),
+    Stage("person", "high", person_lines, briefed=True),
+    Stage("current", "high", current_lines, briefed=True),
+    Stage("state", "high", state_lines, briefed=True),
     Stage("continuity", "high", continuity_lines, quoted=True),
     Stage("recall", "medium", recall_lines),
     Stage("quotes", "medium", quote_lines, quoted=True),
     Stage("conversation", "low", conversation_lines, quoted=True),
-    Stage("attachments", "low", attachment_lines, quoted=True, checked=True),
+    Stage("attachments", "low", attachment_lines, quoted=True, checked=True, distinct=True),
     Stage("obligations", "minimal", obligation_lines),
     Stage("index", "minimal", index_lines),
 )

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from doxa.agent.claims.claims import SPACE
 from doxa.agent.claims.types import CLAIM
@@ -50,26 +50,52 @@ def vouched(reader: Reader, hits: Iterable[Hit]) -> list[Hit]:
     }
     known = [(hit, nodes[hit.kref]) for hit in found if hit.kref in nodes]
     stated = _stated_by_operators(reader, [node for hit, node in known if hit.trust == "stated"])
-    return [hit for hit, node in known if _is_vouched(reader, hit, node, node.id in stated)]
+    asked = [node for hit, node in known if _is_traced(hit, node, node.id in stated)]
+    sources = _sources_of(reader, asked)
+    return [hit for hit, node in known if _is_vouched(hit, node, node.id in stated, sources)]
 
 
-def _is_vouched(reader: Reader, hit: Hit, node: Node, by_operator: bool) -> bool:
+def _is_traced(hit: Hit, node: Node, by_operator: bool) -> bool:
+    """Whether what a belief is derived from decides about it."""
+    return _CLAIMED in str(node.props["kref"]) if hit.trust == "verified" else not by_operator
+
+
+def _is_vouched(
+    hit: Hit, node: Node, by_operator: bool, sources: Mapping[NodeId, Sequence[Node]]
+) -> bool:
+    grounds = sources.get(node.id, ())
     if hit.trust == "verified":
-        return not _is_of_claim(reader, node)
+        return not _is_of_claim(node, grounds)
     if by_operator:
         return True
-    if hit.trust == "candidate":
-        return node.props.get("speaker_role") == "user" and said_by_user(reader, node)
-    return said_by_user(reader, node)
+    if hit.trust == "candidate" and node.props.get("speaker_role") != "user":
+        return False
+    return _say_it(grounds, node)
 
 
-def _is_of_claim(reader: Reader, node: Node) -> bool:
+def _is_of_claim(node: Node, grounds: Iterable[Node]) -> bool:
     """Whether a revision is what an operator accepted as a claim: the live gate of claims decides
     whether a prompt is given it, with its limits, the switch and the sources of now."""
-    if _CLAIMED not in str(node.props["kref"]):
-        return False
-    found = (reader.node(edge.dst) for edge in reader.edges_out(node.id, "DERIVED_FROM"))
-    return any(one is not None and one.props.get("type") == CLAIM for one in found)
+    return _CLAIMED in str(node.props["kref"]) and any(
+        one.props.get("type") == CLAIM for one in grounds
+    )
+
+
+def _sources_of(reader: Reader, nodes: Sequence[Node]) -> dict[NodeId, list[Node]]:
+    """Return what each of these revisions is derived from, read for all together."""
+    if not nodes:
+        return {}
+    marks = ", ".join("?" * len(nodes))
+    rows = reader.rows(
+        f"SELECT src, dst FROM edge WHERE src IN ({marks}) AND type = 'DERIVED_FROM' ORDER BY id",
+        [node.id for node in nodes],
+    )
+    known = {node.id: node for node in reader.nodes(sorted({row[1] for row in rows}))}
+    found: dict[NodeId, list[Node]] = {}
+    for revision, source in rows:
+        if source in known:
+            found.setdefault(revision, []).append(known[source])
+    return found
 
 
 def _stated_by_operators(reader: Reader, nodes: Sequence[Node]) -> set[NodeId]:
@@ -106,17 +132,18 @@ def _receipts_of(
 
 def said_by_user(reader: Reader, node: Node) -> bool:
     """Return whether a message of the user that a revision is derived from says what it says."""
-    for edge in reader.edges_out(node.id, "DERIVED_FROM"):
-        source = reader.node(edge.dst)
-        if (
-            source is not None
-            and "Exchange" in source.labels
-            and source.props.get("role") == "user"
-            and not source.props.get("deprecated")
-            and says(str(source.props.get("text", "")), str(node.props.get("summary", "")))
-        ):
-            return True
-    return False
+    return _say_it(_sources_of(reader, [node]).get(node.id, ()), node)
+
+
+def _say_it(sources: Iterable[Node], node: Node) -> bool:
+    """Whether a message of the user among sources says what a revision says."""
+    return any(
+        "Exchange" in source.labels
+        and source.props.get("role") == "user"
+        and not source.props.get("deprecated")
+        and says(str(source.props.get("text", "")), str(node.props.get("summary", "")))
+        for source in sources
+    )
 
 
 def without_repeats(hits: Sequence[Hit]) -> list[Hit]:

@@ -1,9 +1,10 @@
-"""The stage of identity: the lines that a person approved, and nothing else. Where a file of it was
-changed and no receipt says so, none of them: the line that says so comes in their place."""
+"""The stage of identity: the lines that a person approved, and nothing else. All of them with their
+hash, or none: where a file of it was changed and no receipt says so, or where they do not fit, a
+line that says so comes in their place. Files are compared where this machine may be looked at."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import PurePath
 
 from doxa.agent.context.phrases import phrases_of
@@ -19,7 +20,8 @@ _DIGEST_CHARS = 16
 def identity_lines(situation: Situation) -> Iterator[ContextLine]:
     """Yield the identity of the agent, a line each, in the order of its files."""
     with situation.store.read() as reader:
-        wrong = changed_files(reader, situation.project, situation.agent)
+        looked = situation.machine
+        wrong = changed_files(reader, situation.project, situation.agent) if looked else []
         found = None if wrong else assemble(reader, situation.project, situation.agent)
     if found is None:
         names = ", ".join(sorted({PurePath(one.path).name for one in wrong}))
@@ -39,8 +41,17 @@ def identity_lines(situation: Situation) -> Iterator[ContextLine]:
             line.item,
         )
     if found.lines:
+        unlooked = phrases_of(situation.language).notes["identity_unchecked"]
+        hashed = f"lines {len(found.lines)}, sha256 {found.digest[:_DIGEST_CHARS]}"
         yield ContextLine(
             "identity",
-            f"- [lines {len(found.lines)}, sha256 {found.digest[:_DIGEST_CHARS]}]",
+            f"- [{hashed}]" if looked else f"- [{hashed}; {unlooked}]",
             "the hash of the identity, as identity_show gives it",
         )
+
+
+def identity_instead(situation: Situation, lines: Sequence[ContextLine]) -> ContextLine:
+    """Return the line that comes in place of an identity that does not fit whole."""
+    said = phrases_of(situation.language).notes["identity_large"]
+    what = lines[-1].text.removeprefix("- [").removesuffix("]")  # how many lines, and their hash
+    return ContextLine("identity", f"- {said.format(what=what)}", "the budget is too small for it")

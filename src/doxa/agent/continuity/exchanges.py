@@ -139,7 +139,7 @@ def without_repeats(turns: Sequence[Node]) -> tuple[list[Node], dict[int, int]]:
         first = seen.get(key)
         if (
             first is not None
-            and _channel(first) != _channel(node)
+            and channel_of(first) != channel_of(node)
             and time_of(node) - time_of(first) <= REPEATED_TURN_S * NS
         ):
             repeats[first.id] = repeats.get(first.id, 0) + 1
@@ -149,7 +149,8 @@ def without_repeats(turns: Sequence[Node]) -> tuple[list[Node], dict[int, int]]:
     return kept, repeats
 
 
-def _channel(node: Node) -> tuple[str, str]:
+def channel_of(node: Node) -> tuple[str, str]:
+    """Return the conversation of a turn: its thread and its session."""
     return str(node.props.get("thread")), str(node.props.get("session"))
 
 
@@ -158,7 +159,7 @@ def pairs_of(turns: Sequence[Node]) -> list[ExchangePair]:
     kept, repeats = without_repeats(turns)
     held: dict[tuple[str, str], list[list[Node]]] = {}
     for node in kept:
-        groups = held.setdefault(_channel(node), [])
+        groups = held.setdefault(channel_of(node), [])
         if not groups or node.props.get("role") in _OPENS:
             groups.append([])
         groups[-1].append(node)
@@ -211,14 +212,19 @@ def agents_of(reader: Reader, project: str) -> list[str]:
 
 
 def session_records(
-    reader: Reader, project: str, keys: Iterable[tuple[str, str]]
+    reader: Reader,
+    project: str,
+    keys: Iterable[tuple[str, str]],
+    *,
+    agents: Sequence[str] | None = None,
 ) -> dict[tuple[str, str], list[Record]]:
-    """Return what agents noted of conversations, by thread and session."""
-    agents = agents_of(reader, project)
+    """Return what agents noted of conversations, by thread and session. `agents` are those of the
+    project, if they are known already."""
+    known = agents_of(reader, project) if agents is None else agents
     names = {
         record_kref(project, agent, SESSION, digest_name(*key)): key
         for key in dict.fromkeys(keys)
-        for agent in agents
+        for agent in known
     }
     found: dict[tuple[str, str], list[Record]] = {}
     for node in reader.nodes_by_kref(list(names)):
@@ -230,16 +236,16 @@ def session_records(
 def readable_turns(reader: Reader, project: str, turns: Sequence[Node], mode: str) -> list[Node]:
     """Return the turns that a conversation of a mode may read."""
     reads = check_mode(mode)
-    records = session_records(reader, project, map(_channel, turns))
+    records = session_records(reader, project, map(channel_of, turns))
     modes = {key: {str(one.data["mode"]) for one in held} for key, held in records.items()}
-    return [node for node in turns if may_read(reads, modes.get(_channel(node), ()))]
+    return [node for node in turns if may_read(reads, modes.get(channel_of(node), ()))]
 
 
 def sessions_of(reader: Reader, project: str, turns: Sequence[Node]) -> list[SessionInfo]:
     """Return the sessions that turns belong to, the one used last first."""
     held: dict[tuple[str, str], list[Node]] = {}
     for node in turns:
-        held.setdefault(_channel(node), []).append(node)
+        held.setdefault(channel_of(node), []).append(node)
     records = session_records(reader, project, held)
     found = []
     for key, nodes in held.items():

@@ -42,13 +42,14 @@ _PROSE_TURNS = 4
 
 @dataclass(frozen=True, slots=True)
 class KeyPoint:
-    """A belief from the turns of a session: its address and revision, and how old it is in
-    seconds."""
+    """A belief from the turns of a session: its address and revision, how old it is in seconds, and
+    when it was said, in ns UTC."""
 
     kref: str
     text: str
     trust: str
     age_s: int
+    time: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,7 +211,7 @@ def _stated(
                     left[kref] = OpenEnd(kref, kind, text, who, str(props.get("due") or ""))
             elif kind != "summary" and trust_of(revision.props) in _SHOWN_TRUST:
                 age = max(0, now - time_of(turn)) // NS
-                points[kref] = KeyPoint(kref, text, trust_of(revision.props), age)
+                points[kref] = KeyPoint(kref, text, trust_of(revision.props), age, time_of(turn))
     most = HANDOFF_LINES_ITEMS_MAX
     return tuple(points.values())[:most], (), tuple(left.values())[:most]
 
@@ -296,7 +297,12 @@ def prose(
     if view.topics:
         parts.append(say["topics"].format(topics=", ".join(one.topic for one in view.topics)))
     if view.points:
-        texts = (_short(one.text, _POINT_CHARS) for one in view.points)
+        texts = (
+            say["point"].format(
+                text=_short(one.text, _POINT_CHARS).rstrip("."), when=_when(one.time, now, say)
+            )
+            for one in view.points
+        )
         parts.append(say["points"].format(points="; ".join(texts)))
     if view.open:
         parts.append(say["open"].format(open="; ".join(_end(one, say) for one in view.open)))

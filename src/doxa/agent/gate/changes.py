@@ -32,11 +32,14 @@ from doxa.agent.records.types import Record
 from doxa.base.errors import ConflictError, InputError, LimitError, NotFoundError
 from doxa.base.limits import PROTECTED_FILE_BYTES_MAX
 from doxa.redaction.redact import redact
-from doxa.store import Identity, Store
+from doxa.store import Identity, Reader, Store
 
 # state -> what it becomes if the file says what the change wrote, and what it said before
 _UNFINISHED = {"begun": ("applied", "abandoned"), "rolling_back": ("applied", "rolled_back")}
+_IN_FORCE = ("begun", "applied", "rolling_back")
 _TEMPORARY = ".doxa-"
+_BROUGHT = ("import", "merge", "ingest")
+_RECEIPT_FROM = "SELECT tx, time, role, op FROM receipt WHERE tx >= ? ORDER BY tx LIMIT 1"
 ABSENT = "absent"  # the hash of a file that is not there
 Check = Callable[[bytes], None]  # raises what the new text is refused with
 
@@ -245,6 +248,40 @@ def changes(
         rows = snapshot.rows(sql, (project, CHANGE, *states, limit))
         found = {node.id: node for node in snapshot.nodes([row[0] for row in rows])}
         return [read_record(found[row[0]]) for row in rows]
+
+
+def newest_change(reader: Reader, path: str, *, since: int = 0) -> Record | None:
+    """Return the last change of a file that was made after a time, in ns, and is in force: it is
+    applied, or a crash left it begun or rolling back. None if an operator did not make it in this
+    memory: what an import brings is somebody else's word."""
+    marks = ", ".join("?" * len(_IN_FORCE))
+    sql = (
+        "SELECT n.id FROM node n JOIN node_label l ON l.node = n.id AND l.label = 'Record' WHERE"
+        f" n.props ->> '$.type' = ? AND n.props ->> '$.state' IN ({marks}) AND n.props ->>"
+        " '$.made_ns' > ? AND n.props ->> '$.data' ->> '$.path' = ? ORDER BY n.props ->>"
+        " '$.made_ns' DESC, n.kref DESC LIMIT 1"
+    )
+    rows = reader.rows(sql, (CHANGE, *_IN_FORCE, since, path))
+    for node in reader.nodes([row[0] for row in rows]):
+        if _by_operator(reader, node.since):
+            return read_record(node)
+    return None
+
+
+def _by_operator(reader: Reader, time: int) -> bool:
+    """Whether an operator made the change of this memory that was made at a time. Times of receipts
+    rise with their numbers."""
+    low, high = 1, reader.last_change()
+    while low <= high:
+        middle = (low + high) // 2
+        rows = reader.rows(_RECEIPT_FROM, (middle,))
+        if not rows or rows[0][1] > time:
+            high = middle - 1
+        elif rows[0][1] < time:
+            low = rows[0][0] + 1
+        else:
+            return rows[0][2] == "operator" and rows[0][3] not in _BROUGHT
+    return False
 
 
 def drift(change: Record) -> str:

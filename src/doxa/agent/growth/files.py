@@ -12,7 +12,9 @@ What an import reads becomes candidates: nothing of a file is identity because i
 An export leaves a receipt: a record with the folder and the hash of every file. A file that differs
 from its receipt was changed by somebody else; then the identity is not assembled for a prompt
 (`require_unchanged`) until an operator has looked: either it is exported again, which replaces the
-file and keeps a copy, or the folder is released.
+file and keeps a copy, or the folder is released. What an operator changed through the operator's
+gate after the export has a receipt there, and is `applied`: the file says what that change wrote.
+The identity in a prompt is that of the approvals all the same.
 """
 
 from __future__ import annotations
@@ -21,9 +23,10 @@ import hashlib
 import os
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+from doxa.agent.gate.changes import ABSENT, newest_change
 from doxa.agent.growth.candidates import FILES, OPEN, propose
 from doxa.agent.growth.identity import AgentIdentity, assemble
 from doxa.agent.growth.wording import form_problem
@@ -32,6 +35,7 @@ from doxa.agent.records.types import Record
 from doxa.base.errors import ConflictError, InputError, RoleError, StoreError
 from doxa.base.ids import is_below_operator
 from doxa.base.limits import IDENTITY_FILE_BYTES_MAX, IDENTITY_LINES_ITEMS_MAX
+from doxa.base.patterns import lazy_re
 from doxa.base.values import decode
 from doxa.store import Identity, Reader, Store
 
@@ -45,17 +49,18 @@ FORMS: Mapping[str, Mapping[str, str]] = {
 }
 _ALSO_READ = {"openclaw": {"IDENTITY.md": "SOUL"}}
 _SIGN = "§"
-_ENTRY = re.compile(r"^\s*(?:[-*+]|\d{1,3}[.)])\s+(?:\[[ xX]\]\s+)?")
-_HEADING = re.compile(r"^\s*#{1,6}\s")
-_MARKS = re.compile(r"\*\*|__|`")
-_FRONT = re.compile(r"\A---\n.*?\n---\n", re.DOTALL)
-_COMMENT = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
+_ENTRY = lazy_re(r"^\s*(?:[-*+]|\d{1,3}[.)])\s+(?:\[[ xX]\]\s+)?")
+_HEADING = lazy_re(r"^\s*#{1,6}\s")
+_MARKS = lazy_re(r"\*\*|__|`")
+_FRONT = lazy_re(r"\A---\n.*?\n---\n", re.DOTALL)
+_COMMENT = lazy_re(r"<!--.*?(?:-->|\Z)", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
 class IdentityFile:
     """An identity file on disk compared with its receipt: exact, stale (lines were crystallised or
-    taken back since), changed, missing or unreadable. Hashes are SHA-256, in hexadecimal."""
+    taken back since), applied (it says what the operator's gate wrote), changed, missing or
+    unreadable. Hashes are SHA-256, in hexadecimal."""
 
     path: str
     state: str
@@ -200,8 +205,19 @@ def verify_files(
         for path in sorted({*receipt.data["files"], *read}):
             one = _compared(root / path, str(receipt.data["files"].get(path, "")), now.get(path))
             if one is not None:
-                found.append(one)
+                found.append(_gated(reader, one, receipt.made))
     return found
+
+
+def _gated(reader: Reader, one: IdentityFile, exported: int) -> IdentityFile:
+    """A file that differs from its receipt, as the receipts of the operator's gate see it: the last
+    change of it since the export that was not taken back."""
+    if one.state not in ("changed", "missing"):
+        return one
+    change = newest_change(reader, one.path, since=exported)
+    if change is None or change.data["after"] != (one.found or ABSENT):
+        return one
+    return replace(one, state="applied", expected=str(change.data["after"]))
 
 
 def changed_files(reader: Reader, project: str, agent: str) -> list[IdentityFile]:

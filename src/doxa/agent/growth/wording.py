@@ -12,14 +12,15 @@ from typing import NamedTuple
 
 from doxa.agent.signals.patterns import denies, negations
 from doxa.base.limits import IDENTITY_LINE_CHARS_MAX
+from doxa.base.patterns import lazy_re
 from doxa.base.words import terms
 
-_MARKUP = re.compile(r"</?[A-Za-z!?]|```|~~~|^\s*(?:#{1,6}\s|[-*+]\s|>|\|)")
-_COMMAND = re.compile(
+_MARKUP = lazy_re(r"</?[A-Za-z!?]|```|~~~|^\s*(?:#{1,6}\s|[-*+]\s|>|\|)")
+_COMMAND = lazy_re(
     r"^\s*(?:\$|sudo\b|curl\b|wget\b|git\b|npm\b|pip\b|rm\b|cd\b|python3?\b|bash\b|sh\b)\s"
     r"|&&|\|\||\$\(|[;|]\s*(?:sh|bash|rm)\b"
 )
-_SCORE = re.compile(r"\b(?:confidence|score|candidate)\s*[:=]\s*[\d.]", re.IGNORECASE)
+_SCORE = lazy_re(r"\b(?:confidence|score|candidate)\s*[:=]\s*[\d.]", re.IGNORECASE)
 _ENDS = (".", "!", "?", "…", "。", "！", "？", '"', "”", "»", ")", "」")
 _LETTERS_MIN = 2
 _OPPOSED_SHARE = 0.5  # of the words of the shorter line, that both have

@@ -21,7 +21,6 @@ What is kept between turns are counts and 16-bit digests of words, no text.
 from __future__ import annotations
 
 import hashlib
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -29,6 +28,7 @@ from typing import Any
 
 from doxa.agent.signals.patterns import denies, negations, phrases
 from doxa.base.limits import SIGNALS_KEPT_TURNS, SIGNALS_TEXT_CHARS_READ
+from doxa.base.patterns import lazy_re
 from doxa.base.words import terms
 
 COMPONENTS = (
@@ -51,7 +51,7 @@ WEIGHTS = {
     "tension": 0.5,
     "coherence": 0.4,
 }
-_SENTENCE = re.compile(r"[.!?。！？\n]+")
+_SENTENCE = lazy_re(r"[.!?。！？\n]+")
 _WORDS_KEPT, _SENTENCES_KEPT = 40, 8
 _RECENT = 5
 

@@ -10,6 +10,7 @@ from typing import Any, NoReturn
 from doxa.base.errors import InputError, LimitError, NotFoundError
 from doxa.base.ids import EdgeId, NodeId
 from doxa.base.values import decode_properties
+from doxa.query.core.collecting import many_objects
 from doxa.query.core.elements import Edge, Node
 from doxa.query.core.errors import fail
 from doxa.query.core.property_values import uniform
@@ -338,18 +339,27 @@ class Graph:
         self, kind: str, edges: Sequence[tuple[Node, Node, Mapping[str, Any]]]
     ) -> list[Edge]:
         """Create edges of one type, in order."""
-        clean = [(start.id, end.id, uniform(props, {})) for start, end, props in edges]
-        with _STORABLE:
+        made = self.create_unread_edges(kind, edges)
+        return [
+            Edge(identity, self, kind=kind, start=start.id, end=end.id)
+            for identity, (start, end, _) in zip(made, edges, strict=True)
+        ]
+
+    def create_unread_edges(
+        self, kind: str, edges: Sequence[tuple[Node, Node, Mapping[str, Any]]]
+    ) -> list[EdgeId]:
+        """Create edges of one type, in order, and return their ids."""
+        clean = [
+            (start.id, end.id, uniform(props, {}) if props else {}) for start, end, props in edges
+        ]
+        with _STORABLE, many_objects():
             try:
                 made = create_edges(self._writer(), kind, clean)
             except NotFoundError:
                 _refuse_deleted_end()
         self.counters["relationships_created"] += len(made)
         self.counters["properties_set"] += sum([len(props) for _, _, props in clean])
-        return [
-            Edge(identity, self, kind=kind, start=start, end=end)
-            for identity, (start, end, _) in zip(made, clean, strict=True)
-        ]
+        return made
 
     def set_properties(self, element: Node | Edge, props: Mapping[str, Any]) -> None:
         """Replace the element's properties; null means absent."""

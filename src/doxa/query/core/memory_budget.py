@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, NoReturn, TypeVar
 
 from doxa.base.limits import QUERY_HELD_BYTES_MAX, VALUE_CHARS_MAX, VALUE_ITEMS_MAX
-from doxa.query.core.elements import Element, Path
+from doxa.query.core.elements import Edge, Element, Node, Path
 from doxa.query.core.errors import fail
 
 Row = TypeVar("Row", bound=Sequence[Any])
@@ -95,14 +95,18 @@ def estimated_bytes(value: Any) -> int:
     scalar = _SCALARS.get(kind)
     if scalar is not None:
         return scalar
+    if kind is Node or kind is Edge:
+        return _ELEMENT + (estimated_bytes(value._props) if value.epoch >= 0 else 0)
     if kind is list or kind is tuple:
         return _LIST + _SLOT * len(value) + sum(map(estimated_bytes, value))
     if kind is str or kind is bytes:
         return _TEXT + len(value)
     if kind is dict:
-        return _MAP + sum(
-            [_SLOT + len(name) + estimated_bytes(item) for name, item in value.items()]
-        )
+        total = _MAP + _SLOT * len(value) + sum(map(len, value))
+        for item in value.values():
+            scalar = _SCALARS.get(type(item))
+            total += estimated_bytes(item) if scalar is None else scalar
+        return total
     if isinstance(value, Path):
         return _LIST + sum([estimated_bytes(item) for item in (*value.nodes, *value.edges)])
     if isinstance(value, Element):

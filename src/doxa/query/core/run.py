@@ -13,6 +13,7 @@ from typing import Any, NoReturn, Protocol, TypeVar
 
 from doxa.cypher.errors import QueryError
 from doxa.query.core.access_log import AccessLog
+from doxa.query.core.collecting import many_objects
 from doxa.query.core.deadline import Deadline
 from doxa.query.core.graph import Graph
 from doxa.query.core.memory_budget import MemoryBudget
@@ -102,7 +103,8 @@ class Run:
 
     def materialize(self, source: Iterator[Row]) -> list[Row]:
         """Collect all rows before any of them causes a write."""
-        return MemoryBudget("rows before a write").collect(source)
+        with many_objects():
+            return MemoryBudget("rows before a write").collect(source)
 
     @contextmanager
     def outer(self, row: Row) -> Iterator[None]:

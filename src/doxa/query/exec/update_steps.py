@@ -11,6 +11,7 @@ from itertools import islice
 from typing import Any, NoReturn
 
 from doxa.cypher import tree as t
+from doxa.query.core.collecting import many_objects
 from doxa.query.core.elements import Edge, Node, Path
 from doxa.query.core.errors import fail, shown
 from doxa.query.core.names import InternalName, Kind
@@ -20,6 +21,7 @@ from doxa.query.core.step import Evaluate, QueryStep
 from doxa.query.expressions.compiler import Compiler
 
 _EDGES_AT_ONCE = 5_000
+_ROWS_AT_ONCE = 1_000
 
 
 class CreateStep:
@@ -40,13 +42,18 @@ class CreateStep:
             source = ((*row, *[one(row, run) for one in self.before]) for row in source)
         rows = run.materialize(source)
         if len(self.patterns) == 1 and self.patterns[0].is_edge:
-            yield from self.patterns[0].make_edges(rows, run)
+            yield from self.patterns[0].make_edges(rows, run, returned=not self.last)
             return
-        for row in rows:
-            for pattern in self.patterns:
-                run.tick()
-                row = pattern.make(row, run)
-            yield row
+        for at in range(0, len(rows), _ROWS_AT_ONCE):
+            with many_objects():
+                part = [self._with_patterns(row, run) for row in rows[at : at + _ROWS_AT_ONCE]]
+            yield from part
+
+    def _with_patterns(self, row: Row, run: Run) -> Row:
+        for pattern in self.patterns:
+            run.tick()
+            row = pattern.make(row, run)
+        return row
 
 
 class PatternMaker:
@@ -90,9 +97,9 @@ class PatternMaker:
         ends = self.slots[0::2]
         self.is_edge = len(ends) == 2 and max(ends) < width and not self.named  # and no node
 
-    def make_edges(self, rows: Iterable[Row], run: Run) -> Iterator[Row]:
-        """Create the edge of each row, many at once. For patterns that are one edge between nodes
-        of the row."""
+    def make_edges(self, rows: Iterable[Row], run: Run, *, returned: bool = True) -> Iterator[Row]:
+        """Create the edge of each row, many at once; without `returned` the rows come as they are,
+        since nothing reads the edges. For patterns that are one edge between nodes of the row."""
         kind, direction, evaluate = self.parts[1][1:]
         first, second = self.slots[0], self.slots[2]
         if direction == "in":
@@ -107,6 +114,10 @@ class PatternMaker:
                     _refuse_end(row[self.slots[0]], row[self.slots[2]])
                 props = {} if evaluate is None else _map(evaluate, (*row, None), run)
                 edges.append((start, end, props))  # `None` has the place of the edge
+            if not returned:
+                run.graph.create_unread_edges(kind, edges)
+                yield from part
+                continue
             for row, made in zip(part, run.graph.create_edges(kind, edges), strict=True):
                 yield (*row, made)
 

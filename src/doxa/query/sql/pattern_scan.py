@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from itertools import groupby
 from operator import itemgetter
 from typing import Any, TypeVar
@@ -16,6 +17,7 @@ from doxa.query.core.run import Run
 from doxa.query.core.step import Evaluate
 from doxa.query.sql.index_selection import IndexScan
 from doxa.query.sql.pattern_sql import Prepared, is_settled, prepare_statement
+from doxa.query.sql.plain_lookups import compares_singly, plain_lookups
 from doxa.query.sql.pushed_pattern import PushedDownPattern
 from doxa.query.sql.row_batches import chunks, parts
 from doxa.query.sql.row_builders import column_getter, id_columns, row_builder, value_builders
@@ -102,6 +104,10 @@ class PatternScanStep:
 
     def _lookups(self, run: Run, source: Iterator[Row]) -> Iterator[Lookup]:
         """Yield the rows that may have a result, with their statements."""
+        tests = self.pushed.conditions.tests
+        if not self.pushed.bound and compares_singly(tests):
+            yield from plain_lookups(tests, run, source, partial(self._prepare, run))
+            return
         last: tuple[str, ...] | None = None
         for row in source:
             compared = self.prepared(run, row)
@@ -118,6 +124,16 @@ class PatternScanStep:
                     prepared,
                     [self._argument(arg, row, values, limits) for arg in prepared.columns],
                 )
+
+    def _prepare(
+        self, run: Run, row: Row, values: list[Any], kinds: tuple[str, ...]
+    ) -> tuple[Prepared, list[Any]] | None:
+        prepared = self._statement(run, kinds)
+        scan = prepared.index_scan
+        limits = None if scan is None else scan.limits(values)
+        if scan is not None and limits is None:
+            return None
+        return prepared, [self._argument(arg, row, values, limits) for arg in prepared.columns]
 
     def prepared(self, run: Run, row: Row) -> tuple[list[Any], tuple[str, ...]] | None:
         """Return the values to compare with and their kinds; None if a null node rules out every

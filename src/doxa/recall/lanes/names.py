@@ -14,6 +14,7 @@ from collections.abc import Iterable, Sequence
 import apsw
 
 from doxa.base.limits import QUERY_CHARS_READ
+from doxa.base.patterns import lazy_re
 from doxa.base.words import STOP_WORDS, terms
 from doxa.recall.indexes.project_index import ProjectIndex
 from doxa.recall.lanes.frequent_words import is_frequent
@@ -70,21 +71,21 @@ _SHORT_FORMS = {
     )
 }
 _SHORT_CHARS_MIN = 3
-_WORD = re.compile(r"\w+")
-_SENTENCE_START = re.compile(r"(?:^|[.!?:]\s)\W*$")
+_WORD = lazy_re(r"\w+")
+_SENTENCE_START = lazy_re(r"(?:^|[.!?:]\s)\W*$")
 # Somebody who is addressed: after a greeting any name is, otherwise that of a known speaker.
-_GREETED = re.compile(
+_GREETED = lazy_re(
     r"^\W*(?:(?P<any>hey|hi|hello|hallo)(?:,?\s+there)?|thanks|thank\s+you|many\s+thanks|dear"
     r"|cheers|good\s+(?:morning|afternoon|evening)),?\s+(?P<name>[^\W\d_][\w’'-]*)\s*[,.!:–—]+"
     r"\s*(?=\w)",
     re.IGNORECASE,
 )
 _ADDRESSED = (
-    re.compile(
+    lazy_re(
         r"^\W*(?:(?i:ok|okay|so|well|alright|please|sorry|listen),?\s+)?(?P<name>[A-Z][\w’'-]*)"
         r"[,:–—]\s*(?=\w)"
     ),
-    re.compile(r"(?<=\w),\s*(?P<name>[A-Z][\w’'-]*)(?=\s*[?.!]*\s*$)"),
+    lazy_re(r"(?<=\w),\s*(?P<name>[A-Z][\w’'-]*)(?=\s*[?.!]*\s*$)"),
 )
 # Where it was said: a project or thread is named next to its kind, or after a preposition by a name
 # that is not made of ordinary words.
@@ -93,7 +94,7 @@ _KINDS = frozenset(
 )
 _PREPOSITIONS = frozenset("in for on at from within inside".split())
 _ARTICLES = frozenset("the our my this that a an".split())
-_PLACE = re.compile(r"[\w#]+(?:[./-]\w+)*")
+_PLACE = lazy_re(r"[\w#]+(?:[./-]\w+)*")
 _PLACE_WORDS_MAX = 4
 _PROJECTS_MAX = 64  # whose threads are looked up
 _THREAD_SPACES = ("conversations/", "")  # where ingestion puts turns unless it is given a space

@@ -18,7 +18,6 @@ script comes; what the local model makes of them is shipped (`noise_minilm.npz`,
 
 from __future__ import annotations
 
-import re
 import threading
 from collections.abc import Callable
 from hashlib import blake2b
@@ -29,6 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from doxa.base.errors import ModelError
+from doxa.base.patterns import lazy_re
 from doxa.models.contract import Embedder
 from doxa.recall import constants
 from doxa.recall.lanes.noise_texts import ENGLISH, TEXTS
@@ -37,7 +37,7 @@ Floats = NDArray[np.float32]
 SHIPPED = Path(__file__).with_name("noise_minilm.npz")
 # The first script of which a question has a character; kana come first, since Japanese has both.
 _SCRIPTS = tuple(
-    (re.compile(f"[{letters}]"), languages)
+    (lazy_re(f"[{letters}]"), languages)
     for letters, languages in (
         ("\u3040-\u30ff", (ENGLISH, "ja")),
         ("\u3400-\u4dbf\u4e00-\u9fff", (ENGLISH, "zh")),

@@ -8,11 +8,10 @@ that nothing holds is not a term: its words still count one by one.
 
 from __future__ import annotations
 
-import re
-
 import numpy as np
 
 from doxa.base.limits import QUERY_CHARS_READ
+from doxa.base.patterns import lazy_re
 from doxa.base.words import has_phrase, terms
 from doxa.recall import constants
 from doxa.recall.indexes.project_index import ProjectIndex
@@ -20,7 +19,7 @@ from doxa.recall.lanes.words import Posting, Rows
 from doxa.store import Reader, rule_of
 
 QUOTED = r'"[^"]+"|“[^“”]+”|„[^„“”]+[“”]|«[^«»]+»|「[^「」]+」'
-_QUOTED = re.compile(QUOTED)
+_QUOTED = lazy_re(QUOTED)
 
 
 def phrases_of(text: str) -> list[tuple[str, ...]]:

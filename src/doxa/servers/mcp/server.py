@@ -9,6 +9,7 @@ its client: a long verb then stops after its current batch. `questions.py` asks 
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
@@ -53,6 +54,7 @@ INSTRUCTIONS = (
 _RESOURCE_NOT_FOUND = -32002  # of the versions before 2026-07-28, which has INVALID_PARAMS
 _LISTS = CacheHint(ttl_ms=MCP_LIST_TTL_MS, scope="private")
 _NOW = CacheHint(ttl_ms=0, scope="private")
+_LISTED_S = 0.05  # by then the list of tools has left
 
 
 class ServedTool(Protocol):
@@ -88,7 +90,8 @@ class ServedResources(Protocol):
 
 class MemoryServer:
     """What a server offers, and the SDK's server that offers it. Tools are listed in the order in
-    which they are given; `aliases` are other names under which they can be called."""
+    which they are given; `aliases` are other names under which they can be called. `listed` is
+    called once, when the tools were listed for the first time."""
 
     def __init__(
         self,
@@ -102,7 +105,9 @@ class MemoryServer:
         instructions: str = INSTRUCTIONS,
         principal: Callable[[Context], str | None] = lambda _: None,
         state_keys: Sequence[bytes] | None = None,
+        listed: Callable[[], None] | None = None,
     ) -> None:
+        self._listed = listed
         self._tools = {tool.listed.name: tool for tool in tools}
         self._aliases, self._unknown = aliases, unknown
         self._resources, self._prompts = tuple(resources), {one.listed.name: one for one in prompts}
@@ -145,6 +150,9 @@ class MemoryServer:
 
     async def _list_tools(self, _: Context, params: PaginatedRequestParams | None) -> Any:
         _one_page(params)
+        if self._listed is not None:  # when the answer has left
+            asyncio.get_running_loop().call_later(_LISTED_S, self._listed)
+            self._listed = None
         return ListToolsResult(tools=[tool.listed for tool in self._tools.values()])
 
     async def _call_tool(self, context: Context, params: CallToolRequestParams) -> ToolAnswer:

@@ -190,6 +190,7 @@ def memory_server(
         prompts=memory_prompts(sessions),
         aliases=aliased,
         unknown=lambda name: unknown_tool(profile, name),
+        listed=None if hooks is None else hooks.begin,
         **options,
     )
 

@@ -33,6 +33,7 @@ _RANKS: dict[type, int] = {
 }
 _PREFIXES = {kind: bytes((rank,)) for kind, rank in _RANKS.items()}
 _SIGN = 1 << 63
+_EXACT = 1 << 53  # up to here every whole number is a float
 _FLOAT, _BITS, _PAIR = struct.Struct(">d"), struct.Struct(">q"), struct.Struct(">QQ")
 
 
@@ -90,6 +91,8 @@ def _part(part: Any) -> bytes:
 
 
 def _number(value: float) -> bytes:
+    if type(value) is int and 0 <= value <= _EXACT:  # no remainder, no sign
+        return _PAIR.pack(_BITS.unpack(_FLOAT.pack(value))[0] + _SIGN, _SIGN)
     if value != value:
         return b"\xff" * 17
     real = float(value)

@@ -69,23 +69,21 @@ class AttachmentsVerbs(EvolutionVerbs):
         `gap` says in words what cannot be vouched for any more. `capabilities` are those of the
         model, by which the route of an image is chosen.
         """
-        from doxa.agent.attachments.receipts import looked_at, require_attachment, uses_of
+        from doxa.agent.attachments.receipts import last_use_of, looked_at, require_attachment
 
         arguments.text(kref, "kref")
         arguments.flags(whole=whole)
         given = tuple(arguments.texts(capabilities, "capabilities"))
         with self._store.read() as reader:
             record = require_attachment(reader, kref)
-            uses = uses_of(
-                reader, project=record.project, agent=record.agent, kref=record.kref, limit=1
-            )
-            if not uses:
+            use = last_use_of(reader, record)
+            if use is None:
                 raise NotFoundError(
-                    f"{record.kref} has not been used lately.",
+                    f"Of {record.kref} no use is left: the turns in which it appeared were erased.",
                     next_step="Add the file again.",
                     kref=record.kref,
                 )
-            return looked_at(reader, uses[0], machine=True, capabilities=given, whole=whole)
+            return looked_at(reader, use, machine=True, capabilities=given, whole=whole)
 
     def attachment_list(
         self,

@@ -6,7 +6,6 @@ from collections.abc import Iterable
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from doxa.agent.context.stages import Situation
 from doxa.app.checks import one_project
 from doxa.app.retries import retryable
 from doxa.app.sessions.agent.attachments import AttachmentsVerbs
@@ -16,6 +15,7 @@ from doxa.ingestion import arguments
 
 if TYPE_CHECKING:
     from doxa.agent.context.pipeline import AssembledContext
+    from doxa.agent.context.stages import Situation
     from doxa.agent.records.types import Record
     from doxa.app.verbs.options import Time
 
@@ -197,6 +197,8 @@ def situation_of(
 ) -> Situation:
     """Return the situation of a session: memory is read by its verbs, with its rights. A project
     that is named must exist."""
+    from doxa.agent.context.stages import Situation
+
     within = {} if project is None else {"project": one_project(project, session.project)}
     return Situation(
         session.memory.store,

@@ -160,7 +160,7 @@ class GrowthVerbs(ContinuityVerbs):
     def identity_verify(self, *, agent: str = "", project: str | None = None) -> list[IdentityFile]:
         """Compare identity files on disk with the receipts of their export.
 
-        A file is exact, stale, changed, missing or unreadable.
+        A file is exact, stale, applied (by the operator's gate), changed, missing or unreadable.
         """
         from doxa.agent.growth.files import verify_files
 

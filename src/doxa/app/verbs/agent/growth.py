@@ -147,7 +147,7 @@ GROWTH: tuple[Verb, ...] = (
         "identity_verify",
         "look",
         "Compare identity files on disk with the receipts of their export.",
-        "A file is exact, stale, changed, missing or unreadable.",
+        "A file is exact, stale, applied (by the operator's gate), changed, missing or unreadable.",
         parameters(agent=_AGENT, project=PROJECT),
         "list[IdentityFile]",
         errors=("InputError", "RoleError"),

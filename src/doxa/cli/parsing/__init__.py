@@ -1,0 +1,1 @@
+"""How words of a command line become the arguments of a verb."""
