@@ -230,6 +230,7 @@ def test_an_agent_is_refused_where_the_table_names_the_operator(verb: Verb, tmp_
             | {
                 "change": made.change.change,
                 "conflict": weaker.change.conflict,
+                "token": memory.token(),
                 "run": run.kref,
                 "proposal": proposal,
                 "proposals": [proposal],

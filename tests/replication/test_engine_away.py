@@ -86,7 +86,7 @@ def test_without_the_engine(
             assert replica is not None
             status = replica.status
             assert not status.reachable and status.problem and status.age_s is not None
-            with replica.read_at("latest"):
+            with replica.reading("latest"):
                 assert isinstance(ends(replica.before_read), type(None)), "another thread's level"
             assert isinstance(ends(replica.catch_up), UnreachableError)
             assert isinstance(

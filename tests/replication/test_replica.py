@@ -197,9 +197,9 @@ def test_reads_at_the_latest_level_have_what_others_wrote(open_replica: OpenRepl
             return snapshot.node(NodeId(node)) is not None
 
     assert not seen()
-    with other.read_at("latest"):
+    with other.reading("latest"):
         assert seen()
-    with pytest.raises(InputError, match="not a level"), other.read_at("newest"):
+    with pytest.raises(InputError, match="not a level"), other.reading("newest"):
         pass
 
 

@@ -307,7 +307,7 @@ def move_tenant_to(url: str, target: str, tenant: str = "") -> dict[str, Any]:
 
 
 def list_replicas(url: str, tenant: str = "") -> list[dict[str, Any]]:
-    """Return what each replica of a tenant has said of itself."""
+    """Return what each replica of a tenant has reported."""
     with _engine(url, tenant) as (log, named):
         head = _require_tenant(log, named).head.tx
         return [

@@ -102,7 +102,7 @@ class TenantInfo(NamedTuple):
 
 
 class ReplicaReport(NamedTuple):
-    """What a replica said of itself. All that was erased up to `scrubbed_tx` is out of its file.
+    """What a replica reported. All that was erased up to `scrubbed_tx` is out of its file.
     `age_s` is the time since it said so, by the engine's clock."""
 
     name: str
@@ -216,7 +216,7 @@ class FleetLog(SharedLog, Protocol):
         ...
 
     def report(self, tenant: str, report: ReplicaReport) -> None:
-        """Keep what a replica says of itself, in place of what it said before."""
+        """Keep what a replica reports, in place of what it said before."""
         ...
 
     def reports(self, tenant: str) -> list[ReplicaReport]: ...

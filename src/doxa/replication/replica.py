@@ -153,7 +153,7 @@ class Replica:
     def wait_for(self, token: str, *, timeout_s: float) -> Head:
         """Wait until the file has the transaction of a token, `tx@hash`, that any server of the
         tenant gave. Raises BusyError after the time, InputError for a token of another log."""
-        with self.read_at("local"):
+        with self.reading("local"):
             wait_for(self.store, token, timeout_s=timeout_s)
         return local_head(self.store)
 
@@ -220,7 +220,7 @@ class Replica:
             )
 
     @contextmanager
-    def read_at(self, level: str) -> Iterator[None]:
+    def reading(self, level: str) -> Iterator[None]:
         before = getattr(self._local, "level", self.level)
         self._local.level = check_level(level)
         try:

@@ -79,7 +79,7 @@ class MemoryDatabase:
         shared = self._memory.store.shared
         if shared is None or (level is None and token is None):
             return
-        with shared.read_at("session" if level is None else level):
+        with shared.reading("session" if level is None else level):
             if level == "latest":
                 shared.before_read()
         if token is not None and level != "local":

@@ -22,11 +22,11 @@ POLL_S = 1.0  # while no notifications arrive
 POLL_HEARD_S = 5.0
 _TOGETHER_S = 0.005  # in which news come together: telling takes a third of a write's time
 _CHANNEL = "doxa_log"
-_NOTIFY = "SELECT pg_notify(%(channel)s, payload) FROM unnest(%(told)s::text[]) payload"
+_NOTIFY = "SELECT pg_notify(%(channel)s, payload) FROM unnest(%(payloads)s::text[]) payload"
 
 
 class PostgresNews:
-    """The newest transaction of each tenant, as far as this process was told. Two threads, started
+    """The newest transaction of each tenant, as far as this process has heard. Two threads, started
     when they are first used, have a connection each."""
 
     def __init__(self, url: str) -> None:
@@ -106,7 +106,7 @@ class PostgresNews:
                 ("BEGIN", {}),
                 # a transaction that notifies is logged, and would make the next append wait
                 ("SET LOCAL synchronous_commit = off", {}),
-                (_NOTIFY, {"channel": _CHANNEL, "told": told}),
+                (_NOTIFY, {"channel": _CHANNEL, "payloads": told}),
                 ("COMMIT", {}),
             ),
         )

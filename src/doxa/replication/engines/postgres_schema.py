@@ -5,7 +5,7 @@
     transaction(tenant, tx, first_seq, last_seq, hash, body, answers)
     snapshot(tenant, tx, hash, part, data)                in parts, the newest one
     lease(tenant, name, until)
-    replica(tenant, name, tx, scrubbed_tx, time)          what each said of itself
+    replica(tenant, name, tx, scrubbed_tx, time)          what each reported
     migration(number, name)                               of the schema, not of a tenant
 
 All lie in the schema `doxa_log`. The tenant is the first column of every key, so that a distributed

@@ -6,7 +6,7 @@ import threading
 
 
 class LogUsers:
-    """Counts the users of a log, of which whoever opened it is the first."""
+    """Counts the users of a log, the first of whom opened it."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()

@@ -39,7 +39,7 @@ class SharedWrites(Protocol):
         the caller should pause. Raises UnreachableError."""
         ...
 
-    def read_at(self, level: str) -> AbstractContextManager[None]:
+    def reading(self, level: str) -> AbstractContextManager[None]:
         """Read at a level in the block, in this thread."""
         ...
 
