@@ -500,7 +500,7 @@ def _explain(memory: Memory, verb: Verb, values: Given, as_json: bool) -> None:
 
 
 def _backup(memory: Memory, verb: Verb, values: Given, as_json: bool) -> None:
-    from doxa.maintenance.backups import file_bytes
+    from doxa.app.care.copies import file_bytes
 
     with progress("bytes copied", as_json, total=file_bytes(memory.store)) as advance:
         made = memory.backup(values["path"], progress=advance)
