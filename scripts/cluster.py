@@ -469,10 +469,10 @@ class Cluster:
 _ASK = """
 import sys, urllib.request
 try:
-    told = urllib.request.urlopen(sys.argv[1], timeout=2)
+    answer = urllib.request.urlopen(sys.argv[1], timeout=2)
 except OSError:
     sys.exit(1)
-sys.stdout.write(told.read().decode())
+sys.stdout.write(answer.read().decode())
 """
 
 

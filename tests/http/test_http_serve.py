@@ -152,7 +152,7 @@ def test_a_door_that_would_be_unsafe_or_cannot_be_does_not_open(
 
 
 def test_a_server_that_cannot_listen_leaves_no_deadline_behind(db: Path) -> None:
-    """It would end the process of whoever called it, ten seconds later."""
+    """It would end the process of its caller, ten seconds later."""
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from doxa.app import Memory
-from doxa.app.shared import replicate_file
+from doxa.app.care.shared import replicate_file
 from doxa.base.clock import FakeClock
 from doxa.base.errors import ConflictError
 from doxa.replication import snapshot as module
@@ -157,7 +157,7 @@ def test_a_snapshot_that_does_not_verify_is_not_used(
 def test_snapshots_are_written_when_the_log_has_grown(
     server: OpenServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module, "SNAPSHOT_AFTER_CHANGES", 5)
+    monkeypatch.setattr(module, "SNAPSHOT_CHANGES_ITEMS_MIN", 5)
     with server("one") as one:
         assert one.replica is not None
         replica, log = one.replica, one.replica.log
@@ -244,7 +244,7 @@ def test_a_server_that_dies_at_any_step_leaves_a_sound_replica(
 def test_a_file_that_goes_to_the_engine_brings_its_snapshot(
     shared_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module, "SNAPSHOT_AFTER_CHANGES", 3)
+    monkeypatch.setattr(module, "SNAPSHOT_CHANGES_ITEMS_MIN", 3)
     with opened(tmp_path / "own.db") as own:
         for number in range(6):
             own.remember(f"Deploy number {number}", project="p")

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from doxa.app.shared import (
+from doxa.app.care.shared import (
     create_tenant,
     list_replicas,
     list_tenants,

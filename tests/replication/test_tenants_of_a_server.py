@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from doxa.app import Memory
-from doxa.app.shared import TenantDirectory, list_replicas
+from doxa.app.care.shared import TenantDirectory, list_replicas
 from doxa.base.errors import ConflictError, InputError, NotFoundError
 from doxa.servers.credentials import Principal
 from doxa.servers.databases.service import FolderService

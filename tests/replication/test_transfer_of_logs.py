@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from doxa.app.shared import list_tenants, pull_file, replicate_file
+from doxa.app.care.shared import list_tenants, pull_file, replicate_file
 from doxa.base.clock import FakeClock
 from doxa.base.errors import ConflictError, InputError, StoreError
 from doxa.cli.application import app

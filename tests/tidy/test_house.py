@@ -129,7 +129,7 @@ MAY_IMPORT_INSIDE: dict[str, dict[str, frozenset[str]]] = {
         "continuity": frozenset(("records",)),
         "gate": frozenset(("records",)),
         "attachments": frozenset(("records",)),
-        "claims": frozenset(("records", "gate", "continuity", "attachments")),
+        "claims": frozenset(("records", "gate", "continuity", "attachments", "signals")),
         "growth": frozenset(("records", "gate", "signals")),
         "spine": frozenset(("records", "gate", "claims")),
         "standing": frozenset(("records", "signals")),

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from doxa.app.care.embedding import EmbeddingThread
 from doxa.app.care.maintenance import MaintenanceThread
+from doxa.app.care.shared import open_engine, open_replica, replica_health
 from doxa.app.checks import deprecated
 from doxa.app.config import (
     Config,
@@ -26,7 +27,6 @@ from doxa.app.expressions import LazyExpressions
 from doxa.app.models import ModelOptions, Models
 from doxa.app.policies import initialise_file
 from doxa.app.promotion import promotion_problem
-from doxa.app.shared import open_engine, open_replica, replica_health
 from doxa.base.clock import NS, Clock
 from doxa.base.errors import CorruptError, DoxaError, ModelError
 from doxa.base.limits import CONSOLIDATED_ATTEMPTS_MAX, SPENDING_DAYS_MAX

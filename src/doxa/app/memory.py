@@ -19,12 +19,12 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from doxa.app.bound import BoundFile
 from doxa.app.care.maintenance import MaintenanceThread
+from doxa.app.care.shared import is_shared, shared_place
 from doxa.app.checks import deprecated
 from doxa.app.config import Config, default_path
 from doxa.app.file import SPEND_CAPS, MemoryFile
 from doxa.app.retention import Keeping
 from doxa.app.session import Session
-from doxa.app.shared import is_shared, shared_place
 from doxa.base.errors import InputError, RoleError
 from doxa.base.ids import ROLES, Role
 from doxa.belief.kref import check_name

@@ -78,7 +78,7 @@ class Keeping:
         exports that doxa wrote. Copies that cannot be reached are named. Of a shared log, also its
         engine is read, and every replica that has reported is named.
         """
-        from doxa.app.shared import with_shared_traces
+        from doxa.app.care.shared import with_shared_traces
         from doxa.maintenance.erasure_proof import verify_erased
 
         found = verify_erased(self.store, _text(text, "text"))

@@ -223,11 +223,7 @@ def serve(
         kinds = kinds_of(bolt=bolt, http=http, mcp=mcp)  # every error before anything is opened
         if mcp:
             _check_profile(profile or "core")
-        tls: dict[str, Any] = {
-            "certificate": _text(certificate),
-            "key": _text(key),
-            "plaintext": plaintext,
-        }
+        tls = {"certificate": _text(certificate), "key": _text(key), "plaintext": plaintext}
         shared = _given(host=host, timeout_ms=milliseconds(timeout), **tls)
         own: dict[str, dict[str, Any]] = {
             "bolt": {"port": port, "advertised": advertise},
@@ -252,14 +248,18 @@ def serve(
             log=log,
             as_json=as_json,
         )
-        if workers > 1:
-            from doxa.cli.workers import serve_with_workers
+        _carry_out(plan, workers)
 
-            code = serve_with_workers(plan, workers)
-            if code:
-                raise SystemExit(code)
-        else:
-            serve_plan(plan)
+
+def _carry_out(plan: ServePlan, workers: int) -> None:
+    if workers == 1:
+        serve_plan(plan)
+        return
+    from doxa.cli.workers import serve_with_workers
+
+    code = serve_with_workers(plan, workers)
+    if code:
+        raise SystemExit(code)
 
 
 def _text(path: Path | None) -> str | None:
@@ -309,7 +309,7 @@ def _users_in(data: Path | None) -> Path | None:
     """The file of users of a folder of databases."""
     if data is None:
         return None
-    from doxa.app.shared import TenantDirectory, is_shared
+    from doxa.app.care.shared import TenantDirectory, is_shared
 
     if is_shared(data):
         directory = TenantDirectory(str(data))

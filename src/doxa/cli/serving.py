@@ -194,7 +194,7 @@ def _file(db: Path | None, options: dict[str, Any]) -> Iterator[Served]:
 
 
 def _databases(data: Path, options: dict[str, Any]) -> AbstractContextManager[Served]:
-    from doxa.app.shared import is_shared
+    from doxa.app.care.shared import is_shared
 
     return _tenants(data, options) if is_shared(data) else _folder(data, options)
 
@@ -203,7 +203,7 @@ def _databases(data: Path, options: dict[str, Any]) -> AbstractContextManager[Se
 def _tenants(url: Path, options: dict[str, Any]) -> Iterator[Served]:
     """The tenants of a shared log."""
     from doxa.app import open_memory
-    from doxa.app.shared import TenantDirectory
+    from doxa.app.care.shared import TenantDirectory
     from doxa.servers.databases.service import FolderService
     from doxa.servers.databases.tenants import TenantFolder
 

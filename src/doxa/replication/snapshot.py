@@ -21,7 +21,7 @@ from pathlib import Path
 import apsw
 
 from doxa.base.errors import ConflictError, CorruptError, DoxaError
-from doxa.base.limits import SNAPSHOT_AFTER_CHANGES
+from doxa.base.limits import SNAPSHOT_CHANGES_ITEMS_MIN
 from doxa.replication.following import local_head
 from doxa.replication.protocol import Head, SharedLog, Snapshot
 from doxa.store import Store, verify_log
@@ -42,7 +42,7 @@ _SHARE = 10
 def is_due(head_tx: int, snapshot_tx: int) -> bool:
     """Return whether so much follows the newest snapshot that a new one is worth its bytes: a
     tenth of the log, so that all snapshots of a log have some ten times its size."""
-    return head_tx - snapshot_tx >= max(SNAPSHOT_AFTER_CHANGES, head_tx // _SHARE)
+    return head_tx - snapshot_tx >= max(SNAPSHOT_CHANGES_ITEMS_MIN, head_tx // _SHARE)
 
 
 def take_snapshot(store: Store) -> Snapshot:

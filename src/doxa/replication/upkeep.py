@@ -13,7 +13,7 @@ from pathlib import Path
 
 from doxa.base.clock import NS
 from doxa.base.errors import DoxaError
-from doxa.base.limits import REPLICA_REPORT_S, SNAPSHOT_AFTER_CHANGES
+from doxa.base.limits import REPLICA_REPORT_S, SNAPSHOT_CHANGES_ITEMS_MIN
 from doxa.replication.following import local_head
 from doxa.replication.protocol import FleetLog, ReplicaReport, SharedLog, TenantInfo
 from doxa.replication.snapshot import is_due, put_snapshot
@@ -38,7 +38,7 @@ class ReplicaUpkeep:
         self.pending = True  # something to say: the replica is new, or content was erased
         self._store, self._tenant = store, tenant
         self._said = 0.0
-        self._checked = -SNAPSHOT_AFTER_CHANGES
+        self._checked = -SNAPSHOT_CHANGES_ITEMS_MIN
         self._heard_path = Path(f"{store.path}.heard")
         self._marked = 0.0
         self._lock = threading.Lock()

@@ -27,7 +27,7 @@ def replicate(
     tenant: Tenant = "",
     as_json: Json = False,
 ) -> None:
-    from doxa.app.shared import replicate_file
+    from doxa.app.care.shared import replicate_file
 
     with errors_reported(as_json):
         show(replicate_file(file, url, tenant), as_json, fields_text)
@@ -39,7 +39,7 @@ def pull(
     tenant: Tenant = "",
     as_json: Json = False,
 ) -> None:
-    from doxa.app.shared import pull_file
+    from doxa.app.care.shared import pull_file
 
     with errors_reported(as_json):
         show(pull_file(url, file, tenant), as_json, fields_text)
@@ -50,7 +50,7 @@ tenants = typer.Typer(add_completion=False, no_args_is_help=True, rich_markup_mo
 
 @tenants.command("list")
 def list_(url: Url, as_json: Json = False) -> None:
-    from doxa.app.shared import list_tenants
+    from doxa.app.care.shared import list_tenants
 
     with errors_reported(as_json):
         show(list_tenants(url), as_json, lambda rows: "\n".join(map(_line, rows)))
@@ -58,7 +58,7 @@ def list_(url: Url, as_json: Json = False) -> None:
 
 @tenants.command("create")
 def create(url: Url, engine: Engines = None, tenant: Tenant = "", as_json: Json = False) -> None:
-    from doxa.app.shared import create_tenant
+    from doxa.app.care.shared import create_tenant
 
     with errors_reported(as_json):
         show(create_tenant(url, tenant, engines=engine or ()), as_json, fields_text)
@@ -66,7 +66,7 @@ def create(url: Url, engine: Engines = None, tenant: Tenant = "", as_json: Json 
 
 @tenants.command("place")
 def place(url: Url, engine: Engines = None, tenant: Tenant = "", as_json: Json = False) -> None:
-    from doxa.app.shared import place_tenant
+    from doxa.app.care.shared import place_tenant
 
     with errors_reported(as_json):
         found = place_tenant(url, tenant, engines=engine or ())
@@ -80,7 +80,7 @@ def quota(
     tenant: Tenant = "",
     as_json: Json = False,
 ) -> None:
-    from doxa.app.shared import set_tenant_quota
+    from doxa.app.care.shared import set_tenant_quota
 
     with errors_reported(as_json):
         show(set_tenant_quota(url, size_bytes, tenant), as_json, fields_text)
@@ -93,7 +93,7 @@ def move(
     tenant: Tenant = "",
     as_json: Json = False,
 ) -> None:
-    from doxa.app.shared import move_tenant_to
+    from doxa.app.care.shared import move_tenant_to
 
     with errors_reported(as_json):
         show(move_tenant_to(url, target, tenant), as_json, fields_text)
@@ -106,7 +106,7 @@ def replicas(
     tenant: Tenant = "",
     as_json: Json = False,
 ) -> None:
-    from doxa.app.shared import list_replicas, withdraw_replica
+    from doxa.app.care.shared import list_replicas, withdraw_replica
 
     with errors_reported(as_json):
         if withdraw:

@@ -177,7 +177,7 @@ class PostgresLog:
         return [decode_transaction(body, answers) for body, answers in rows]
 
     def wait(self, tenant: str, after: int, *, timeout_s: float) -> int:
-        """The head is read at once where there is news, else every few seconds, and once by each
+        """Read the head at once where there is news, else every few seconds, and once by each
         reader that has not asked for so long."""
         self._news.listen()
         until, news = time.monotonic() + timeout_s, False
@@ -284,7 +284,7 @@ class PostgresLog:
         self._rows(tenant, sql.WITHDRAW, name=name)
 
     def drop(self, tenant: str) -> None:
-        """As the user of the URL: the role of a transaction may not delete a log."""
+        """Delete the log as the user of the URL: the role of a transaction may not."""
         info = self.info(tenant)
         if info is None or not info.moved_to:
             raise has_not_moved(tenant)

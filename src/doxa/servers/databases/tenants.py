@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from doxa.app import Memory
-from doxa.app.shared import TenantDirectory
+from doxa.app.care.shared import TenantDirectory
 from doxa.base.errors import ConflictError, DoxaError, InputError
 from doxa.base.limits import REPLICAS_BYTES_MAX, REPLICAS_OPEN_ITEMS_MAX
 from doxa.servers.databases.folder import DatabaseFolder
@@ -88,9 +88,9 @@ class TenantFolder(DatabaseFolder):
             return True
 
     def drop(self, name: str, *, lenient: bool = False, destroys: bool = False) -> bool:
-        """Raises InputError: other servers may use the tenant."""
+        """Refuse: other servers may use the tenant."""
         raise InputError(
-            "A server does not drop a tenant: other servers may use it.",
+            "A server does not remove a tenant: other servers may use it.",
             next_step="Move it to another engine with `doxa tenants move`.",
             field="database",
         )
