@@ -323,3 +323,20 @@ def test_isolation_costs_no_more_statements_with_more_beliefs(memory: Memory) ->
             brief(said.own)
         counts.append(len(seen))
     assert counts[1] <= counts[0] + 5
+
+
+@pytest.mark.parametrize("mode", modes())
+def test_what_derives_from_an_imported_conversation_is_of_no_mode(
+    memory: Memory, mode: str
+) -> None:
+    """No agent opened it. Its turns are read as those of a chat are."""
+    operator = memory.session(role="operator", actor="olga", project="p")
+    given = {"text": "Parcels go to Kiel.", "role": "user", "speaker": "kim"}
+    operator.ingest([given], thread="old", session="old", extract=False)
+    turn = operator.recent(kinds=("exchange",), limit=1)[0].kref
+    belief = operator.remember("Parcels go to Kiel", derived_from=(turn,)).kref
+    own = memory.session(actor="ana", role="agent", project="p")
+    situation = situation_of(own, mode=mode)
+    with memory.store.read() as reader:
+        seen = readable_krefs(situation, reader, [belief, turn])
+    assert seen == ({belief, turn} if may_read(mode, ()) else {belief})

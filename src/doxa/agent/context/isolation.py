@@ -3,7 +3,8 @@ from it: beliefs, claims, states and files. The table of modes is `continuity/da
 
     a turn, a handoff   may be read as its conversation may
     what derives from   if all of its turns may be read, or one that may says the same; what derives
-    turns               from none, by however many steps, is of no mode
+    turns               from none, by however many steps, is of no mode, and neither is what derives
+                        from a conversation that no agent opened, such as an imported one
 
 Identity is of no mode: a person approved each of its lines for the agent as a whole.
 """
@@ -63,9 +64,15 @@ def readable(situation: Situation, reader: Reader, nodes: Sequence[Node]) -> set
         found = reader.nodes(sorted({ground for _, ground in rows} - known.keys()))
         known |= {node.id: node for node in found}
         level = [node.id for node in found if not _is_said(node)]
-    seen = _readable_said(situation, reader, [one for one in known.values() if _is_said(one)])
-    far = set(level)
-    return {node.id for node in nodes if _is_readable(node, known, grounds, seen, far)}
+    seen, unopened = _readable_said(
+        situation, reader, [one for one in known.values() if _is_said(one)]
+    )
+    far, either = set(level), seen | unopened
+    return {
+        node.id
+        for node in nodes
+        if _is_readable(node, known, grounds, seen if _is_said(node) else either, far)
+    }
 
 
 def _is_readable(
@@ -97,9 +104,14 @@ def _is_handoff(node: Node) -> bool:
     return "Record" in node.labels and node.props.get("type") == HANDOFF
 
 
-def _readable_said(situation: Situation, reader: Reader, said: Iterable[Node]) -> set[NodeId]:
+def _readable_said(
+    situation: Situation, reader: Reader, said: Iterable[Node]
+) -> tuple[set[NodeId], set[NodeId]]:
+    """Return the turns and handoffs that the mode may read, and the turns of conversations that no
+    agent opened."""
     by_project: dict[str, list[Node]] = {}
     seen: set[NodeId] = set()
+    unopened: set[NodeId] = set()
     for node in said:
         if not _is_handoff(node):
             by_project.setdefault(str(node.props.get("project", "")), []).append(node)
@@ -108,7 +120,14 @@ def _readable_said(situation: Situation, reader: Reader, said: Iterable[Node]) -
     for project, held in by_project.items():
         may = readable_channels(situation, reader, map(channel_of, held), project=project)
         seen |= {turn.id for turn in held if channel_of(turn) in may}
-    return seen
+        modes = _modes(situation, project)
+        unopened |= {turn.id for turn in held if not modes[channel_of(turn)]}
+    return seen, unopened
+
+
+def _modes(situation: Situation, project: str) -> dict[Channel, set[str]]:
+    held: dict[Channel, set[str]] = situation.once(f"modes in {project}", dict)
+    return held
 
 
 def readable_channels(
@@ -118,7 +137,7 @@ def readable_channels(
     assembly."""
     project = project or situation.project
     wanted = set(channels)
-    modes: dict[Channel, set[str]] = situation.once(f"modes in {project}", dict)
+    modes = _modes(situation, project)
     new = sorted(wanted - modes.keys())
     if new:
         agents = situation.once(f"agents in {project}", lambda: agents_of(reader, project))
