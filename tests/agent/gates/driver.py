@@ -20,22 +20,35 @@ from doxa.app import Session
 from doxa.app.operator import OperatorGate
 from doxa.app.verbs import FULL as FULL_TOOLS
 from doxa.app.verbs import VERBS, Tool, Verb
+from doxa.app.verbs.resources import resources
 from doxa.base import errors
 from doxa.base.errors import DoxaError
 from doxa.cli import app
 from doxa.cli.parsing.spelling import is_argument, option_names, parameters_of
 from doxa.jobs import begin
+from doxa.servers.bolt import running_server as running_bolt
+from doxa.servers.credentials import Credentials
+from doxa.servers.http.server import running_server as running_http
 from doxa.servers.mcp.calls import CallContext
 from doxa.servers.mcp.tools import profile_of
+from doxa.servers.memory import MemoryDatabase
 from doxa.store import Identity, Transaction, digest
 from tests.adversary.gate_attempts import by_procedure, by_python, words_of
 from tests.fixtures_shared import opened
+from tests.http.http_fixtures import Client
+from tests.servers.bolt_fixtures import FAILURE, RECORD, Peer
 
 Given = dict[str, Any]
 FOLDER = Path(__file__).parent
 PRINCIPALS = {"agent": "ana", "other-agent": "bob", "operator": "olga", "background": "job:tidy"}
-INTERFACES = ("python", "cypher", "cli", "mcp", "transaction")
+INTERFACES = ("python", "cypher", "cli", "mcp", "http", "bolt", "transaction")
 PROJECT = "p"
+_BOLT_KINDS = (
+    "RoleError",
+    "ConstraintError",
+    "ConflictError",
+    "InputError",
+)  # it has codes of Neo4j
 _REFERENCE = re.compile(r"\$\{([a-z_0-9]+)((?:\.[a-z_0-9]+)*)\}")
 
 
@@ -158,6 +171,11 @@ class World:
             if interface == "cli":
                 return self._command(action, given, role)
             verb = VERBS.get(action.get("verb", ""))
+            if interface == "http":
+                assert verb is not None, action
+                return _by_http(memory, actor, role, verb, given)
+            if interface == "bolt":
+                return _by_bolt(memory, actor, role, self.filled(action["statement"]), given)
             if verb is not None and verb.owner == "Memory" and role == "agent":
                 with opened(
                     self.path, embedder=None, project=PROJECT, actor=actor, role=role
@@ -260,6 +278,48 @@ def _by_tool(session: Session, verb: Verb, given: Given, role: str) -> Any:
         code = result["error"]["code"]
         raise Refused(_kinds_of(json.dumps({"error": {"code": code}})), str(result))
     return result
+
+
+def _token(memory: doxa.Memory, actor: str, role: str) -> tuple[Credentials, str]:
+    """Return logins of a server, and a token for a new one."""
+    place = Path(f"{memory.config.path}.gates.json")
+    place.unlink(missing_ok=True)
+    users = Credentials(place)
+    return users, users.add_token(actor, role=role)  # type: ignore[arg-type]
+
+
+def _by_http(memory: doxa.Memory, actor: str, role: str, verb: Verb, given: Given) -> Any:
+    """Call a verb of the API, of a server on a socket, by a login of its own."""
+    (resource,) = resources((verb,))
+    users, token = _token(memory, actor, role)
+    with (
+        running_http(MemoryDatabase(memory, project=PROJECT), users, port=0) as server,
+        Client(server.port, Authorization=f"Bearer {token}") as client,
+    ):
+        assert "POST" in resource.methods, resource.path
+        reply = client.ask("POST", resource.path, given)
+    if reply.status >= 400:
+        code = reply.json["code"]
+        raise Refused(_kinds_of(json.dumps({"error": {"code": code}})), str(reply.json))
+    return reply.json
+
+
+def _by_bolt(memory: doxa.Memory, actor: str, role: str, statement: str, given: Given) -> Any:
+    """Run a statement over Bolt, of a server on a socket, by a login of its own."""
+    users, token = _token(memory, actor, role)
+    login = {"scheme": "bearer", "credentials": token}
+    database = MemoryDatabase(memory, project=PROJECT)
+    with (
+        running_bolt(database, users, port=0) as server,
+        Peer(server.port).login(login) as peer,
+    ):
+        for message in (("RUN", statement, given, {}), ("PULL", {"n": -1})):
+            tag, told = peer.ask(*message)
+            while tag == RECORD:
+                tag, told = peer.answer()
+            if tag == FAILURE:
+                raise Refused(frozenset(("DoxaError", "QueryError", *_BOLT_KINDS)), str(told))
+    return None
 
 
 def _takes(tool: Tool, given: Given) -> bool:
