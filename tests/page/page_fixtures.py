@@ -135,7 +135,7 @@ class Reader:
 
     def _console(self, message: Any) -> None:
         if message.type == "error" and not self.expects_errors:
-            self.errors.append(message.text)
+            self.errors.append(f"{message.text} {message.location.get('url', '')}")
 
     def go(self, view: str) -> Any:
         """Open a view and wait until it has loaded."""

@@ -26,7 +26,7 @@ VIEWS = (
     "belief?kref=kref://p/s/main.fact",
     "belief?kref=kref://p/s/main.fact&form=revise",
     "belief?kref=kref://p/all.bundle",
-    "belief?kref=kref://p/t.thread",
+    "belief?kref=kref://p/conversations/others.thread",
     "fading",
     "dream",
     "health",
