@@ -88,6 +88,7 @@ GIVEN = STATIC | {
     "proposal": "kref://default/proposals/a.proposal",
     "run": "kref://default/runs/a.run",
     "session": "one",
+    "token": "1",
     "handoff": "kref://default/agents/ana/handoff/a.record",
 }
 FIELDS = ("author", "time")

@@ -361,6 +361,7 @@ class MemoryFile:
         """Verify the whole log, and compare the state with a replay of it."""
         from doxa.maintenance.doctor import prove
 
+        arguments.function(progress, "progress")
         return prove(self.store) if progress is None else prove(self.store, progress)
 
     def has_receipt(self, head: str) -> bool:
@@ -474,6 +475,7 @@ class MemoryFile:
         """Write a consistent, verified copy while others read and write."""
         target = arguments.path(path, "path")
         arguments.text(str(target), "path")
+        arguments.function(progress, "progress")
         try:
             made = self.store.backup(target, progress=progress or (lambda _: None))
         except OSError as error:

@@ -148,7 +148,7 @@ class Session(ContextVerbs):
         from doxa.ingestion.readers.origin import doubt
 
         given = checked("ingest", options)
-        _check_progress(progress)
+        arguments.function(progress, "progress")
         project = one_project(given["project"], self.project)
         before, rest = None, True
         if isinstance(source, (str, Path)):
@@ -196,7 +196,7 @@ class Session(ContextVerbs):
         from doxa.ingestion.extraction import extract_stored
 
         arguments.flags(again=again)
-        _check_progress(progress)
+        arguments.function(progress, "progress")
         found = one_project(project, self.project)
         arguments.project(found)
         result = extract_stored(self._store, self.identity, found, again=again, progress=progress)
@@ -506,15 +506,6 @@ class Session(ContextVerbs):
             context={**self.context, **arguments.context(context)},
             csv_folder=None if folder is None else str(folder),
             owner=self,
-        )
-
-
-def _check_progress(progress: object) -> None:
-    if progress is not None and not callable(progress):
-        raise InputError(
-            "progress is not a function.",
-            next_step="Give a function of one number, or leave it out.",
-            field="progress",
         )
 
 

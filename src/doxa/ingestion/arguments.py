@@ -106,6 +106,16 @@ def flags(**values: object) -> None:
             )
 
 
+def function(value: object, field: str) -> None:
+    """Check that a value is a function, or None."""
+    if value is not None and not callable(value):
+        raise InputError(
+            f"{field} is not a function.",
+            next_step="Give a function of one number, or leave it out.",
+            field=field,
+        )
+
+
 def context(value: object) -> dict[str, Any]:
     """Check the context of a conversation: a mapping with text keys, or None."""
     if value is None:
