@@ -56,11 +56,11 @@ _PROTECTED = (
     # What an operator made or moved, and every state that only an operator gives.
     "MATCH (r:Record) WHERE (r.made_by = 'olga' OR r.moved_by = 'olga' OR r.state IN ['accepted',"
     " 'active', 'crystallised', 'declared', 'denied', 'exported', 'issued', 'rejected', 'reversed',"
-    " 'used', 'written']) AND NOT r.type IN ['governor_decision',"
-    " 'responsibility_lease', 'standing_consent'] AND NOT (r.type = 'growth_candidate' AND"
-    " r.state IN ['candidate', 'rejected'] AND coalesce(r.moved_by, 'ana') <> 'olga') RETURN"
-    " r.kref, properties(r) ORDER BY r.kref",
-    # An agent uses up what was approved, gives a lease back, rejects what is proposed for itself,
+    " 'used', 'written']) AND NOT r.type IN ['governor_decision', 'responsibility_lease',"
+    " 'standing_consent'] AND NOT (r.type = 'growth_candidate' AND"
+    " r.state IN ['candidate', 'expired', 'withdrawn'] AND coalesce(r.moved_by, 'ana') <> 'olga')"
+    " RETURN r.kref, properties(r) ORDER BY r.kref",
+    # An agent uses up what was approved, gives a lease back, withdraws what is proposed for it,
     # and opts out of standing; it never does the contrary.
     "MATCH (r:Record {type: 'responsibility_lease'}) WHERE r.made_by = 'olga' OR (r.state ="
     " 'active' AND coalesce(r.moved_by, r.made_by) <> 'olga') RETURN r.kref, r.content_hash,"
