@@ -126,7 +126,9 @@ def test_a_file_is_not_read_that_is_none_or_too_long_or_open_to_everybody(tmp_pa
 def test_the_template_changes_nothing_and_is_right_with_every_line_taken_in(
     tmp_path: Path,
 ) -> None:
-    assert tomllib.loads(template()) == {"models": {}, "policies": {}, "telemetry": {}}
+    assert tomllib.loads(template()) == {
+        name: {} for name in ("models", "policies", "queries", "telemetry")
+    }
     head, _, rest = template().partition("\n# the memory file")
     assert head.startswith("# The configuration of doxa")
     lines = [
