@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from doxa.adapters.documents import Documents, Put, searchable, segment, stored_json
@@ -105,7 +105,11 @@ def test_documents_against_a_dictionary(tmp_path_factory: Any, data: st.DataObje
             where, kref = (*labels, name), made.address(labels, name)
             if data.draw(st.booleans()):
                 value = data.draw(JSON)
-                made.write([Put(kref, where, value, "text")])
+                try:
+                    made.write([Put(kref, where, value, "text")])
+                except InputError as error:  # a label or a name such as ACCESSKEY=...
+                    assume("looks like a secret" not in error.message)
+                    raise
                 model[where] = value
             else:
                 made.write(drops=[kref])

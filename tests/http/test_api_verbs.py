@@ -108,6 +108,7 @@ OF_VERB: dict[str, dict[str, Any]] = {
     "purge": {"source": "speaker:Nobody"},
     "erase": {"text": "Nobody said this", "preview": True},
     "chat_consolidated": {"session": "c"},
+    "wait": {"token": "1@00"},  # of another memory
     "artifact_file": {"kref": f"{DB}?r=1&a=plan.pdf"},
     "nightshift": {"jobs": ["dream"]},
     "run": {"text": "MATCH (n:Item) RETURN n LIMIT 3"},

@@ -329,6 +329,7 @@ def test_who_waits_for_a_thread_waits_in_line_and_may_leave_it(
     database: GraphDatabase, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("doxa.servers.http.app.HTTP_THREADS_MAX", 1)
+    monkeypatch.setattr("doxa.servers.http.app._THREADS_MIN", 1)
     with running_server(database, Users()) as server:
         with socket.create_connection(("127.0.0.1", server.port)) as slow:
             slow.sendall(post(json.dumps({"statement": SLOW}).encode()))

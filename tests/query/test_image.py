@@ -18,6 +18,7 @@ from doxa.query.core.comparison import group_key
 from doxa.query.engine import QueryEngine
 from doxa.query.session import GraphSession
 from doxa.store import Identity, Reader, Store
+from doxa.store.image.columns import COLUMNS_MAX, LabelColumns
 from doxa.store.image.images import Images
 from doxa.store.scope.bound_store import BoundStore
 from tests.properties.random_queries import Dialect, RandomQuery, graph_text, query
@@ -466,3 +467,66 @@ def test_readers_next_to_writers_see_whole_transactions(tmp_path: Path) -> None:
         with Store(tmp_path / "m.db") as plain, opened(plain) as off, opened(store) as on:
             assert rows(on, hub) == rows(off, hub)
             assert rows(on, GROUPED) == rows(off, GROUPED)
+
+
+def test_a_label_keeps_a_bounded_number_of_columns(tmp_path: Path) -> None:
+    """All of them are read when one is brought forward; SQLite has a limit of 2,000."""
+    with filled(tmp_path / "m.db") as store, opened(store) as on:
+        for first in range(0, 3 * COLUMNS_MAX, COLUMNS_MAX):
+            names = [f"p{number}" for number in range(first, first + COLUMNS_MAX)]
+            counted = ", ".join(f"count(n.{name}) AS {name}" for name in names)
+            on.run(f"MATCH (n:A) RETURN {counted}").records()
+        (part,) = [one for one, _ in store.images._parts.values() if isinstance(one, LabelColumns)]
+        assert len(part.columns) == COLUMNS_MAX
+        on.run("CREATE (:A {i: -1})").records()
+        on.run("MATCH (n:A) RETURN count(n.p1) AS c").records()
+        wide = ", ".join(f"count(n.p{number}) AS c{number}" for number in range(1_999))
+        assert len(on.run(f"MATCH (n:A) RETURN {wide}").records()[0]) == 1_999
+
+
+def test_a_part_that_cannot_be_brought_forward_is_dropped(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_: object) -> None:
+        raise OSError("no")
+
+    with filled(tmp_path / "m.db") as store, opened(store) as on:
+        on.run("MATCH (n:A) RETURN n.i, count(*)").records()
+        on.run("CREATE (:A {i: -1})").records()
+        with monkeypatch.context() as patched:
+            patched.setattr(LabelColumns, "forward", broken)
+            with pytest.raises(OSError):
+                on.run("MATCH (n:A) RETURN n.i, count(*)").records()
+        assert not [key for key in store.images._parts if key[0] == "label"]
+        assert on.run("MATCH (n:A) RETURN n.i, count(*)").records()
+
+
+def test_a_reader_of_before_an_erasure_puts_nothing_back(tmp_path: Path) -> None:
+    with filled(tmp_path / "m.db") as store:
+        with store.write(OPERATOR, op="test") as tx:
+            node = tx.create_node(("Told",), {"s": "a secret of Ana"})
+        question = "MATCH (n:Told) RETURN n.s, count(*)"
+        with opened(store) as before:
+            before.run(question).records()
+        assert store.images.size_bytes
+        began, erased = threading.Event(), threading.Event()
+        seen = []
+
+        def read_before() -> None:
+            with store.read() as snapshot, opened(store) as on:
+                assert snapshot.rows("SELECT max(id) FROM main.node", ())  # here it begins
+                began.set()
+                assert erased.wait(30)
+                seen.extend(on.run(question).records())
+
+        reader = threading.Thread(target=read_before)
+        reader.start()
+        assert began.wait(30)
+        with store.write(OPERATOR, op="test") as tx:
+            tx.erase([node])
+        store.images.clear()  # as a scrub does, before it waits for readers
+        erased.set()
+        reader.join(30)
+        assert len(seen) == 1
+        assert store.images.size_bytes == 0
+        store.close()

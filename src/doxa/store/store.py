@@ -150,6 +150,8 @@ class Store:
                 db = self._engine.connection()
                 if not db.in_transaction and marked(db) is not None:
                     scrub(db, wait_ms=0)
+        if self.images is not None:
+            self.images.clear()
         self._engine.close()
 
     def _flush_last(self) -> None:

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     Array = NDArray[Any]
 
 CODES, NUMBERS = "codes", "numbers"
+COLUMNS_MAX = 32  # of a label; all of them are read when one is brought forward
 _TEXTS_MAX = 10_000
 _EXACT = 2**53
 _ROWS = 20_000  # read at once
@@ -156,11 +157,13 @@ def build_columns(
     held: LabelColumns | None,
     bytes_max: int,
 ) -> LabelColumns | None:
-    """Derive columns of a snapshot, next to those that are `held` for the same one; None if they
-    are larger than `bytes_max`."""
+    """Derive columns of a snapshot, next to those that are `held` for the same one unless they
+    become too many; None if they are larger than `bytes_max`."""
     import numpy as np
 
     before = {} if held is None else held.columns
+    if len(before.keys() | set(wanted)) > COLUMNS_MAX:
+        before = {}
     missing = tuple(want for want in wanted if want not in before)
     select, args = _select(missing)
     rows = db.execute(

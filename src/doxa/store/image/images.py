@@ -17,7 +17,7 @@ from collections.abc import Callable, Sequence
 import apsw
 
 from doxa.store.image.adjacency import ResidentEdges, build_adjacency
-from doxa.store.image.columns import LabelColumns, WantedColumn, build_columns
+from doxa.store.image.columns import COLUMNS_MAX, LabelColumns, WantedColumn, build_columns
 from doxa.store.image.tail import LogPosition, position_of, read_tail
 
 Part = ResidentEdges | LabelColumns
@@ -36,6 +36,7 @@ class Images:
         self._parts: OrderedDict[Key, tuple[Part, LogPosition]] = OrderedDict()
         self._spent: OrderedDict[Key, float] = OrderedDict()  # work that was done without a part
         self._costs: dict[Key, float] = {}  # of deriving it, when that was last asked for
+        self.erasures = 0  # how often everything was dropped
         self._lock = threading.Lock()
         self._building = threading.Lock()
 
@@ -46,8 +47,9 @@ class Images:
             return sum(part.size_bytes for part, _ in self._parts.values())
 
     def clear(self) -> None:
-        """Drop every part, as after an erasure."""
+        """Drop every part, as after an erasure. What views of before derive is not kept."""
         with self._lock:
+            self.erasures += 1
             self._parts.clear()
             self._spent.clear()
 
@@ -63,9 +65,12 @@ class Images:
         with self._lock:
             self._parts.pop(key, None)
 
-    def keep(self, key: Key, part: Part, at: LogPosition) -> None:
-        """Keep a part, unless a later one is there, and evict what exceeds the bound."""
+    def keep(self, key: Key, part: Part, at: LogPosition, *, erasures: int) -> None:
+        """Keep a part, unless a later one is there or everything was dropped since its snapshot
+        began, and evict what exceeds the bound."""
         with self._lock:
+            if erasures != self.erasures:
+                return
             before = self._parts.get(key)
             if before is not None and before[1].seq > at.seq:
                 return
@@ -120,6 +125,7 @@ class ImageView:
     def __init__(self, images: Images, db: apsw.Connection) -> None:
         self._images, self._db = images, db
         self._position: LogPosition | None = None
+        self._erasures = images.erasures
 
     def adjacency(self, types: tuple[str, ...] | None, *, outgoing: bool) -> ResidentEdges | None:
         """Return the edges of these types (None: of all) by the node that they leave, or reach;
@@ -138,7 +144,7 @@ class ImageView:
                 ),
             )
             if found is not None:
-                images.keep(key, found, position)
+                self._keep(key, found, position)
         assert found is None or isinstance(found, ResidentEdges)
         return found
 
@@ -162,6 +168,8 @@ class ImageView:
         """Return the nodes with a label and these columns of them; None if the statement has to
         read them itself."""
         images = self._images
+        if len(wanted) > COLUMNS_MAX:
+            return None
         key = "label", label
         found = self._current(key)
         assert found is None or isinstance(found, LabelColumns)
@@ -177,9 +185,12 @@ class ImageView:
             lambda: build_columns(self._db, label, wanted, held=held, bytes_max=images.bytes_max),
         )
         if made is not None:
-            images.keep(key, made, position)
+            self._keep(key, made, position)
         assert made is None or isinstance(made, LabelColumns)
         return made
+
+    def _keep(self, key: Key, part: Part, at: LogPosition) -> None:
+        self._images.keep(key, part, at, erasures=self._erasures)
 
     def _at(self) -> LogPosition | None:
         """Return the position of the snapshot; None if the transaction has begun to write."""
@@ -203,11 +214,15 @@ class ImageView:
         if at.seq > position.seq:
             return None  # the snapshot is older
         tail = None if at.catalogue != position.catalogue else read_tail(self._db, at)
-        moved = None if tail is None else part.forward(self._db, tail)
+        try:
+            moved = None if tail is None else part.forward(self._db, tail)
+        except BaseException:
+            self._images.drop(key)
+            raise
         if moved is None:
             self._images.drop(key)
             return None
-        self._images.keep(key, moved, position)
+        self._keep(key, moved, position)
         return moved
 
 

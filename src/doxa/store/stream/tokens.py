@@ -48,9 +48,10 @@ def wait_for(store: Store, token: str, *, timeout_s: float) -> str:
     while True:
         with store.read() as snapshot:
             rows = snapshot.rows("SELECT hash FROM receipt WHERE tx = ?", (tx,))
+            last = snapshot.rows("SELECT max(tx) FROM receipt", ())[0][0] or 0
         if not tx or (rows and rows[0][0] == wanted):
             return token_of(store)
-        if rows:
+        if rows or last > tx:
             raise InputError(
                 f"The token {token[:80]} is not of this log: its change {tx} has another receipt.",
                 next_step="Give a token of this memory.",
