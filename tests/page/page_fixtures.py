@@ -129,9 +129,13 @@ class Reader:
         page = self.context.new_page()
         page.on("pageerror", lambda error: self.errors.append(str(error)))
         page.on("console", self._console)
-        page.on("dialog", lambda dialog: (self.errors.append("a dialog"), dialog.dismiss()))
+        page.on("dialog", self._dialog)
         page.goto(address)
         return page
+
+    def _dialog(self, dialog: Any) -> None:
+        self.errors.append("a dialog")
+        dialog.dismiss()
 
     def _console(self, message: Any) -> None:
         if message.type == "error" and not self.expects_errors:
