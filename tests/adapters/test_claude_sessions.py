@@ -149,7 +149,7 @@ def test_another_project_is_out_of_reach(memory: Memory) -> None:
 
 def test_the_readers_of_the_sdk(store: DoxaSessionStore) -> None:
     session_id = "11111111-2222-4333-8444-555555555555"
-    key = {"project_key": sdk.project_key_for_directory("/work/shop"), "session_id": session_id}
+    key = {"project_key": sdk.project_key_for_directory("/srv/shop"), "session_id": session_id}
     message = {"role": "user", "content": "Where is the parcel?"}
 
     async def run() -> None:
@@ -166,9 +166,9 @@ def test_the_readers_of_the_sdk(store: DoxaSessionStore) -> None:
                 }
             ],
         )
-        [listed] = await sdk.list_sessions_from_store(store, directory="/work/shop")
+        [listed] = await sdk.list_sessions_from_store(store, directory="/srv/shop")
         assert (listed.session_id, listed.first_prompt) == (session_id, message["content"])
-        [read] = await sdk.get_session_messages_from_store(store, session_id, "/work/shop")
+        [read] = await sdk.get_session_messages_from_store(store, session_id, "/srv/shop")
         assert read.message == message
 
     asyncio.run(run())

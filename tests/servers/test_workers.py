@@ -233,7 +233,7 @@ def test_requests_of_one_client_reach_several_workers(fleet: Fleet) -> None:
     assert {job.rpartition("/")[2] for job in jobs} <= listed
     assert ask("DELETE", jobs[0]).status == 202
     assert ask("GET", "/v1/jobs/0123456789abcdef-1").status == 404
-    assert ask("GET", "/v1/jobs/0123456789abcdef-7").status == 503  # there is no such worker
+    assert ask("GET", "/v1/jobs/0123456789abcdef-7").status == 503  # worker 7 does not exist
 
 
 def test_metrics_are_those_of_all_workers(fleet: Fleet) -> None:

@@ -2,7 +2,7 @@
 `codex exec -` or `gemini -p`: their own subscription, without a key.
 
     command:claude -p --output-format json      the conversation as text, an answer as text or JSON
-    command-json:/home/ana/bin/my-model         one JSON object each way (`ProgramAnswer`)
+    command-json:/opt/models/my-model             one JSON object each way (`ProgramAnswer`)
 
 The words are split as a shell would split them, but no shell runs: nothing of a conversation is
 ever part of a command line. The conversation is the program's standard input, its standard output

@@ -214,7 +214,7 @@ def replicate_file(path: Path, url: str, tenant: str = "") -> dict[str, Any]:
 
     engine, named = split_url(url, tenant or "-")
     if not path.is_file():
-        raise arguments.unusable(path, FileNotFoundError(2, "there is no such file"))
+        raise arguments.unusable(path, FileNotFoundError(2, "the file does not exist"))
     with Store(path, read_only=True) as store:
         log = open_log(engine)
         try:
