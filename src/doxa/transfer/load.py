@@ -23,6 +23,7 @@ from doxa.base.limits import LOAD_EDGES_AT_ONCE_ITEMS_MAX, LOAD_NODES_AT_ONCE_IT
 from doxa.base.values import canonical
 from doxa.store import Identity, Reader, Store, Transaction
 from doxa.store.bulk.edges import NewEdge, create_edges
+from doxa.store.bulk.nodes import create_nodes
 from doxa.store.bulk.progress import LoadProgress, note_progress, progress_of
 from doxa.transfer.row_files import RowFile
 
@@ -96,16 +97,15 @@ class _Nodes:
         return row
 
     def write(self, tx: Transaction, rows: list[Row]) -> dict[str, int]:
-        known = 0
-        for row in rows:
-            if self._kept is not None:
-                key = row[self._kept.name]
-                if key in self._kept.ids:
-                    known += 1
-                    continue
-                self._kept.ids[key] = 0
-            tx.create_node([self._label], row)
-        return {"nodes": len(rows) - known, "known": known}
+        new = rows
+        if self._kept is not None:
+            name, ids, new = self._kept.name, self._kept.ids, []
+            for row in rows:
+                if row[name] not in ids:
+                    ids[row[name]] = 0
+                    new.append(row)
+        create_nodes(tx, [self._label], new)
+        return {"nodes": len(new), "known": len(rows) - len(new)}
 
 
 class _Edges:

@@ -16,7 +16,8 @@ from doxa.query.core.errors import fail
 from doxa.query.core.property_values import uniform
 from doxa.query.core.valid_time import ValidTime
 from doxa.store import ImageView, Indexes, Reader, Transaction, VisibilityFilter
-from doxa.store.bulk.edges import create_edges
+from doxa.store.bulk.edges import NewEdge, create_edges
+from doxa.store.bulk.nodes import create_nodes
 
 _TYPES_READ = 20_000
 _VERSIONS_READ = 20_000
@@ -304,15 +305,28 @@ class Graph:
         self.counters["properties_set"] += len(clean)
         return self.node(identity)
 
+    def create_nodes(
+        self, labels: Iterable[str], props: Sequence[Mapping[str, Any]]
+    ) -> list[NodeId]:
+        """Create nodes with these labels and these properties, which are `uniform`, in order.
+        Return their ids."""
+        names = tuple(sorted(set(labels)))
+        for given in props:
+            self._refuse_forged(names, given)
+        with _STORABLE, many_objects():
+            made = create_nodes(self._writer(), names, props)
+        self.counters["nodes_created"] += len(made)
+        self.counters["labels_added"] += len(names) * len(made)
+        self.counters["properties_set"] += sum(map(len, props))
+        return made
+
     def _refuse_forged(self, labels: Iterable[str], props: Mapping[str, Any]) -> None:
         """Refuse to create beliefs, turns and places by hand: doxa.* procedures create them with
         their source. The store refuses every other address that a query gives."""
+        if "kref" not in props:
+            return
         guards = self.reader.declared().guards
-        made = (
-            [label for label in labels if guards.labels.get(label, {}).get("addressed")]
-            if "kref" in props
-            else []
-        )
+        made = [label for label in labels if guards.labels.get(label, {}).get("addressed")]
         if made:
             fail(
                 f"A {made[0]} with an address is not made by hand.",
@@ -335,30 +349,15 @@ class Graph:
         self.counters["properties_set"] += len(clean)
         return Edge(identity, self, kind=kind, start=start.id, end=end.id)
 
-    def create_edges(
-        self, kind: str, edges: Sequence[tuple[Node, Node, Mapping[str, Any]]]
-    ) -> list[Edge]:
-        """Create edges of one type, in order."""
-        made = self.create_unread_edges(kind, edges)
-        return [
-            Edge(identity, self, kind=kind, start=start.id, end=end.id)
-            for identity, (start, end, _) in zip(made, edges, strict=True)
-        ]
-
-    def create_unread_edges(
-        self, kind: str, edges: Sequence[tuple[Node, Node, Mapping[str, Any]]]
-    ) -> list[EdgeId]:
-        """Create edges of one type, in order, and return their ids."""
-        clean = [
-            (start.id, end.id, uniform(props, {}) if props else {}) for start, end, props in edges
-        ]
+    def create_edges(self, kind: str, edges: Sequence[NewEdge]) -> list[EdgeId]:
+        """Create edges of one type, whose properties are `uniform`, in order. Return their ids."""
         with _STORABLE, many_objects():
             try:
-                made = create_edges(self._writer(), kind, clean)
+                made = create_edges(self._writer(), kind, edges)
             except NotFoundError:
                 _refuse_deleted_end()
         self.counters["relationships_created"] += len(made)
-        self.counters["properties_set"] += sum([len(props) for _, _, props in clean])
+        self.counters["properties_set"] += sum([len(props) for _, _, props in edges])
         return made
 
     def set_properties(self, element: Node | Edge, props: Mapping[str, Any]) -> None:

@@ -11,10 +11,12 @@ from itertools import islice
 from typing import Any, NoReturn
 
 from doxa.cypher import tree as t
+from doxa.cypher.errors import QueryError
 from doxa.query.core.collecting import many_objects
 from doxa.query.core.elements import Edge, Node, Path
 from doxa.query.core.errors import fail, shown
 from doxa.query.core.names import InternalName, Kind
+from doxa.query.core.property_values import uniform
 from doxa.query.core.row import Layout, Row
 from doxa.query.core.run import Run
 from doxa.query.core.step import Evaluate, QueryStep
@@ -41,8 +43,9 @@ class CreateStep:
         if self.before:
             source = ((*row, *[one(row, run) for one in self.before]) for row in source)
         rows = run.materialize(source)
-        if len(self.patterns) == 1 and self.patterns[0].is_edge:
-            yield from self.patterns[0].make_edges(rows, run, returned=not self.last)
+        if len(self.patterns) == 1 and (self.patterns[0].is_edge or self.patterns[0].is_node):
+            make = self.patterns[0].make_edges if self.patterns[0].is_edge else self.patterns[0].make_nodes
+            yield from make(rows, run, returned=not self.last)
             return
         for at in range(0, len(rows), _ROWS_AT_ONCE):
             with many_objects():
@@ -96,6 +99,7 @@ class PatternMaker:
         self.width = size
         ends = self.slots[0::2]
         self.is_edge = len(ends) == 2 and max(ends) < width and not self.named  # and no node
+        self.is_node = len(self.parts) == 1 and ends[0] >= width and not self.named
 
     def make_edges(self, rows: Iterable[Row], run: Run, *, returned: bool = True) -> Iterator[Row]:
         """Create the edge of each row, many at once; without `returned` the rows come as they are,
@@ -107,19 +111,47 @@ class PatternMaker:
         rows = iter(rows)
         while part := list(islice(rows, _EDGES_AT_ONCE)):
             edges = []
-            for row in part:
-                run.tick()
-                start, end = row[first], row[second]
-                if not isinstance(start, Node) or not isinstance(end, Node):
-                    _refuse_end(row[self.slots[0]], row[self.slots[2]])
-                props = {} if evaluate is None else _map(evaluate, (*row, None), run)
-                edges.append((start, end, props))  # `None` has the place of the edge
+            try:
+                for row in part:
+                    run.tick()
+                    start, end = row[first], row[second]
+                    if not isinstance(start, Node) or not isinstance(end, Node):
+                        _refuse_end(row[self.slots[0]], row[self.slots[2]])
+                    props = (
+                        {} if evaluate is None else uniform(_map(evaluate, (*row, None), run), {})
+                    )
+                    edges.append((start.id, end.id, props))  # `None` has the place of the edge
+            except QueryError:
+                run.graph.create_edges(kind, edges)  # if they have an error, it comes first
+                raise
+            made = run.graph.create_edges(kind, edges)
             if not returned:
-                run.graph.create_unread_edges(kind, edges)
                 yield from part
                 continue
-            for row, made in zip(part, run.graph.create_edges(kind, edges), strict=True):
-                yield (*row, made)
+            for row, one, (start, end, _) in zip(part, made, edges, strict=True):
+                yield (*row, Edge(one, run.graph, kind=kind, start=start, end=end))
+
+    def make_nodes(self, rows: Iterable[Row], run: Run, *, returned: bool = True) -> Iterator[Row]:
+        """Create the node of each row, many at once, as `make_edges` does edges. For patterns that
+        are one new node."""
+        labels, evaluate = self.parts[0][2:]
+        rows = iter(rows)
+        while part := list(islice(rows, _ROWS_AT_ONCE)):
+            given: list[dict[str, Any]] = []
+            try:
+                for row in part:
+                    run.tick()
+                    given.append({} if evaluate is None else uniform(_map(evaluate, row, run), {}))
+            except QueryError:
+                run.graph.create_nodes(labels, given)  # if they have an error, it comes first
+                raise
+            made = run.graph.create_nodes(labels, given)
+            if returned:
+                yield from [
+                    (*row, run.graph.node(one)) for row, one in zip(part, made, strict=True)
+                ]
+            else:
+                yield from part
 
     def make(self, row: Row, run: Run) -> Row:
         """Return the row with the created elements. Edges follow both their nodes."""
