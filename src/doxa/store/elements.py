@@ -26,7 +26,7 @@ from doxa.base.values import (
     same_value,
 )
 from doxa.store import apply
-from doxa.store.cache import ABSENT, ElementCache
+from doxa.store.cache import ABSENT, ElementCache, Encoded
 from doxa.store.constraint import ConstraintChecker
 from doxa.store.declared import Declared
 from doxa.store.guard import End
@@ -622,6 +622,16 @@ class ElementWriter(Reader):
                 for identity, _ in nodes:
                     self._search.node_made(identity, names)
                 break
+
+    def node_was_set(
+        self, node: Encoded, before: State, after: Properties, *, kept: bool
+    ) -> None:
+        """Note a plain node that was written without `set_node` (bulk/sets.py). `kept`: what it was
+        before is now a past version."""
+        identity, names = node[:2]
+        self._cache.node_set(node, None)
+        self._node_changed(identity, before, (names, after), kept=kept)
+        self._search.node_touched(identity, names, before=(names, before[1]))
 
     def index_nodes(self, names: tuple[str, ...], nodes: Sequence[tuple[int, Properties]]) -> None:
         """Write the entries of declared indexes of nodes that were made without them, in order."""

@@ -104,7 +104,12 @@ class Node(Element):
 
     def load(self) -> None:
         assert self.source is not None
-        self._labels, self._props = self.source.load_node(self.id)
+        self.fill(*self.source.load_node(self.id))
+
+    def fill(self, labels: tuple[str, ...], props: dict[str, Any]) -> None:
+        """Take what was loaded."""
+        assert self.source is not None
+        self._labels, self._props = labels, props
         self.epoch = self.source.epoch
 
     def __repr__(self) -> str:

@@ -1,4 +1,4 @@
-"""The steps of CREATE, MERGE, SET, REMOVE, DELETE and FOREACH.
+"""The steps of CREATE, SET, REMOVE, DELETE and FOREACH.
 
 Each step consumes all its rows before it writes, so that a write never changes what its own clause
 reads.
@@ -19,7 +19,8 @@ from doxa.query.core.names import InternalName, Kind
 from doxa.query.core.property_values import uniform
 from doxa.query.core.row import Layout, Row
 from doxa.query.core.run import Run
-from doxa.query.core.step import Evaluate, QueryStep
+from doxa.query.core.step import Evaluate
+from doxa.query.exec.setting import OneTarget, set_together
 from doxa.query.expressions.compiler import Compiler
 
 _EDGES_AT_ONCE = 5_000
@@ -222,52 +223,6 @@ def label_names(labels: t.LabelExpression | None) -> tuple[str, ...]:
     return tuple(name for item in labels.items for name in label_names(item))
 
 
-class MergeStep:
-    """Find the pattern or create it, row by row: a row sees the elements that earlier rows
-    created."""
-
-    def __init__(
-        self,
-        *,
-        find: list[QueryStep],
-        slots: list[int],
-        make: PatternMaker,
-        checks: list[Evaluate],
-        on_create: list[Changer],
-        on_match: list[Changer],
-    ) -> None:
-        self.find = find
-        self.slots = slots
-        self.maker = make
-        self.checks = checks
-        self.on_create, self.on_match = on_create, on_match
-
-    def rows(self, run: Run, source: Iterator[Row]) -> Iterator[Row]:
-        merged: list[Row] = []
-        for row in run.materialize(source):
-            run.tick()
-            for check in self.checks:
-                if check(row, run) is None:
-                    fail(
-                        "MERGE cannot look for a property that is null.",
-                        kind="SemanticError",
-                        detail="MergeReadOwnWrites",
-                        hint="Leave the property out, or set it ON CREATE.",
-                    )
-            found: Iterator[Row] = iter((row,))
-            for step in self.find:
-                found = run.rows_of(step, found)
-            rows = [(*row, *[one[slot] for slot in self.slots]) for one in found]
-            changers = self.on_match
-            if not rows:
-                rows, changers = [self.maker.make(row, run)], self.on_create
-            for one in rows:
-                for changer in changers:
-                    changer.change(one, run)
-            merged.extend(rows)
-        return iter(merged)
-
-
 class Changer:
     """One item of SET or REMOVE."""
 
@@ -399,12 +354,18 @@ def _name(target: t.Property | t.Index, layout: Layout, compiler: Compiler) -> E
 class ChangeStep:
     """SET and REMOVE. The values of `before` are appended to the row that the items see."""
 
-    def __init__(self, changers: list[Changer], *, before: list[Evaluate]) -> None:
+    def __init__(
+        self, changers: list[Changer], *, before: list[Evaluate], about: OneTarget | None = None
+    ) -> None:
+        """`about`: what the items are about, if rows may be changed together."""
         self.changers = changers
         self.before = before
+        self.about = about if not before else None
 
     def rows(self, run: Run, source: Iterator[Row]) -> Iterator[Row]:
         rows = run.materialize(source)
+        if self.about is not None and set_together(self.changers, self.about, rows, run):
+            return iter(rows)
         for row in rows:
             wide = (*row, *[one(row, run) for one in self.before]) if self.before else row
             for changer in self.changers:

@@ -124,7 +124,7 @@ class Compiler:
         names = tuple(key for key, _ in items)
         values = [item for _, item in items]
         return lambda row, run: dict(
-            zip(names, collect_values(item(row, run) for item in values), strict=True)
+            zip(names, collect_values([item(row, run) for item in values]), strict=True)
         )
 
     def _map_projection(self, e: t.MapProjection, layout: Layout) -> Evaluate:

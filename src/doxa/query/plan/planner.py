@@ -19,9 +19,11 @@ from doxa.query.core.run import Run
 from doxa.query.core.step import QueryStep
 from doxa.query.exec.load_csv import CsvStep
 from doxa.query.exec.match_steps import FilterStep
+from doxa.query.exec.merging import MergeStep, merges_together
 from doxa.query.exec.procedure_step import ProcedureStep
 from doxa.query.exec.projection_steps import FinishStep
 from doxa.query.exec.row_sources import OptionalStep, UnwindStep
+from doxa.query.exec.setting import one_target
 from doxa.query.exec.subquery import SubqueryStep
 from doxa.query.exec.union import Branch, UnionStep
 from doxa.query.exec.update_steps import (
@@ -29,7 +31,6 @@ from doxa.query.exec.update_steps import (
     CreateStep,
     DeleteStep,
     ForeachStep,
-    MergeStep,
     PatternMaker,
     changer,
 )
@@ -306,6 +307,7 @@ class Planner(Nested):
                         for change in changes
                     ],
                     before=[self.compiler.compile(part, layout) for part in names],
+                    about=one_target(changes, layout) if self.optimise else None,
                 )
                 return [step], layout, width
             case t.Delete(targets, detach):
@@ -399,6 +401,7 @@ class Planner(Nested):
             checks=checks,
             on_create=[changer(change, made, self.compiler) for change in clause.on_create],
             on_match=[changer(change, made, self.compiler) for change in clause.on_match],
+            together=self.optimise and merges_together(clause, layout),
         )
         return [step], made, maker.width
 
