@@ -22,6 +22,7 @@ from doxa.query.core.step import Evaluate, QueryStep
 from doxa.query.exec.setting import is_pure, may_hold_elements
 from doxa.query.exec.update_steps import Changer, PatternMaker
 from doxa.query.sql.pattern_scan import PatternScanStep
+from doxa.store.bulk.properties import is_kept
 
 _LEAST = 8
 _ROWS_AT_ONCE = 5_000
@@ -30,7 +31,8 @@ Key = tuple[tuple[type, Any], ...]
 
 
 class MergeStep:
-    """MERGE of a pattern. `together`: it is one node that many rows may look for at once."""
+    """MERGE of a pattern. `together`: the properties by which many rows may look for a node at
+    once."""
 
     def __init__(
         self,
@@ -41,14 +43,15 @@ class MergeStep:
         checks: list[Evaluate],
         on_create: list[Changer],
         on_match: list[Changer],
-        together: bool,
+        together: tuple[str, ...],
     ) -> None:
         self.find = find
         self.slots = slots
         self.maker = make
         self.checks = checks
         self.on_create, self.on_match = on_create, on_match
-        self.together = (
+        self.names = together
+        self.together = bool(
             together
             and make.is_node
             and len(slots) == 1
@@ -92,15 +95,22 @@ class MergeStep:
     def _many(self, rows: list[Row], run: Run) -> list[Row]:
         merged: list[Row] = []
         waiting: list[tuple[Row, Key]] = []
-        for row in rows:
-            key = self._key(row, run)
-            if key is not None:
+        keys = [self._key(row, run) for row in rows]
+        kept = self._is_kept([key for key in keys if key is not None])
+        for row, key in zip(rows, keys, strict=True):
+            if key is not None and (kept or self._is_kept([key])):
                 waiting.append((row, key))
                 continue
             merged += self._together(waiting, run)
             waiting = []
             merged += self._one(row, run)
         return merged + self._together(waiting, run)
+
+    def _is_kept(self, keys: Sequence[Key]) -> bool:
+        """Whether what is created has these values: a text with a secret is stored without it, and
+        the next row does not find it."""
+        texts = [value for key in keys for kind, value in key if kind is str]
+        return not texts or is_kept(self.names, texts)
 
     def _key(self, row: Row, run: Run) -> Key | None:
         """Return what a row looks for; None if it is to be merged by itself."""
@@ -167,19 +177,22 @@ def _first(rows: Sequence[tuple[Row, Key]]) -> list[tuple[Row, Key]]:
     return [(row, key) for key, row in seen.items()]
 
 
-def merges_together(clause: t.Merge, layout: dict[str, int]) -> bool:
-    """Return whether a MERGE is of one new node with properties that are values of the row, and
-    whether what it sets cannot change what it looks for."""
+def merges_together(clause: t.Merge, layout: dict[str, int]) -> tuple[str, ...]:
+    """Return the properties of a MERGE of one new node, if they are values of the row, and what it
+    sets cannot change what it looks for; else nothing."""
     match clause.pattern:
         case t.PathPattern(
             variable=None,
             elements=(t.NodePattern(variable=name, properties=t.MapOf(items=items)),),
         ) if items and (name is None or name not in layout):
-            keys = {key for key, _ in items}
-            return all([_is_of_row(value) for _, value in items]) and all(
-                [_leaves(change, keys) for change in (*clause.on_create, *clause.on_match)]
-            )
-    return False
+            keys = tuple(key for key, _ in items)
+            if (
+                len(set(keys)) == len(keys)
+                and all([_is_of_row(value) for _, value in items])
+                and all([_leaves(one, keys) for one in (*clause.on_create, *clause.on_match)])
+            ):
+                return keys
+    return ()
 
 
 def _is_of_row(value: t.Expression) -> bool:
@@ -192,7 +205,7 @@ def _is_of_row(value: t.Expression) -> bool:
     return False
 
 
-def _leaves(change: t.UpdateItem, keys: set[str]) -> bool:
+def _leaves(change: t.UpdateItem, keys: Sequence[str]) -> bool:
     """Whether a change leaves labels and the properties `keys` as they are."""
     match change:
         case t.SetProperty(t.Property(t.Variable(), name), value):

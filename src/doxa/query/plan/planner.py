@@ -401,7 +401,7 @@ class Planner(Nested):
             checks=checks,
             on_create=[changer(change, made, self.compiler) for change in clause.on_create],
             on_match=[changer(change, made, self.compiler) for change in clause.on_match],
-            together=self.optimise and merges_together(clause, layout),
+            together=merges_together(clause, layout) if self.optimise else (),
         )
         return [step], made, maker.width
 

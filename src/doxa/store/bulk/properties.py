@@ -7,7 +7,7 @@ the first.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from doxa.base.errors import DoxaError
 from doxa.base.values import Properties, check_properties, encode_properties
@@ -29,6 +29,11 @@ def encode_all(
     except DoxaError:
         pass
     return [_encoded(props, owner, left_out) for props in given]
+
+
+def is_kept(names: Iterable[str], texts: Iterable[str]) -> bool:
+    """Return whether texts under these names are stored as they are, with nothing redacted."""
+    return not may_hold_secret("\n".join([*[f"{name}:" for name in names], *texts]))
 
 
 def _texts(rows: Sequence[Properties]) -> str:
