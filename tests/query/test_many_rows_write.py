@@ -168,9 +168,7 @@ def _compare(
     tried: Counter[str] = Counter()
     with ExitStack() as stack:
         sessions = [
-            stack.enter_context(
-                (memory.session(projects=bound) if bound else memory).graph()
-            )
+            stack.enter_context((memory.session(projects=bound) if bound else memory).graph())
             for memory in memories
         ]
         together = rng.random() < 0.3

@@ -54,7 +54,9 @@ def test_values_keep_their_types(memory: doxa.Memory, tmp_path: Path) -> None:
     done = memory.load(file, label="N", key="id")
     assert (done.rows, done.nodes) == (3, 3)
     with memory.store.read() as reader:
-        found = reader.rows("SELECT json(props) FROM node WHERE id IN (SELECT node FROM node_label)")
+        found = reader.rows(
+            "SELECT json(props) FROM node WHERE id IN (SELECT node FROM node_label)"
+        )
         plain = [json.loads(row[0]) for row in found if '"id"' in row[0]]
     first, second, third = plain[-3:]
     assert first == {
@@ -105,7 +107,9 @@ def test_it_loads_what_json_lines_load(tmp_path: Path) -> None:
                 digests.append(
                     [
                         *reader.rows("SELECT id, labels, json(props) FROM node ORDER BY id"),
-                        *reader.rows("SELECT id, type, src, dst, json(props) FROM edge ORDER BY id"),
+                        *reader.rows(
+                            "SELECT id, type, src, dst, json(props) FROM edge ORDER BY id"
+                        ),
                     ]
                 )
             verify_log(memory.store)

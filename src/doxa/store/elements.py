@@ -623,9 +623,7 @@ class ElementWriter(Reader):
                     self._search.node_made(identity, names)
                 break
 
-    def node_was_set(
-        self, node: Encoded, before: State, after: Properties, *, kept: bool
-    ) -> None:
+    def node_was_set(self, node: Encoded, before: State, after: Properties, *, kept: bool) -> None:
         """Note a plain node that was written without `set_node` (bulk/sets.py). `kept`: what it was
         before is now a past version."""
         identity, names = node[:2]

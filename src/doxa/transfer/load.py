@@ -100,7 +100,7 @@ class _Nodes:
             raise file.refuse(f"its {self._kept.name} is absent, or not an integer or a text")
         return row
 
-    def write(self, tx: Transaction, rows: list[Row]) -> dict[str, int]:
+    def write(self, tx: Transaction, rows: list[Any]) -> dict[str, int]:
         new = rows
         if self._kept is not None:
             name, ids, new = self._kept.name, self._kept.ids, []
@@ -130,7 +130,7 @@ class _Edges:
                 raise file.refuse(f"its {column} is absent, or not an integer or a text")
         return row
 
-    def write(self, tx: Transaction, rows: list[Row]) -> dict[str, int]:
+    def write(self, tx: Transaction, rows: list[Any]) -> dict[str, int]:
         first, second = self._start.column, self._end.column
         ids_from, ids_to = self._from.ids, self._to.ids
         edges: list[NewEdge] = []
@@ -170,8 +170,9 @@ def load_rows(
     progress: Callable[[int], None] | None = None,
 ) -> Loaded:
     """Load a file as nodes of `label`, as edges of the type `edge` from `start` to `end`, or as
-    revisions of the items whose addresses are in the column `item`. Raises InputError for a row that cannot be used; the batches before it stay, and another call goes on
-    after them. Rows that were loaded are not loaded twice, unless `again`."""
+    revisions of the items whose addresses are in the column `item`. Raises InputError for a row
+    that cannot be used; the batches before it stay, and another call goes on after them. Rows that
+    were loaded are not loaded twice, unless `again`."""
     target: _Target
     if item and not (label or key or edge or start or end):
         target = ItemRows(store, identity, item)
@@ -203,7 +204,7 @@ def _load(
     counts: Counter[str] = Counter()
     changes: list[int] = []
     last = -1
-    while batch := [target.add(file, row) for row in islice(rows, target.at_once)]:  # type: ignore[var-annotated]
+    while batch := [target.add(file, row) for row in islice(rows, target.at_once)]:
         with store.write(identity, op="load", note=file.path.name, by_hand=True) as tx:
             if tx.tx != last + 1:  # others wrote, or it is the first
                 for kept in target.kept:
@@ -238,9 +239,7 @@ def _skip(file: RowFile, rows: Any, before: LoadProgress) -> int:
     return before.rows
 
 
-def _target(
-    label: str, key: str, edge: str, start: str, end: str, item: str
-) -> _Nodes | _Edges:
+def _target(label: str, key: str, edge: str, start: str, end: str, item: str) -> _Nodes | _Edges:
     if item or bool(label) == bool(edge) or (label and (start or end)) or (edge and key):
         raise InputError(
             "A file is loaded as nodes, with a label, as edges, with a type and both ends, or as"

@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from doxa.base.clock import parse_time
-from doxa.base.errors import DoxaError, InputError
+from doxa.base.errors import DoxaError
 from doxa.base.limits import LOAD_ITEMS_AT_ONCE_ITEMS_MAX
 from doxa.base.values import decode
 from doxa.belief import Draft, Kref, parse_fact, parse_kref
@@ -24,7 +24,7 @@ from doxa.ingestion.remember import clean_draft
 from doxa.store import Identity, Store, Transaction
 from doxa.transfer.row_files import RowFile
 
-Stated = tuple[Kref, CheckedDraft, int]  # the item, what is said of it, redacted secrets
+Stated = tuple[Kref, CheckedDraft, int]  # the item, its next revision, redacted secrets
 
 
 def _texts(value: object) -> tuple[object, ...]:
@@ -85,7 +85,7 @@ class ItemRows:
             said = error.message if isinstance(error, DoxaError) else str(error)
             raise file.refuse(f"{address[:80]!r} cannot be stated: {said.rstrip('.')}") from None
 
-    def write(self, tx: Transaction, rows: list[Stated]) -> dict[str, int]:
+    def write(self, tx: Transaction, rows: list[Any]) -> dict[str, int]:
         counts = dict.fromkeys(("items", "revisions", "known", "redacted"), 0)
         with self._store.joined(tx):
             for kref, draft, redacted in rows:

@@ -18,13 +18,13 @@ _ROWS_AT_ONCE = 5_000
 _TIMES = (datetime.date, datetime.time, datetime.timedelta)
 
 
-class Unreadable(Exception):
+class DamagedRows(Exception):
     """Rows that cannot be read, and why."""
 
 
 def parquet_rows(file: BinaryIO, name: str) -> Iterator[dict[str, Any]]:
-    """Yield the rows of an open file, without nulls. Raises InputError if it is no Parquet file or
-    pyarrow is not installed, and Unreadable for rows that are damaged or of no known type."""
+    """Yield the rows of an open file, without nulls. Raises InputError if it is of another format
+    or pyarrow is not installed, and DamagedRows for rows that are damaged or of no known type."""
     try:
         from pyarrow import ArrowException
         from pyarrow.parquet import ParquetFile
@@ -63,14 +63,12 @@ def _rows(table: Any, failures: tuple[type[Exception], ...]) -> Iterator[dict[st
             names = batch.schema.names
             columns = [_values(column.to_pylist()) for column in batch.columns]
         except failures as error:
-            raise Unreadable(f"it cannot be read: {_first_line(error)}") from None
+            raise DamagedRows(f"it cannot be read: {_first_line(error)}") from None
         if not columns:
             continue
         for values in zip(*columns, strict=True):
             yield {
-                name: value
-                for name, value in zip(names, values, strict=True)
-                if value is not None
+                name: value for name, value in zip(names, values, strict=True) if value is not None
             }
 
 

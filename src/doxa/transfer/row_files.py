@@ -17,7 +17,7 @@ import msgspec
 
 from doxa.base.errors import InputError
 from doxa.base.limits import IMPORT_LINE_BYTES_MAX, TEXT_BYTES_MAX
-from doxa.transfer.parquet_rows import Unreadable, parquet_rows
+from doxa.transfer.parquet_rows import DamagedRows, parquet_rows
 
 _BOOLEANS = {"true": True, "false": False}
 _TYPES: dict[str, Callable[[str], Any]] = {
@@ -29,6 +29,7 @@ _TYPES: dict[str, Callable[[str], Any]] = {
 _SEPARATORS = {".csv": ",", ".tsv": "\t"}
 _JSON = (".jsonl", ".ndjson", ".json")
 _PARQUET = (".parquet", ".pq")
+_ENDINGS = (*_SEPARATORS, *_JSON[:2], _PARQUET[0])
 
 
 class RowFile:
@@ -44,7 +45,7 @@ class RowFile:
         if kind not in (*_SEPARATORS, *_JSON, *_PARQUET):
             raise InputError(
                 f"{path.name} is not a file of rows that doxa reads.",
-                next_step=f"Give one that ends in {', '.join((*_SEPARATORS, *_JSON[:2], _PARQUET[0]))}.",
+                next_step=f"Give one that ends in {', '.join(_ENDINGS)}.",
                 field="path",
             )
         try:
@@ -114,7 +115,7 @@ class RowFile:
             yield {name: value for name, value in row.items() if value is not None}
 
     def _tables(self) -> Iterator[dict[str, Any]]:
-        """The digest is of the rows: a file that has grown is written anew, with other bytes."""
+        """The digest is of the rows: a file that has grown has other bytes from its beginning."""
         encode = msgspec.json.Encoder(enc_hook=repr, order="sorted").encode
         rows = parquet_rows(self._file, self.path.name)
         try:
@@ -122,7 +123,7 @@ class RowFile:
                 self.count += 1
                 self._read.append(encode(row))
                 yield row
-        except Unreadable as error:
+        except DamagedRows as error:
             self.count += 1
             raise self.refuse(str(error)) from None
 

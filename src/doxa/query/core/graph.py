@@ -48,6 +48,7 @@ class Graph:
         self.counters = dict.fromkeys(COUNTERS, 0)
         self._labels: dict[str, tuple[str, ...]] = {}
         self._indexes: Indexes | None = None
+        self.links: dict[Any, Any] = {}  # the adjacency that expressions of this run have asked for
         self._later: NodeSets | None = None
         self.revealed: set[tuple[bool, int]] = (
             set()
@@ -390,8 +391,8 @@ class Graph:
 
     @contextmanager
     def setting_later(self) -> Iterator[None]:
-        """Within the block, changes of nodes are logged at once and written together. Who reads
-        elements by other objects than those that were changed calls `write_later` before."""
+        """Log changes of nodes at once in the block, and write them together. Who reads elements by
+        other objects than those that were changed calls `write_later` before."""
         reader = self.reader
         assert isinstance(reader, Transaction)
         self._later = NodeSets(reader) if self.sight is not None and not self.sight.tests else None

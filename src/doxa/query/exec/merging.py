@@ -2,10 +2,10 @@
 
     UNWIND $rows AS r MERGE (n:Person {id: r.id})
 
-Rows are merged one by one, and a row sees what earlier rows created. For many rows of one node whose
-properties are whole numbers, truth values and texts, this comes to the same: look for each distinct
-value once, create what is missing in the order of the rows, and give later rows what earlier ones
-created. A row with another value, or without one, is merged by itself between them.
+Rows are merged one by one, and a row sees what earlier rows created. For many rows of one node
+whose properties are whole numbers, truth values and texts, this comes to the same: look for each
+distinct value once, create what is missing in the order of the rows, and give later rows what
+earlier ones created. A row with another value, or without one, is merged by itself between them.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""SET of properties for many rows: the nodes are loaded together, every change is logged in the order
-of the rows, and each node is written once.
+"""SET of properties for many rows: the nodes are loaded together, every change is logged in the
+order of the rows, and each node is written once.
 
     MATCH (n:Person) SET n.seen = true
     UNWIND $rows AS r MERGE (n:Person {id: r.id}) SET n.name = r.name, n += r.more
@@ -12,15 +12,12 @@ waits; a statement that sets two variables, or edges, does so row by row.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 from doxa.cypher import tree as t
 from doxa.query.core.elements import HOLDING, Node
 from doxa.query.core.row import Layout, Row
 from doxa.query.core.run import Run
-
-if TYPE_CHECKING:
-    from doxa.query.exec.update_steps import Changer
 
 _LEAST = 8
 _ROWS_AT_ONCE = 1_000
@@ -39,6 +36,11 @@ _FUNCTIONS = frozenset(
     "coalesce tostring tointeger tofloat toboolean toupper tolower trim size abs round timestamp"
     " date datetime".split()
 )
+
+
+class RowChange(Protocol):
+    def change(self, row: Row, run: Run) -> None:
+        """Apply an item of SET to a row."""
 
 
 class OneTarget(NamedTuple):
@@ -71,7 +73,7 @@ def one_target(changes: Sequence[t.UpdateItem], layout: Layout) -> OneTarget | N
 
 
 def is_pure(value: t.Expression) -> bool:
-    """Return whether a value is made of values of the row alone, and not of what a pattern finds."""
+    """Return whether a value is made of values of the row alone, not of what a pattern finds."""
     return all(
         isinstance(part, _PURE)
         and (not isinstance(part, t.Call) or part.name.lower() in _FUNCTIONS)
@@ -79,7 +81,9 @@ def is_pure(value: t.Expression) -> bool:
     )
 
 
-def set_together(changers: Sequence[Changer], about: OneTarget, rows: list[Row], run: Run) -> bool:
+def set_together(
+    changers: Sequence[RowChange], about: OneTarget, rows: list[Row], run: Run
+) -> bool:
     """Apply the items to all rows, if these are many and set nodes; whether it did."""
     if len(rows) < _LEAST or not all(
         row[about.slot] is None or type(row[about.slot]) is Node for row in rows

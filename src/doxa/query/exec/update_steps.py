@@ -19,7 +19,7 @@ from doxa.query.core.names import InternalName, Kind
 from doxa.query.core.property_values import uniform
 from doxa.query.core.row import Layout, Row
 from doxa.query.core.run import Run
-from doxa.query.core.step import Evaluate
+from doxa.query.core.step import Evaluate, QueryStep
 from doxa.query.exec.setting import OneTarget, set_together
 from doxa.query.expressions.compiler import Compiler
 
@@ -45,7 +45,11 @@ class CreateStep:
             source = ((*row, *[one(row, run) for one in self.before]) for row in source)
         rows = run.materialize(source)
         if len(self.patterns) == 1 and (self.patterns[0].is_edge or self.patterns[0].is_node):
-            make = self.patterns[0].make_edges if self.patterns[0].is_edge else self.patterns[0].make_nodes
+            make = (
+                self.patterns[0].make_edges
+                if self.patterns[0].is_edge
+                else self.patterns[0].make_nodes
+            )
             yield from make(rows, run, returned=not self.last)
             return
         for at in range(0, len(rows), _ROWS_AT_ONCE):

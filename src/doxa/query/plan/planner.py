@@ -16,7 +16,8 @@ from doxa.query.core.names import OUTER, InternalName, Kind, is_internal
 from doxa.query.core.pattern import decompose
 from doxa.query.core.row import Layout, Row
 from doxa.query.core.run import Run
-from doxa.query.core.step import QueryStep
+from doxa.query.core.step import Evaluate, QueryStep
+from doxa.query.exec.degrees import degree_of
 from doxa.query.exec.load_csv import CsvStep
 from doxa.query.exec.match_steps import FilterStep
 from doxa.query.exec.merging import MergeStep, merges_together
@@ -522,6 +523,11 @@ class Planner(Nested):
                     yield found[keep:]
 
         return results
+
+    def degree(
+        self, query: t.Query, layout: Layout, search: Callable[[Row, Run], Any]
+    ) -> Evaluate | None:
+        return degree_of(query, layout, search) if self.optimise and not self.revealed else None
 
 
 def _counts_each_once(clause: t.Clause | None) -> bool:

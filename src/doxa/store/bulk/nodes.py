@@ -1,9 +1,9 @@
 """Many nodes with the same labels in a transaction.
 
 What is asked for each node and is the same for all of them, is asked once: names, guards, policies.
-Log entries and rows are the same as those of single nodes, in the same order, and each is bound into
-the chain. Entries of declared indexes follow after all nodes, sorted, so that an index grows in
-order and not from all ends at once.
+Log entries and rows are the same as those of single nodes, in the same order, and each is bound
+into the chain. Entries of declared indexes follow after all nodes, sorted, so that an index grows
+in order and not from all ends at once.
 """
 
 from __future__ import annotations
@@ -21,8 +21,7 @@ from doxa.store.transaction import Transaction
 _LEAST = 8  # fewer are made one by one
 _AT_ONCE = 500
 _INSERT = (
-    "INSERT INTO main.node(id, labels, props, since, born, project)"
-    " VALUES(?, ?, jsonb(?), ?, ?, ?)"
+    "INSERT INTO main.node(id, labels, props, since, born, project) VALUES(?, ?, jsonb(?), ?, ?, ?)"
 )
 _LABEL = "INSERT INTO main.node_label VALUES(?, ?)"
 

@@ -2,8 +2,8 @@
 
 Each change is checked and logged when it is made, as `set_node` does; the rows of nodes, and what
 depends on them, are written once for each node by `flush`, before anything reads them. A node that
-changes twice has two entries in the log and one row: a version made in the same instant is replaced,
-nobody could see it.
+changes twice has two entries in the log and one row: a version made in the same instant is
+replaced, nobody could see it.
 """
 
 from __future__ import annotations
