@@ -176,6 +176,8 @@ def _triangles(rng: Random) -> RandomQuery:
             f"MATCH (a){one}(b){two}(c), (c){three}(a) RETURN count(*) AS n",
             f"MATCH (a){one}(b), (a)<-[{kind}]-(c), (b)-[{kind}]->(c) RETURN count(*)",
             f"MATCH (a:A){one}(b){two}(c){three}(a) RETURN count(*)",
+            f"MATCH (a:A){one}(b){two}(c:B){three}(a) RETURN count(*)",
+            f"MATCH (a:A:B){one}(b:C){two}(c:A){three}(a:A) RETURN count(*)",
             f"MATCH (a){one}(b){two}(b){three}(a) RETURN count(*)",
             f"MATCH (a){one}(b){two}(c) RETURN count(*)",
         )
@@ -481,6 +483,10 @@ def test_many_triangles_are_counted_in_pieces(
         with opened(store) as on, opened(plain) as off:
             off.run("MATCH (n:A), (m:A) WHERE n.i < 9 AND m.i < 9 CREATE (n)-[:R]->(m)")
             assert rows(on, TRIANGLES) == rows(off, TRIANGLES) != [(0,)]
+            off.run("MATCH (n:A) WHERE n.i % 2 = 0 SET n:B")
+            for text in ("(a:A)", "(a:B)"):
+                labelled = TRIANGLES.replace("(a)", text, 1)
+                assert rows(on, labelled) == rows(off, labelled) != [(0,)]
 
 
 def test_nodes_of_a_result_are_loaded_together(tmp_path: Path) -> None:
