@@ -679,7 +679,7 @@ class ElementWriter(Reader):
         return self.entries.seq - self._tail.seq + count <= TRANSACTION_ENTRIES_MAX
 
     def _require_room(self, count: int = 1) -> None:
-        if not self.has_room(count):
+        if self.entries.seq - self._tail.seq + count > TRANSACTION_ENTRIES_MAX:
             raise LimitError(
                 f"One transaction would write more than {TRANSACTION_ENTRIES_MAX:,} log entries.",
                 next_step="Split the work into several calls.",
