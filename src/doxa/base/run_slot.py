@@ -9,7 +9,7 @@ not interrupted, since the others wait for the slot.
     take ─► read, execute, answer ─► leave ─► wait for the client
 
 The slot is an order and no lock: nothing relies on it. Who has it for longer than a few
-milliseconds is passed over and goes on beside the next; who waits for something else (a write lock,
+milliseconds is passed over and goes on alongside the next; who waits for something else (a write lock,
 the disk) leaves it.
 """
 
@@ -21,11 +21,11 @@ import time
 LONG_S = 0.005
 
 
-class _Held(threading.local):
+class _ThreadSlot(threading.local):
     lock: threading.Lock | None = None
 
 
-_held = _Held()
+_held = _ThreadSlot()
 
 
 class RunSlot:
