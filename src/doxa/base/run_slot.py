@@ -9,8 +9,8 @@ not interrupted, since the others wait for the slot.
     take ─► read, execute, answer ─► leave ─► wait for the client
 
 The slot is an order and no lock: nothing relies on it. Who has it for longer than a few
-milliseconds is passed over and goes on alongside the next; who waits for something else (a write lock,
-the disk) leaves it.
+milliseconds is passed over and goes on alongside the next; who waits for something else (a write
+lock, the disk) leaves it.
 """
 
 from __future__ import annotations
