@@ -232,3 +232,11 @@ def test_many_rows_write_what_single_rows_write(
             path.unlink()
     tally(worlds=WORLDS * campaign, **tried)
     assert tried["errors"] < tried["statements"] / 2
+
+
+def test_a_redacted_text_is_not_found_again(tmp_path: Path) -> None:
+    """A text with a secret is stored without it, so the next row does not find what it creates."""
+    with doxa.open(tmp_path / "a.db", role="operator", embedder=None, background=False) as memory:
+        rows = [{"id": f"the key {SECRET}"}] * 5 + [{"id": "plain"}] * 5
+        memory.run("UNWIND $rows AS r MERGE (:A {id: r.id})", {"rows": rows})
+        assert memory.run("MATCH (n:A) RETURN count(n)").single() == 6
