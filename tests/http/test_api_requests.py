@@ -82,6 +82,9 @@ def test_what_breaks_the_schema_is_400_and_what_a_verb_cannot_use_is_422(
 
 def test_what_is_not_there_or_not_asked_for_rightly(client: ApiClient) -> None:
     assert is_problem(client.get("/v1/nothing"), 404, "not_found")
+    for broken in ("/v1/jobs/%0Aa", "/v1/a%0Ab", "/v1/jobs/a%0A", "/v1/a%0D%0A", "/v1/log%0A"):
+        for method in ("GET", "DELETE"):
+            assert is_problem(client.ask(method, broken), 404, "not_found"), broken
     wrong = client.ask("DELETE", "/v1/recall")
     assert is_problem(wrong, 405, "method") and wrong.headers["allow"] == "GET, POST"
     assert is_problem(client.get("/v1/remember"), 405, "method")
@@ -201,7 +204,7 @@ def test_a_cursor_walks_a_list_while_it_grows(client: ApiClient) -> None:
             break
         query = f"limit=3&cursor={page['next']}"
     assert found == whole
-    assert is_problem(client.get("/v1/log?cursor=abc"), 400, "input")
+    assert is_problem(client.get("/v1/log?cursor=abc"), 422, "input")
     assert is_problem(client.get("/v1/stats?cursor=abc"), 400, "input")
 
 
