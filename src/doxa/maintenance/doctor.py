@@ -13,6 +13,7 @@ from pathlib import Path
 from doxa.base.clock import NS
 from doxa.base.errors import ClosedError, CorruptError, DoxaError, ModelError, StoreError
 from doxa.base.limits import FREE_BYTES_MIN, JOB_SILENT_DAYS_MAX
+from doxa.base.stages import Stages, no_stages
 from doxa.jobs.heartbeat import described, heartbeats
 from doxa.maintenance.embedding import Reembedding, failed_embeddings, pending, reembedding
 from doxa.models.contract import Embedder
@@ -71,15 +72,20 @@ def prove(store: Store, progress: Callable[[int], None] = lambda _: None) -> Log
 
 
 def examine(
-    store: Store, embedder: Embedder | None, embedder_error: ModelError | None, *, unasked: str = ""
+    store: Store,
+    embedder: Embedder | None,
+    embedder_error: ModelError | None,
+    *,
+    unasked: str = "",
+    stages: Stages = no_stages,
 ) -> list[HealthCheck]:
     """Run all checks on one snapshot and return their results. Failures become results and do not
     raise. `unasked` names an embedder that must not be called."""
     checks: tuple[tuple[str, Callable[[], HealthCheck]], ...] = (
         ("file", lambda: _file(store)),
         ("disk", lambda: _space(store)),
-        ("invariants", lambda: _invariants(store)),
-        ("log", lambda: _log(store)),
+        ("invariants", lambda: _invariants(store, stages)),
+        ("log", lambda: _log(store, stages)),
         ("erasures", lambda: _erasures(store)),
         ("retention", lambda: _retention(store)),
         ("faded", lambda: _faded(store)),
@@ -145,8 +151,8 @@ def _space(store: Store) -> HealthCheck:
     )
 
 
-def _invariants(store: Store) -> HealthCheck:
-    problems = check(store)
+def _invariants(store: Store, stages: Stages) -> HealthCheck:
+    problems = check(store, stages)
     return HealthCheck(
         "invariants",
         not problems,
@@ -161,8 +167,10 @@ def _mended_by(problems: list[str]) -> str:
     return " ".join(steps[:5]) if len(steps) == len(problems) else _RESTORE
 
 
-def _log(store: Store) -> HealthCheck:
-    proof = prove(store)
+def _log(store: Store, stages: Stages) -> HealthCheck:
+    with store.read() as snapshot:
+        last = snapshot.last_receipt()
+    proof = prove(store, stages("log entries", 2 * last.last_seq if last else 0))
     return HealthCheck(
         "log",
         True,

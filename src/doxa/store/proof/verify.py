@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 import apsw
 
 from doxa.base.errors import ConstraintError, CorruptError
+from doxa.base.stages import Stages, no_stages
 from doxa.base.values import decode
 from doxa.base.words import ANALYSER
 from doxa.store.apply import replay_entry
@@ -252,13 +253,16 @@ def _digest(db: apsw.Connection, *, windows: bool) -> str:
     return sha.hexdigest()
 
 
-def check(store: Store) -> list[str]:
+def check(store: Store, stages: Stages = no_stages) -> list[str]:
     """Check every invariant of the tables. An empty list means sound; otherwise each line names
     what is wrong."""
     problems: list[str] = []
     with damage_reported(store.path, "its beginning"), store.read() as snapshot:
-        for place, find in _checks(snapshot):
+        checks = list(_checks(snapshot))
+        advance = stages("invariants", len(checks))
+        for place, find in checks:
             problems += findings_of(store.path, place, find)
+            advance(1)
     return problems
 
 
