@@ -24,6 +24,7 @@ from doxa.cli.context import (
     stages,
 )
 from doxa.cli.output import json_text, show
+from doxa.cli.pictures.times import with_sizes
 
 if TYPE_CHECKING:
     from doxa.app import Memory
@@ -131,7 +132,7 @@ def _listed(found: list[dict[str, Any]]) -> str:
         f"  {one['path']}  {one['problem'] or 'restored'}"
         for one in found
     ]
-    return "\n".join(rows) or "no backups"
+    return with_sizes("\n".join(rows) or "no backups", found)
 
 
 def follow(
