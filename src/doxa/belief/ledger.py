@@ -376,8 +376,7 @@ class Ledger:
         )
 
     def deprecate(self, target: str | Kref, *, expect: int | None = None) -> Change:
-        """Take an item or exchange out of recall; it stays in the graph and in history. `expect`:
-        the revision that must be believed; an exchange has none."""
+        """Take an item or exchange out of recall; it stays in the graph and in history."""
         kref = parse_target(target).item()
         with self.write("deprecate") as work:
             node = require_item(work.tx, kref)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 
 _HEIGHTS = "▁▂▃▄▅▆▇█"
 _EIGHTHS = " ▏▎▍▌▋▊▉█"
+_UNITS = ("bytes", "KB", "MB", "GB", "TB")
 
 
 def sparkline(values: Sequence[float]) -> str:
@@ -47,3 +48,11 @@ def pictured(text: str, picture: Callable[[], str]) -> str:
     shows = (sys.stdout.encoding or "").lower().startswith("utf")
     drawn = picture() if shows and sys.stdout.isatty() else ""
     return f"{text}\n\n{drawn}" if drawn else text
+
+
+def sized(count: int) -> str:
+    """Return a number of bytes for a reader, in powers of 1,000."""
+    size, unit = float(count), 0
+    while size >= 1_000 and unit < len(_UNITS) - 1:
+        size, unit = size / 1_000, unit + 1
+    return f"{size:,.0f} {_UNITS[unit]}" if unit == 0 else f"{size:,.1f} {_UNITS[unit]}"

@@ -7,8 +7,7 @@ from collections import Counter
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from doxa.cli.pictures.sparkline import pictured, sparkline, timeline
-from doxa.cli.pictures.status import sized
+from doxa.cli.pictures.sparkline import pictured, sized, sparkline, timeline
 
 _WIDTH = 48
 _REVISIONS_MAX = 12
