@@ -31,7 +31,6 @@ from doxa.base.clock import NS, Clock
 from doxa.base.errors import CorruptError, DoxaError, ModelError
 from doxa.base.limits import CONSOLIDATED_ATTEMPTS_MAX, SPENDING_DAYS_MAX
 from doxa.base.places import signals_folder
-from doxa.base.stages import Stages, no_stages
 from doxa.belief.before_commit import check_before_commit
 from doxa.ingestion import arguments
 from doxa.models.spending import SpendCap, Spending, SpendLedger, parse_caps, said_spending
@@ -46,6 +45,7 @@ from doxa.store import (
     damage_reported,
     verify_log,
 )
+from doxa.store.stages import Stages, no_stages
 
 if TYPE_CHECKING:
     from doxa.agent.signals.log import TurnLog

@@ -21,10 +21,10 @@ from typing import NamedTuple
 
 from doxa.base.clock import NS
 from doxa.base.errors import DoxaError, InputError
-from doxa.base.stages import Stages, no_stages
 from doxa.maintenance.doctor import prove
 from doxa.store import Store, check
 from doxa.store.file.file_copy import discard
+from doxa.store.stages import Stages, no_stages
 from doxa.store.visibility.evaluator import Expressions
 
 LIST = "backups.jsonl"

@@ -13,7 +13,6 @@ from pathlib import Path
 from doxa.base.clock import NS
 from doxa.base.errors import ClosedError, CorruptError, DoxaError, ModelError, StoreError
 from doxa.base.limits import FREE_BYTES_MIN, JOB_SILENT_DAYS_MAX
-from doxa.base.stages import Stages, no_stages
 from doxa.jobs.heartbeat import described, heartbeats
 from doxa.maintenance.embedding import Reembedding, failed_embeddings, pending, reembedding
 from doxa.models.contract import Embedder
@@ -31,6 +30,7 @@ from doxa.store import (
 )
 from doxa.store.retention.dropping import last_retained, retain
 from doxa.store.retention.policies import policies_of
+from doxa.store.stages import Stages, no_stages
 
 _HOUR = 3_600 * NS
 _RETAIN_LATE_HOURS = 48  # the background applies policies once a day

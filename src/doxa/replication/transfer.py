@@ -9,12 +9,12 @@ from typing import NamedTuple
 
 from doxa.base.errors import ConflictError, StoreError
 from doxa.base.limits import BUSY_TIMEOUT_MS, REPLICA_FETCH_BYTES_MAX
-from doxa.base.stages import Stages, no_stages
 from doxa.replication.following import local_head
 from doxa.replication.protocol import FleetLog, Head, SharedLog, SharedTransaction, check_tenant
 from doxa.replication.replica import Replica, read_transactions
 from doxa.replication.snapshot import is_due, put_snapshot
 from doxa.store import Store, verify_log
+from doxa.store.stages import Stages, no_stages
 from doxa.store.visibility.evaluator import Expressions
 
 _TRANSACTIONS_AT_ONCE = 500

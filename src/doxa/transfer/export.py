@@ -17,7 +17,6 @@ from pathlib import Path
 from typing import IO
 
 from doxa.base.errors import DiskFullError, InputError
-from doxa.base.stages import Stages, no_stages
 from doxa.base.values import canonical
 from doxa.ingestion.arguments import unusable
 from doxa.store import (
@@ -31,6 +30,7 @@ from doxa.store import (
     latest_time,
     node_versions,
 )
+from doxa.store.stages import Stages, no_stages
 from doxa.transfer.lines import FORMAT
 
 _TABLES = ("node", "node_past", "edge", "edge_past", "access")  # a line for each row

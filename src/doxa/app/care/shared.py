@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from doxa.app.config import Config, default_path
 from doxa.base.errors import InputError
-from doxa.base.stages import Stages, no_stages
 from doxa.ingestion import arguments
+from doxa.store.stages import Stages, no_stages
 
 if TYPE_CHECKING:
     from doxa.maintenance.doctor import HealthCheck

@@ -19,7 +19,6 @@ from typing import Any, NamedTuple
 import apsw
 
 from doxa.base.errors import ConstraintError, CorruptError
-from doxa.base.stages import Stages, no_stages
 from doxa.base.values import decode
 from doxa.base.words import ANALYSER
 from doxa.store.apply import replay_entry
@@ -46,6 +45,7 @@ from doxa.store.migration.schema import FORMAT, MIGRATIONS
 from doxa.store.proof.addresses import address_problems
 from doxa.store.reader import Reader
 from doxa.store.retention.state import is_superseded, rewritten
+from doxa.store.stages import Stages, no_stages
 from doxa.store.store import Store
 from doxa.store.visibility.window_writer import WindowWriter
 from doxa.store.visibility.window_writer import problems as window_problems
