@@ -173,7 +173,8 @@ def test_every_form_of_if_match(client: ApiClient, header: str, status: int) -> 
 
 
 def test_if_match_is_never_ignored(client: ApiClient) -> None:
-    assert is_problem(client.post("/v1/deprecate", {"kref": USE}, If_Match='"1"'), 400, "input")
+    assert is_problem(client.post("/v1/restore", {"kref": USE}, If_Match='"1"'), 400, "input")
+    assert is_problem(client.post("/v1/deprecate", {"kref": DB}, If_Match='"1"'), 412, "conflict")
     both = {"kref": DB, "tag": "x", "expect": 2}
     assert is_problem(client.post("/v1/tag", both, If_Match='"1"'), 422, "input")
 
