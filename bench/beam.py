@@ -17,6 +17,7 @@ from bench.corpora import ABSTENTION, load_beam
 from bench.metrics import all_at, any_at, best_rank, recall_at
 from bench.report import Report, begin, percent
 from bench.systems import opened
+from bench.watched import watched
 from doxa.models import Embedder
 
 LIMIT_MAX = 1_000
@@ -71,7 +72,7 @@ def run(path: Path, embedder: Embedder | None, *, seed: int) -> Report:
 
 def _ask(path: Path, embedder: Embedder | None, *, seed: int) -> list[Answered]:
     answered = []
-    for corpus in load_beam(path):
+    for corpus in watched(load_beam(path), "chats"):
         with opened(corpus.turns, embedder, seed=seed) as systems:
             limit = min(LIMIT_MAX, len(corpus.turns))
             for question in (*corpus.questions, *corpus.unlabelled):

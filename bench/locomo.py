@@ -18,6 +18,7 @@ from bench.extractive import TURNS_READ
 from bench.metrics import all_at, any_at, recall_at, to_sessions
 from bench.report import Report, begin, percent
 from bench.systems import ALWAYS, opened
+from bench.watched import watched
 from doxa.models import Embedder
 
 LIMIT = 50
@@ -72,7 +73,7 @@ def run(path: Path, embedder: Embedder | None, *, seed: int) -> Report:
 
 def _ask(path: Path, embedder: Embedder | None, *, seed: int) -> list[Answered]:
     answered = []
-    for corpus in load_locomo(path):
+    for corpus in watched(load_locomo(path), "conversations"):
         sessions = {turn.source_id: turn.session for turn in corpus.turns}
         with opened(corpus.turns, embedder, seed=seed) as systems:
             for question in (*corpus.questions, *corpus.unlabelled):

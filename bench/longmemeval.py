@@ -29,6 +29,7 @@ from bench.corpora import SECOND_NS, Question, files_of
 from bench.metrics import all_at, any_at, ndcg_at
 from bench.report import Report, begin, percent
 from bench.systems import opened
+from bench.watched import watched
 from doxa.base.errors import InputError
 from doxa.base.limits import RECALL_HITS_MAX
 from doxa.language.turns import Turn
@@ -178,11 +179,15 @@ def run(path: Path, embedder: Embedder | None, *, seed: int, limit: int | None =
         return report.end()
     sessions = [
         item
-        for one in haystacks
+        for one in watched(haystacks, "sessions of questions")
         if (item := _ask(one, embedder, "session", seed=seed, all_questions=True))
     ]
     official = [item for item, one in _paired(sessions, haystacks) if one in counted]
-    turns = [item for one in counted if (item := _ask(one, embedder, "turn", seed=seed))]
+    turns = [
+        item
+        for one in watched(counted, "turns of questions")
+        if (item := _ask(one, embedder, "turn", seed=seed))
+    ]
     _table(report, "session", "sessions, the user turns of each", official, {"": ""})
     _table(
         report, "turn", "single user turns", turns, {"": "", "session_of_": ", mapped to sessions"}

@@ -30,6 +30,7 @@ from bench.metrics import mean, paired_bootstrap
 from bench.persistence_parts import fresh
 from bench.precision_cases import KINDS, Block, Case, load
 from bench.report import Report, begin, percent
+from bench.watched import watched
 from doxa.language.turns import Turn
 from doxa.models import Embedder
 
@@ -69,7 +70,11 @@ def run(
     report = begin("precision", seed=seed, embedder=embedder)
     blocks = load(path) if path else load()
     mixed = _filler(data, filler)
-    asked = [one for block in blocks for one in ask_block(block, embedder, filler=mixed)]
+    asked = [
+        one
+        for block in watched(blocks, "memories")
+        for one in ask_block(block, embedder, filler=mixed)
+    ]
     cases_tables(report, asked)
     if data is not None and not quick:
         _evidence(report, data, embedder)

@@ -17,6 +17,7 @@ from typing import Any
 from bench.gherkin import Scenario, Step, scenarios
 from bench.report import Report
 from bench.tck_values import canonical, expected, unordered
+from bench.watched import watched
 from doxa.base.values import canonical as canonical_bytes
 from doxa.cypher.errors import QueryError
 from doxa.cypher.semantics.signatures import ProcedureSignature
@@ -41,7 +42,7 @@ def run(folder: Path, *, optimise: bool = True) -> Report:
     failed: dict[str, list[str]] = defaultdict(list)
     with tempfile.TemporaryDirectory() as home, Store(Path(home) / "tck.db") as store:
         runner = Runner(store, _graphs(folder), optimise=optimise)
-        for path in sorted(folder.rglob("*.feature")):
+        for path in watched(sorted(folder.rglob("*.feature")), "features"):
             group = str(path.parent.relative_to(folder))
             for scenario in scenarios(path):
                 total[group] += 1

@@ -149,6 +149,7 @@ def test_compare_and_set(ledger: Ledger, believing: Store) -> None:
         lambda: ledger.put(draft("x"), expect=1),
         lambda: ledger.revise(K, draft("x"), expect=0),
         lambda: ledger.rollback(K + "?r=1", expect=1),
+        lambda: ledger.deprecate(K, expect=1),
     ):
         with pytest.raises(ConflictError) as caught:
             call()

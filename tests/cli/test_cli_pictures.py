@@ -125,7 +125,7 @@ def test_a_curve_is_drawn_with_its_threshold(tmp_path: Path) -> None:
 
 
 def test_long_work_counts_what_it_does(tmp_path: Path) -> None:
-    """Verifying, backups and restores: each ends at the total that its bar has."""
+    """Verifying, backups, restores, examining, exports: each ends at the total that its bar has."""
     counted: dict[str, list[int]] = {}
 
     def begin(what: str, total: int) -> Callable[[int], None]:
@@ -153,7 +153,13 @@ def test_long_work_counts_what_it_does(tmp_path: Path) -> None:
             expect=lambda total: made.append(begin("restore", total)),
             progress=lambda count: made[0](count),
         )
-    assert len(counted) == 6
+        memory._examined(models=False, stages=lambda what, total: begin(f"doctor {what}", total))
+        memory._exported_to(
+            tmp_path / "e.jsonl", lambda what, total: begin(f"export {what}", total)
+        )
+    with (tmp_path / "e.jsonl").open() as file:
+        assert len(file.readlines()) == counted["export lines"][1] + 1  # the last one ends it
+    assert len(counted) == 10, counted
     for what, (total, done) in counted.items():
         assert total == done > 0, what
 
@@ -183,18 +189,26 @@ def test_a_verification_can_be_stopped(tmp_path: Path) -> None:
 
 def test_progress_is_for_terminals(tmp_path: Path) -> None:
     program = (
-        "import time\n"
+        "import sys, time\n"
         "from doxa.cli.context import progress, steps\n"
         "with progress('things', False, total=200) as advance:\n"
         "    for _ in range(20):\n"
         "        advance(10)\n"
-        "        time.sleep(0.01)\n"
+        "        time.sleep(float(sys.argv[1]))\n"
         "with steps(False, 'a check'):\n"
-        "    time.sleep(0.2)\n"
+        "    time.sleep(20 * float(sys.argv[1]))\n"
     )
     command = [sys.executable, "-c", program]
-    quiet = subprocess.run(command, capture_output=True)
+    quiet = subprocess.run([*command, "0.06"], capture_output=True)
     assert (quiet.returncode, quiet.stdout, quiet.stderr) == (0, b"", b"")
+    assert b"things" not in on_a_terminal([*command, "0"])  # it is done within a second
+    shown = on_a_terminal([*command, "0.06"])
+    for text in (b"things", b"200/200", b"/s", b"left", b"a check"):
+        assert text in shown
+
+
+def on_a_terminal(command: list[str]) -> bytes:
+    """What a program writes to a terminal as its standard error."""
     ours, theirs = pty.openpty()
     shown = b""
     with subprocess.Popen(
@@ -208,5 +222,4 @@ def test_progress_is_for_terminals(tmp_path: Path) -> None:
             pass
     os.close(ours)
     assert process.returncode == 0
-    for text in (b"things", b"200/200", b"/s", b"left", b"a check"):
-        assert text in shown
+    return shown

@@ -13,8 +13,7 @@ from typer.testing import CliRunner
 from doxa.app.care.growth import WEEKS
 from doxa.base.clock import FakeClock
 from doxa.cli import app
-from doxa.cli.pictures.sparkline import bar, sparkline
-from doxa.cli.pictures.status import sized
+from doxa.cli.pictures.sparkline import bar, sized, sparkline
 from doxa.maintenance.backups import LIST, make_backup
 from tests.fixtures_shared import opened
 

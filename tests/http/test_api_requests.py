@@ -82,6 +82,9 @@ def test_what_breaks_the_schema_is_400_and_what_a_verb_cannot_use_is_422(
 
 def test_what_is_not_there_or_not_asked_for_rightly(client: ApiClient) -> None:
     assert is_problem(client.get("/v1/nothing"), 404, "not_found")
+    for broken in ("/v1/jobs/%0Aa", "/v1/a%0Ab", "/v1/jobs/a%0A", "/v1/a%0D%0A", "/v1/log%0A"):
+        for method in ("GET", "DELETE"):
+            assert is_problem(client.ask(method, broken), 404, "not_found"), broken
     wrong = client.ask("DELETE", "/v1/recall")
     assert is_problem(wrong, 405, "method") and wrong.headers["allow"] == "GET, POST"
     assert is_problem(client.get("/v1/remember"), 405, "method")
@@ -170,7 +173,8 @@ def test_every_form_of_if_match(client: ApiClient, header: str, status: int) -> 
 
 
 def test_if_match_is_never_ignored(client: ApiClient) -> None:
-    assert is_problem(client.post("/v1/deprecate", {"kref": USE}, If_Match='"1"'), 400, "input")
+    assert is_problem(client.post("/v1/restore", {"kref": USE}, If_Match='"1"'), 400, "input")
+    assert is_problem(client.post("/v1/deprecate", {"kref": DB}, If_Match='"1"'), 412, "conflict")
     both = {"kref": DB, "tag": "x", "expect": 2}
     assert is_problem(client.post("/v1/tag", both, If_Match='"1"'), 422, "input")
 

@@ -3,6 +3,7 @@ view, what replaced what, the rows of every list by keys, and changes whose answ
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from typing import Any
 from urllib.parse import unquote
@@ -256,29 +257,66 @@ def test_a_lost_decision_of_the_inbox_is_made_once(team: ServedPage, reader: Rea
     assert len(team.memory.conflicts()) == 1
 
 
-def test_retiring_what_lost_its_support_goes_on_where_it_was_interrupted(
-    team: ServedPage, reader: Readers
-) -> None:
+def test_retiring_what_lost_its_support_is_one_change(team: ServedPage, reader: Readers) -> None:
+    """Nothing of it is done while the server cannot be reached. Undo brings the belief back; that
+    a person has decided stays."""
     mira = reader(team)
     page = mira.go("inbox")
-    page.route("**/v1/reject", lambda route: route.abort(), times=1)
+    page.route("**/v1/run", lambda route: route.abort(), times=1)
     mira.expects_errors = True
     row = page.locator("section[aria-label=Proposals] [data-row]:has-text('Retire it')").first
     item = row.locator(".about a").first.get_attribute("href") or ""
     kref = unquote(item.split("kref=")[1]).split("?")[0]
+    open_ones = {one.kref for one in team.memory.proposals()}
+    last = team.memory.log(limit=1)[0].tx
     row.get_by_text("Retire it").click()
     problem = page.locator("section[aria-label=Proposals] .problem")
     problem.wait_for()
-    assert team.memory.history(kref).revisions[-1].status == "deprecated"
-    waiting = len(team.memory.proposals())
+    assert team.memory.log(limit=1)[0].tx == last
     page.wait_for_selector(".connection", state="detached")
     problem.locator("..").get_by_text("Retire it").click()
+    mira.see(f"Receipt {last + 1}", ".notices")
     mira.until(
         "kref => !document.querySelector('section[aria-label=Proposals]')?.innerHTML"
         ".includes(encodeURIComponent(kref))",
         arg=kref,
     )
-    assert len(team.memory.proposals()) < waiting
+    assert team.memory.history(kref).revisions[-1].status == "deprecated"
+    assert len({one.kref for one in team.memory.proposals()}) == len(open_ones) - 1
+    page.locator("h1").focus()
+    page.keyboard.press("u")
+    mira.see("is undone", ".notices")
+    assert team.memory.history(kref).revisions[-1].status == "current"
+
+
+def test_nothing_newer_than_what_was_shown_is_retired(team: ServedPage, reader: Readers) -> None:
+    """Somebody else revises a candidate, and a belief, just before they are retired here."""
+    mira = reader(team)
+    mira.expects_errors = True
+    retired: list[str] = []
+
+    def late(route: Any) -> None:
+        asked = json.loads(route.request.post_data or "{}")
+        if not asked.get("dry_run"):
+            retired.append(asked["kref"])
+            team.memory.revise(asked["kref"], "It was checked again and holds", again=True)
+        route.continue_()
+
+    page = mira.go("inbox")
+    page.route("**/v1/deprecate", late)
+    row = page.locator("section[aria-label=Candidates] [data-row]").first
+    row.focus()
+    page.keyboard.press("x")
+    mira.see("someone moved it", "section[aria-label=Candidates]")
+    page = mira.go(f"belief?kref={DATABASE}")
+    page.click("button:text-is('Retire')")
+    page.click("button:text-is('Show what would follow')")
+    page.click("form.change button.primary")
+    mira.see("someone moved it")
+    assert len(retired) == 2 and retired[1] == DATABASE
+    for kref in retired:
+        found = team.memory.get(kref)
+        assert found is not None and found.summary == "It was checked again and holds"  # type: ignore[union-attr]
 
 
 def test_what_is_typed_into_the_search_stays(team: ServedPage, reader: Readers) -> None:

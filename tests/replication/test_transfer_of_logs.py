@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -25,7 +26,15 @@ def test_a_file_goes_to_the_engine_and_comes_back(
     with opened(tmp_path / "own.db", clock=clock) as own:
         RandomGraph(own, clock, seed).run(60)
         wanted = digest(own.store), verify_log(own.store)
-    sent = replicate_file(tmp_path / "own.db", shared_url, "acme")
+    counted: dict[str, list[int]] = {}
+
+    def begin(what: str, total: int) -> Callable[[int], None]:
+        done = counted[what] = [total]
+        return done.append
+
+    sent = replicate_file(tmp_path / "own.db", shared_url, "acme", stages=begin)
+    assert set(counted) == {"log entries", "transactions"}
+    assert all(total == sum(done) > 0 for total, *done in counted.values())
     assert sent["transactions"] == wanted[1].receipts
     assert sent["token"] == f"{wanted[1].receipts}@{wanted[1].head}"
     assert replicate_file(tmp_path / "own.db", shared_url, "acme")["transactions"] == 0

@@ -45,6 +45,7 @@ from doxa.store import (
     damage_reported,
     verify_log,
 )
+from doxa.store.stages import Stages, no_stages
 
 if TYPE_CHECKING:
     from doxa.agent.signals.log import TurnLog
@@ -381,12 +382,19 @@ class MemoryFile:
 
         No endpoint is called unless `models` is set.
         """
+        arguments.flags(models=models)
+        return self._examined(models=models)
+
+    def _examined(self, *, models: bool, stages: Stages = no_stages) -> list[HealthCheck]:
         from doxa.maintenance.doctor import examine
 
-        arguments.flags(models=models)
         unasked = "" if models else self._models.embedder_unasked
         findings = examine(
-            self.store, None if unasked else self.embedder, self.embedder_error, unasked=unasked
+            self.store,
+            None if unasked else self.embedder,
+            self.embedder_error,
+            unasked=unasked,
+            stages=stages,
         )
         return [
             *findings,
@@ -489,18 +497,24 @@ class MemoryFile:
 
         `import_` reads them.
         """
+        return self._exported()
+
+    def _exported(self, stages: Stages = no_stages) -> Iterator[bytes]:
         from doxa.transfer.jsonl import export_lines
 
-        return export_lines(self.store)
+        return export_lines(self.store, stages)
 
     def export_to(self, target: str | Path) -> int:
         """Write an export to a file that does not exist yet; return the number of its lines.
 
         A name that ends in `.gz` compresses it.
         """
+        return self._exported_to(target)
+
+    def _exported_to(self, target: str | Path, stages: Stages = no_stages) -> int:
         from doxa.transfer.jsonl import write_export
 
-        lines = write_export(self.store, arguments.path(target, "target"))
+        lines = write_export(self.store, arguments.path(target, "target"), stages)
         self.store.note_copy(target, kind="export")
         return lines
 

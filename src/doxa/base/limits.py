@@ -284,6 +284,9 @@ WORKER_RESTARTS_ITEMS_MAX = 10  # within WORKER_RESTARTS_MS, before the server g
 WORKER_RESTARTS_MS = 60_000
 BACKUP_EVERY_S = 86_400  # between two backups of `doxa backups run`
 FOLLOW_EVERY_S = 10  # between two looks of `doxa follow`
+FOLLOW_SILENCE_S = 300  # of the other end of a shipment over a pipe, before it ends
+FOLLOW_FRAME_BYTES_MAX = 1_048_576
+FOLLOW_MESSAGE_BYTES_MAX = 536_870_912  # an entry of the log, in frames
 METRICS_DATABASES_ITEMS_MAX = 50  # whose numbers /metrics has
 SERVE_FLUSH_MS = 2_000  # of them, for other writers before what was accessed is written
 

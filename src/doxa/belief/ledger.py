@@ -375,11 +375,12 @@ class Ledger:
             lost=lost,
         )
 
-    def deprecate(self, target: str | Kref) -> Change:
+    def deprecate(self, target: str | Kref, *, expect: int | None = None) -> Change:
         """Take an item or exchange out of recall; it stays in the graph and in history."""
         kref = parse_target(target).item()
         with self.write("deprecate") as work:
             node = require_item(work.tx, kref)
+            expect_revision(work.tx, node, tag="current", expect=expect)
             current = current_of(work.tx, node.id)
             set_deprecated(work.tx, node, True)
         return change_of(

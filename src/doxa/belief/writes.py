@@ -224,8 +224,7 @@ def move_tag(tx: Transaction, item: Node, *, tag: str, revision: Node | None) ->
 
 
 def expect_revision(tx: Transaction, item: Node, *, tag: str, expect: int | None) -> None:
-    """Compare-and-set: raise ConflictError unless the tag points to revision `expect` (0 =
-    nothing)."""
+    """Raise ConflictError unless the tag points to revision `expect`; 0: to nothing."""
     if expect is None:
         return
     if isinstance(expect, bool) or not isinstance(expect, int):

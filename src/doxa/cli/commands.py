@@ -26,6 +26,7 @@ from doxa.cli.context import (
     opened,
     progress,
     project_named,
+    stages,
     steps,
     user,
 )
@@ -341,10 +342,12 @@ def _export(memory: Memory, verb: Verb, values: Given, as_json: bool) -> None:
                 f"An export as {format} needs a path.", next_step="Give one.", field="target"
             )
         if format == "markdown":
-            done = memory.export_notes(target, projects=values["projects"] or ())
+            with steps(as_json, "writing notes"):
+                done = memory.export_notes(target, projects=values["projects"] or ())
             show({"path": str(target)} | asdict(done), as_json, fields_text)
         else:
-            lines = memory.export_memory_json(target, projects=values["projects"] or ())
+            with steps(as_json, "writing entities and relations"):
+                lines = memory.export_memory_json(target, projects=values["projects"] or ())
             show({"path": str(target), "lines": lines}, as_json, fields_text)
         return
     if values["projects"]:
@@ -354,10 +357,13 @@ def _export(memory: Memory, verb: Verb, values: Given, as_json: bool) -> None:
             field="projects",
         )
     if target is None or str(target) == "-":
-        for line in memory.export():
-            sys.stdout.buffer.write(line + b"\n")
+        with stages(as_json) as begin:
+            for line in memory._exported(begin):
+                sys.stdout.buffer.write(line + b"\n")
         return
-    show({"path": str(target), "lines": memory.export_to(target)}, as_json, fields_text)
+    with stages(as_json) as begin:
+        lines = memory._exported_to(target, begin)
+    show({"path": str(target), "lines": lines}, as_json, fields_text)
 
 
 def _embed(memory: Memory, verb: Verb, values: Given, as_json: bool) -> None:
@@ -532,8 +538,8 @@ def _doctor(values: Given, db: Path | None, as_json: bool) -> None:
 
     with errors_reported(as_json):
         try:
-            with _to_examine(db) as memory:
-                findings = memory.doctor(models=values["models"])
+            with _to_examine(db) as memory, stages(as_json) as begin:
+                findings = memory._examined(models=values["models"], stages=begin)
         except CorruptError as error:  # too damaged to open: that is a finding too
             findings = damaged_file(error)
         show(findings, as_json, doctor_text)

@@ -13,6 +13,7 @@ from contextlib import contextmanager, suppress
 from functools import partial
 from importlib import import_module
 from pathlib import Path
+from threading import Timer
 from typing import TYPE_CHECKING, Any
 
 from doxa.cli.output import json_text
@@ -42,6 +43,7 @@ _REFUSED_QUERIES = frozenset(
     ("ConstraintValidationFailed", "ConstraintVerificationFailed", "SchemaError", "TransientError")
 )
 
+_QUIET_S = 1.0  # before progress is shown
 _BLAS_THREADS = "OPENBLAS_NUM_THREADS"
 _COMMON_OPTIONS = frozenset(("Db", "Json", "Project", "ProjectOfAll"))
 
@@ -268,7 +270,7 @@ def progress(
 def stages(as_json: bool) -> Iterator[Callable[[str, int], Callable[[int], None]]]:
     """Show on standard error how far each step of a long command is. What is yielded begins a step
     of a total, 0 where it is not known, and returns what takes the count since its last call. On a
-    terminal only."""
+    terminal only, and after a second: what is done by then shows nothing."""
     if as_json or not sys.stderr.isatty():
         yield lambda what, total: lambda _: None
         return
@@ -292,7 +294,8 @@ def stages(as_json: bool) -> Iterator[Callable[[str, int], Callable[[int], None]
         TextColumn("{task.fields[left]}"),
         TimeRemainingColumn(),
     )
-    with Progress(*columns, console=Console(stderr=True)) as bar:
+    bar = Progress(*columns, console=Console(stderr=True))
+    with _after_a_second(bar.start, bar.stop):
 
         def advance(task: TaskID, count: int) -> None:
             bar.update(task, advance=count)
@@ -305,6 +308,20 @@ def stages(as_json: bool) -> Iterator[Callable[[str, int], Callable[[int], None]
             return partial(advance, bar.add_task(what, total=total or None, rate="", left=left))
 
         yield begin
+
+
+@contextmanager
+def _after_a_second(start: Callable[[], None], stop: Callable[[], None]) -> Iterator[None]:
+    """Start what is shown if the block lasts longer than that, and stop it at its end."""
+    timer = Timer(_QUIET_S, start)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+        timer.join()  # it may be starting it now
+        stop()
 
 
 def log_entries(memory: Memory) -> int:
@@ -322,5 +339,6 @@ def steps(as_json: bool, first: str = "") -> Iterator[Callable[[str], None]]:
         return
     from rich.console import Console
 
-    with Console(stderr=True).status(f"{first} ...") as shown:
+    shown = Console(stderr=True).status(f"{first} ...")
+    with _after_a_second(shown.start, shown.stop):
         yield lambda name: shown.update(f"{name} ...")

@@ -178,6 +178,7 @@ def _plain(item: Any) -> str:
 
 def history_text(value: Any) -> str:
     from doxa.base.clock import format_time
+    from doxa.cli.pictures.times import with_revisions
 
     lines = [value.item]
     for revision in value.revisions:
@@ -193,7 +194,7 @@ def history_text(value: Any) -> str:
     for member in value.members:
         until = format_time(member.until) if member.until is not None else "now"
         lines.append(f"  {member.kref} from {format_time(member.since)} to {until}")
-    return "\n".join(lines)
+    return with_revisions("\n".join(lines), value)
 
 
 def walk_text(walk: Any) -> str:
@@ -386,12 +387,14 @@ def tasks_text(found: list[Any]) -> str:
 
 def log_text(rows: list[dict[str, Any]]) -> str:
     from doxa.base.clock import format_time
+    from doxa.cli.pictures.times import with_days
 
-    return "\n".join(
+    text = "\n".join(
         f"{r['change']:6} {format_time(r['time'])[:19]} {r['op']:12} {r['entries']:5} entries "
         f" {r['actor']} ({r['role']})"
         for r in rows
     )
+    return with_days(text, rows)
 
 
 def event_text(event: Any) -> str:

@@ -24,17 +24,11 @@ from doxa.base.errors import DoxaError, InputError
 from doxa.maintenance.doctor import prove
 from doxa.store import Store, check
 from doxa.store.file.file_copy import discard
+from doxa.store.stages import Stages, no_stages
 from doxa.store.visibility.evaluator import Expressions
 
 LIST = "backups.jsonl"
 _MODE = 0o600
-
-
-Stages = Callable[[str, int], Callable[[int], None]]
-
-
-def _quiet(step: str, total: int) -> Callable[[int], None]:
-    return lambda _: None
 
 
 def file_bytes(store: Store) -> int:
@@ -104,7 +98,7 @@ def make_backup(
     *,
     rule: KeepRule | None = None,
     note: Callable[[Path], None] = lambda _: None,
-    progress: Stages = _quiet,
+    progress: Stages = no_stages,
 ) -> tuple[Backup, list[str]]:
     """Make a backup in a folder, restore it as a test, and remove what the rule does not keep.
 
@@ -155,7 +149,7 @@ def _tested(path: Path, now: int, expressions: Expressions | None, progress: Sta
             entries = last.last_seq if last else 0
             proof = prove(store, progress("log entries verified and replayed", 2 * entries))
             receipt, change = proof.head, proof.receipts
-            found = check(store)
+            found = check(store, progress)
             problem = found[0] if found else ""
     except (DoxaError, OSError) as error:
         problem = str(error)

@@ -30,6 +30,7 @@ from doxa.store import (
 )
 from doxa.store.retention.dropping import last_retained, retain
 from doxa.store.retention.policies import policies_of
+from doxa.store.stages import Stages, no_stages
 
 _HOUR = 3_600 * NS
 _RETAIN_LATE_HOURS = 48  # the background applies policies once a day
@@ -71,15 +72,20 @@ def prove(store: Store, progress: Callable[[int], None] = lambda _: None) -> Log
 
 
 def examine(
-    store: Store, embedder: Embedder | None, embedder_error: ModelError | None, *, unasked: str = ""
+    store: Store,
+    embedder: Embedder | None,
+    embedder_error: ModelError | None,
+    *,
+    unasked: str = "",
+    stages: Stages = no_stages,
 ) -> list[HealthCheck]:
     """Run all checks on one snapshot and return their results. Failures become results and do not
     raise. `unasked` names an embedder that must not be called."""
     checks: tuple[tuple[str, Callable[[], HealthCheck]], ...] = (
         ("file", lambda: _file(store)),
         ("disk", lambda: _space(store)),
-        ("invariants", lambda: _invariants(store)),
-        ("log", lambda: _log(store)),
+        ("invariants", lambda: _invariants(store, stages)),
+        ("log", lambda: _log(store, stages)),
         ("erasures", lambda: _erasures(store)),
         ("retention", lambda: _retention(store)),
         ("faded", lambda: _faded(store)),
@@ -145,8 +151,8 @@ def _space(store: Store) -> HealthCheck:
     )
 
 
-def _invariants(store: Store) -> HealthCheck:
-    problems = check(store)
+def _invariants(store: Store, stages: Stages) -> HealthCheck:
+    problems = check(store, stages)
     return HealthCheck(
         "invariants",
         not problems,
@@ -161,8 +167,10 @@ def _mended_by(problems: list[str]) -> str:
     return " ".join(steps[:5]) if len(steps) == len(problems) else _RESTORE
 
 
-def _log(store: Store) -> HealthCheck:
-    proof = prove(store)
+def _log(store: Store, stages: Stages) -> HealthCheck:
+    with store.read() as snapshot:
+        last = snapshot.last_receipt()
+    proof = prove(store, stages("log entries", 2 * last.last_seq if last else 0))
     return HealthCheck(
         "log",
         True,

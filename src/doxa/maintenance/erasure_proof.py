@@ -22,7 +22,7 @@ from doxa.base.values import canonical, check_text
 from doxa.base.words import term_counts
 from doxa.store import Reader, Store
 from doxa.store.file.scrub import left_over, marked
-from doxa.store.retention.copies import Copy, copies_of
+from doxa.store.retention.copies import REMOTE, Copy, copies_of
 from doxa.store.retention.leftovers import RawFinding, cells_of_file, cells_with, scan_files
 from doxa.store.retention.occurrences import Needle, find
 
@@ -213,6 +213,8 @@ def _spooled(path: Path, memory: Path) -> str:
 
 def _copy(path: str, kind: str, found: RawFinding, needle: Needle) -> Trace:
     place = f"{kind} {path}"
+    if kind == REMOTE:
+        return Trace(place, "unknown", "on another machine; the next shipment erases it there")
     if not found.exists:
         return Trace(place, "missing", "not at its path any more; it may be elsewhere")
     if found.error:

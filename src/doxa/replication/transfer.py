@@ -14,6 +14,7 @@ from doxa.replication.protocol import FleetLog, Head, SharedLog, SharedTransacti
 from doxa.replication.replica import Replica, read_transactions
 from doxa.replication.snapshot import is_due, put_snapshot
 from doxa.store import Store, verify_log
+from doxa.store.stages import Stages, no_stages
 from doxa.store.visibility.evaluator import Expressions
 
 _TRANSACTIONS_AT_ONCE = 500
@@ -27,15 +28,15 @@ class Moved(NamedTuple):
     head: Head
 
 
-def replicate(store: Store, log: SharedLog, tenant: str) -> Moved:
+def replicate(store: Store, log: SharedLog, tenant: str, *, stages: Stages = no_stages) -> Moved:
     """Append the log of a file to a tenant that has none, or that has the beginning of it. Can be
     repeated after an interruption. Raises ConflictError for a tenant with another log, CorruptError
     if the file does not verify."""
     check_tenant(tenant)
-    verify_log(store)
+    db = store.connection()
+    verify_log(store, stages("log entries", db.execute("SELECT max(seq) FROM log").get or 0))
     head, own = log.head(tenant), local_head(store)
     first = head.tx
-    db = store.connection()
     known = (
         db.execute("SELECT hash FROM receipt WHERE tx = ?", (first,)).get if first else head.hash
     )
@@ -47,9 +48,11 @@ def replicate(store: Store, log: SharedLog, tenant: str) -> Moved:
             tenant=tenant,
             change=first,
         )
+    advance = stages("transactions", max(0, own.tx - first))
     for batch in _batches(store, first, own):
         with log.hold(tenant, wait_ms=BUSY_TIMEOUT_MS) as hold:
             hold.append(batch)
+        advance(len(batch))
     if isinstance(log, FleetLog):
         info = log.info(tenant)
         if info is not None and is_due(own.tx, info.snapshot_tx):

@@ -30,19 +30,28 @@ from doxa.store import (
     latest_time,
     node_versions,
 )
+from doxa.store.stages import Stages, no_stages
 from doxa.transfer.lines import FORMAT
 
+_TABLES = ("node", "node_past", "edge", "edge_past", "access")  # a line for each row
+_REPORTED = 1_000
 
-def export_lines(store: Store) -> Iterator[bytes]:
+
+def export_lines(store: Store, stages: Stages = no_stages) -> Iterator[bytes]:
     """Yield the whole state of one snapshot, one JSON object per line."""
     store.require_whole("an export")
     sha, count = hashlib.sha256(), 0
     with store.read() as snapshot:
+        total = 0 if stages is no_stages else _lines_of(snapshot)
+        advance = stages("lines", total)
         for line in _state_lines(snapshot):
             sha.update(line)
             sha.update(b"\n")
             count += 1
+            if not count % _REPORTED:
+                advance(_REPORTED)
             yield line
+        advance(count % _REPORTED)
     yield b'{"type":"end","lines":%d,"sha256":"%b"}' % (count, sha.hexdigest().encode())
 
 
@@ -56,6 +65,14 @@ def state_digest(store: Store) -> str:
             sha.update(line)
             sha.update(b"\n")
     return sha.hexdigest()
+
+
+def _lines_of(snapshot: Reader) -> int:
+    """Return how many lines the state is."""
+    counts = (f"(SELECT count(*) FROM {table})" for table in _TABLES)
+    return (
+        1 + len(snapshot.catalogue_all()) + int(snapshot.rows(f"SELECT {'+'.join(counts)}")[0][0])
+    )
 
 
 def _state_lines(snapshot: Reader) -> Iterator[bytes]:
@@ -114,7 +131,7 @@ def _until(until: int | None) -> bytes:
     return b"" if until is None else b',"until":%d' % until
 
 
-def write_export(store: Store, target: Path) -> int:
+def write_export(store: Store, target: Path, stages: Stages = no_stages) -> int:
     """Write an export to a new file, readable by its owner only, as the memory itself is; one whose
     name ends in .gz is compressed. The file appears under its name when it is complete. Returns the
     number of lines. Raises InputError if the path exists, StoreError or DiskFullError if writing
@@ -127,7 +144,7 @@ def write_export(store: Store, target: Path) -> int:
         )  # mode 600
         count = 0
         with os.fdopen(handle, "wb") as file:
-            count = _write(store, file, compressed=target.suffix == ".gz")
+            count = _write(store, file, stages, compressed=target.suffix == ".gz")
             file.flush()
             os.fsync(file.fileno())
         _require_absent(target)
@@ -148,12 +165,12 @@ def write_export(store: Store, target: Path) -> int:
                 Path(part).unlink()
 
 
-def _write(store: Store, file: IO[bytes], *, compressed: bool) -> int:
+def _write(store: Store, file: IO[bytes], stages: Stages, *, compressed: bool) -> int:
     if compressed:  # without a name or time, so that equal states give equal files
         with gzip.GzipFile(filename="", fileobj=file, mode="wb", mtime=0) as packed:
-            return _write(store, packed, compressed=False)  # type: ignore[arg-type]
+            return _write(store, packed, stages, compressed=False)  # type: ignore[arg-type]
     count = 0
-    for line in export_lines(store):
+    for line in export_lines(store, stages):
         file.write(line + b"\n")
         count += 1
     return count

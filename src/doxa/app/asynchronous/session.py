@@ -297,11 +297,20 @@ class AsyncSession:
         )
 
     async def deprecate(
-        self, kref: str | Kref, *, dry_run: bool = False, idempotency_key: str = ""
+        self,
+        kref: str | Kref,
+        *,
+        expect: int | None = None,
+        dry_run: bool = False,
+        idempotency_key: str = "",
     ) -> Change:
         """Take an item or a turn out of recall; `restore` brings it back."""
         return await on_thread(
-            self._session.deprecate, kref, dry_run=dry_run, idempotency_key=idempotency_key
+            self._session.deprecate,
+            kref,
+            expect=expect,
+            dry_run=dry_run,
+            idempotency_key=idempotency_key,
         )
 
     async def restore(

@@ -1,5 +1,5 @@
-"""Copies of a memory file by the log: ship it to a folder, and make a file of it again, as of a
-time."""
+"""Copies of a memory file by the log: ship it to a folder or over a command, take what another one
+ships, and make a file of it again, as of a time."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from doxa.app.expressions import LazyExpressions
 from doxa.base.errors import InputError
 from doxa.ingestion import arguments
 from doxa.maintenance.backups import Backup, KeepRule, backups_in, file_bytes, make_backup
+from doxa.replication.shipping import Pipe, Sent, receive_log, send_log
 from doxa.store import Store
 from doxa.store.chain.chain_file import ChainFile, Shipped, is_chain
 from doxa.store.chain.rebuild import change_at, rebuild
@@ -24,12 +25,16 @@ if TYPE_CHECKING:
 __all__ = [
     "Backup",
     "KeepRule",
+    "Pipe",
+    "Sent",
     "backups_in",
     "chain_path",
     "file_bytes",
     "holds_log_alone",
     "make_backup",
+    "receive_into",
     "restore_from_log",
+    "send_log",
     "ship_log",
 ]
 SUFFIX = ".chain"
@@ -51,6 +56,17 @@ def ship_log(
     Path(folder).mkdir(parents=True, exist_ok=True, mode=0o700)
     with ChainFile(chain_path(folder, memory.store)) as chain:
         return chain.ship(memory.store, progress=progress)
+
+
+def receive_into(folder: str | os.PathLike[str], pipe: Pipe) -> Shipped:
+    """Take into a folder what `send_log` ships at the other end of a pipe. Raises UnreachableError
+    if it ends early, CorruptError if what comes does not verify."""
+
+    def path_of(name: str) -> Path:
+        Path(folder).mkdir(parents=True, exist_ok=True, mode=0o700)
+        return Path(folder) / (name + SUFFIX)
+
+    return receive_log(pipe, path_of)
 
 
 def restore_from_log(

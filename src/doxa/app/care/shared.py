@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from doxa.app.config import Config, default_path
 from doxa.base.errors import InputError
 from doxa.ingestion import arguments
+from doxa.store.stages import Stages, no_stages
 
 if TYPE_CHECKING:
     from doxa.maintenance.doctor import HealthCheck
@@ -205,7 +206,9 @@ def with_shared_traces(proof: ErasureProof, replica: Replica | None, text: str) 
     return replace(proof, complete=complete, traces=(*proof.traces, *found), note=note)
 
 
-def replicate_file(path: Path, url: str, tenant: str = "") -> dict[str, Any]:
+def replicate_file(
+    path: Path, url: str, tenant: str = "", *, stages: Stages = no_stages
+) -> dict[str, Any]:
     """Append the log of a file to a tenant of a shared log, as it is. Returns the tenant, how many
     transactions were new there, and the token of its head."""
     from doxa.replication.opening import open_log
@@ -218,7 +221,7 @@ def replicate_file(path: Path, url: str, tenant: str = "") -> dict[str, Any]:
     with Store(path, read_only=True) as store:
         log = open_log(engine)
         try:
-            return _moved(replicate(store, log, named))
+            return _moved(replicate(store, log, named, stages=stages))
         finally:
             log.close()
 

@@ -272,10 +272,16 @@ class BeliefVerbs:
 
     @retryable
     def deprecate(
-        self, kref: str | Kref, *, dry_run: bool = False, idempotency_key: str = ""
+        self,
+        kref: str | Kref,
+        *,
+        expect: int | None = None,
+        dry_run: bool = False,
+        idempotency_key: str = "",
     ) -> Change:
         """Take an item or a turn out of recall; `restore` brings it back."""
-        return self._ledger(dry_run=dry_run).deprecate(kref)
+        arguments.whole(expect, "expect", optional=True)
+        return self._ledger(dry_run=dry_run).deprecate(kref, expect=expect)
 
     @retryable
     def restore(

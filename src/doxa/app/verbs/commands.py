@@ -66,9 +66,7 @@ SHELL = (
         _COPIES,
     ),
     CommandOnly("backups list", "care", "List the backups of a folder and their tests.", _COPIES),
-    CommandOnly(
-        "follow", "care", "Ship the verified log to a folder, as the memory grows.", _COPIES
-    ),
+    CommandOnly("follow", "care", "Ship the verified log to a folder or another machine.", _COPIES),
     CommandOnly("replicate", "care", "Append a file's log to a tenant of a shared log.", _SHARED),
     CommandOnly("pull", "care", "Make a file of a tenant of a shared log.", _SHARED),
     CommandOnly("tenants list", "care", "List tenants: size, quota, replicas, lag.", _SHARED),

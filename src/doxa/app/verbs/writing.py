@@ -198,7 +198,7 @@ _STATE = (
         "change",
         "Take an item or a turn out of recall; `restore` brings it back.",
         "",
-        parameters(kref=KREF, dry_run=DRY_RUN),
+        parameters(kref=KREF, expect=EXPECT, dry_run=DRY_RUN),
         "Change",
         writes=True,
         errors=("ConflictError", *_CHECKED),

@@ -6,9 +6,7 @@ from typing import Any
 
 from doxa.cli.context import Db, Json, opened
 from doxa.cli.output import show
-from doxa.cli.pictures.sparkline import bar, sparkline
-
-_UNITS = ("bytes", "KB", "MB", "GB", "TB")
+from doxa.cli.pictures.sparkline import bar, sized, sparkline
 
 
 def status(db: Db = None, as_json: Json = False) -> None:
@@ -79,11 +77,3 @@ def _replica_text(found: dict[str, Any]) -> str:
         f"a replica of tenant {found['tenant']}: {found['behind']:,} changes behind; the engine was"
         f" {age}{told}"
     )
-
-
-def sized(count: int) -> str:
-    """Return a number of bytes for a reader, in powers of 1,000."""
-    size, unit = float(count), 0
-    while size >= 1_000 and unit < len(_UNITS) - 1:
-        size, unit = size / 1_000, unit + 1
-    return f"{size:,.0f} {_UNITS[unit]}" if unit == 0 else f"{size:,.1f} {_UNITS[unit]}"

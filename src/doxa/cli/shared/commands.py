@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from doxa.cli.context import Json, errors_reported
+from doxa.cli.context import Json, errors_reported, stages, steps
 from doxa.cli.output import fields_text, show
 
 Url = Annotated[
@@ -30,7 +30,9 @@ def replicate(
     from doxa.app.care.shared import replicate_file
 
     with errors_reported(as_json):
-        show(replicate_file(file, url, tenant), as_json, fields_text)
+        with stages(as_json) as begin:
+            done = replicate_file(file, url, tenant, stages=begin)
+        show(done, as_json, fields_text)
 
 
 def pull(
@@ -42,7 +44,9 @@ def pull(
     from doxa.app.care.shared import pull_file
 
     with errors_reported(as_json):
-        show(pull_file(url, file, tenant), as_json, fields_text)
+        with steps(as_json, "applying the log"):
+            done = pull_file(url, file, tenant)
+        show(done, as_json, fields_text)
 
 
 tenants = typer.Typer(add_completion=False, no_args_is_help=True, rich_markup_mode=None)

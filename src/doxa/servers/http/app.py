@@ -27,6 +27,7 @@ from functools import partial
 from typing import Any
 
 from starlette.applications import Starlette
+from starlette.convertors import Convertor, register_url_convertor
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
@@ -150,15 +151,15 @@ class App:
         if isinstance(database, VerbDatabase):
             page = StaticFiles()
             routes = [
-                Route(f"{PREFIX}/{{path:path}}", self.api.answer, methods=_ALL_METHODS),
-                Route(f"/db/{{name}}{PREFIX}/{{path:path}}", self.api.answer, methods=_ALL_METHODS),
+                Route(f"{PREFIX}/{{path:rest}}", self.api.answer, methods=_ALL_METHODS),
+                Route(f"/db/{{name}}{PREFIX}/{{path:rest}}", self.api.answer, methods=_ALL_METHODS),
                 Route(HOME.rstrip("/"), page.redirect),
-                Route(f"{HOME}{{path:path}}", page.answer),
+                Route(f"{HOME}{{path:rest}}", page.answer),
                 *routes,
             ]
         routes += [
             Route(
-                f"/{prefix}/{{path:path}}",
+                f"/{prefix}/{{path:rest}}",
                 _answering(partial(self._mounted, made)),
                 methods=["GET", "POST", "PUT", "DELETE"],
             )
@@ -390,6 +391,22 @@ class App:
             execution.cancel()
             task.cancel()
             gone.cancel()
+
+
+class _Rest(Convertor[str]):
+    """The rest of a path, line breaks too: `path` of Starlette ends before them, so that such a
+    request would be answered by another interface than the one it was sent to."""
+
+    regex = "(?s:.*)"
+
+    def convert(self, value: str) -> str:
+        return value
+
+    def to_string(self, value: str) -> str:
+        return value
+
+
+register_url_convertor("rest", _Rest())
 
 
 def error_response(error: BaseException, *, close: bool) -> Response:

@@ -45,6 +45,7 @@ from doxa.store.migration.schema import FORMAT, MIGRATIONS
 from doxa.store.proof.addresses import address_problems
 from doxa.store.reader import Reader
 from doxa.store.retention.state import is_superseded, rewritten
+from doxa.store.stages import Stages, no_stages
 from doxa.store.store import Store
 from doxa.store.visibility.window_writer import WindowWriter
 from doxa.store.visibility.window_writer import problems as window_problems
@@ -252,13 +253,16 @@ def _digest(db: apsw.Connection, *, windows: bool) -> str:
     return sha.hexdigest()
 
 
-def check(store: Store) -> list[str]:
+def check(store: Store, stages: Stages = no_stages) -> list[str]:
     """Check every invariant of the tables. An empty list means sound; otherwise each line names
     what is wrong."""
     problems: list[str] = []
     with damage_reported(store.path, "its beginning"), store.read() as snapshot:
-        for place, find in _checks(snapshot):
+        checks = list(_checks(snapshot))
+        advance = stages("invariants", len(checks))
+        for place, find in checks:
             problems += findings_of(store.path, place, find)
+            advance(1)
     return problems
 
 

@@ -13,6 +13,7 @@ from doxa.base.values import canonical, decode
 
 _KEPT = 200
 _KEY = "copies"
+REMOTE = "remote"  # the kind of a copy on another machine: its path begins with that
 
 
 class Copy(NamedTuple):
@@ -28,7 +29,8 @@ def note_copy(db: apsw.Connection, path: str | os.PathLike[str], *, kind: str, t
     if not db.execute("SELECT 1 FROM sqlite_schema WHERE name = 'meta'").get:
         return
     # a name that is not UTF-8 is kept readable, and counts as missing
-    place = str(Path(path).absolute()).encode("utf-8", "backslashreplace").decode()
+    named = os.fspath(path) if kind == REMOTE else str(Path(path).absolute())
+    place = named.encode("utf-8", "backslashreplace").decode()
     kept = [copy for copy in copies_of(db) if copy.path != place]
     rows = [list(copy) for copy in (*kept, Copy(place, kind, time))][-_KEPT:]
     db.execute("INSERT OR REPLACE INTO meta VALUES(?, ?)", (_KEY, canonical(rows).decode()))

@@ -178,8 +178,6 @@ def decode_access(text: str | bytes | None) -> Access:
     return Access(**found)
 
 
-
-
 class AccessRecord(NamedTuple):
     """What one query, or one recall, returned and passed through: ids of nodes, and of edges with a
     minus, any number of times.

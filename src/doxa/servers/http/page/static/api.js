@@ -128,6 +128,15 @@ export async function write(verb, args, { label = "", quiet = false } = {}) {
   return answer;
 }
 
+/** Call procedures in one statement, so that all of them are done or none. Its first row is the change. */
+export async function together(text, params, { label }) {
+  if (isPast.value) throw new ApiProblem(409, IN_THE_PAST);
+  const { columns, rows: found } = await post("run", { text, params });
+  const answer = Object.fromEntries(columns.map((name, at) => [name, found[0][at]]));
+  settle("run", answer, label, false);
+  return answer;
+}
+
 const IN_THE_PAST = {
   detail: "You look at the past, and nothing is changed from there.",
   next_step: "Go back to now.",

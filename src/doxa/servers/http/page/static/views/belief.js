@@ -179,7 +179,7 @@ function Actions({ revision, retired, form, setForm, done }) {
         </button>`}
     </div>
     ${form === "revise" && html`<${Revise} revision=${revision} done=${done} cancel=${close} />`}
-    ${form === "retire" && html`<${ChangeForm} verb="deprecate" label="Retire" start="Show what would follow" arguments_=${() => ({ kref: item })} done=${done} cancel=${close}><p>It is left out of recall from now on; history keeps it.</p><//>`}
+    ${form === "retire" && html`<${ChangeForm} verb="deprecate" label="Retire" start="Show what would follow" arguments_=${() => ({ kref: item, expect: revision.number })} done=${done} cancel=${close}><p>It is left out of recall from now on; history keeps it.</p><//>`}
     ${form === "restore" && html`<${ChangeForm} verb="restore" label="Restore" start="Show what would follow" arguments_=${() => ({ kref: item })} done=${done} cancel=${close}><p>It is believed again.</p><//>`}`;
 }
 

@@ -1,7 +1,7 @@
 // Inbox: what waits for a person: conflicts, proposals, candidates, what is in quarantine, and names
 // that may mean several things. One key each, with a receipt and undo.
 
-import { inProject, projectName, read, rows, textsOf, useLoad, write } from "../api.js";
+import { inProject, projectName, read, rows, textsOf, together, useLoad, write } from "../api.js";
 import { WordDiff } from "../diff.js";
 import { html, useState } from "../lib.js";
 import {
@@ -158,6 +158,10 @@ const PROPOSAL_WORDS = {
   unsupported: "It lost its support",
 };
 
+const RETIRE =
+  "CALL doxa.deprecate($item, {expect: $number}) YIELD action, kref, change " +
+  "CALL doxa.reject($proposal, {reason: $reason}) YIELD state RETURN action, kref, change";
+
 function ProposalRow({ one, texts, again }) {
   const can = Object.keys(one.action).length > 0;
   const apply = async () => {
@@ -171,10 +175,11 @@ function ProposalRow({ one, texts, again }) {
     say("Rejected: it will not be proposed again.", { kind: "done" });
   };
   const retire = async () => {
-    const item = one.about[0].split("?")[0];
-    const { status } = await read("get", { kref: item }); // the second change of an earlier try may have failed
-    if (status !== "deprecated") await write("deprecate", { kref: item }, { label: "Retired" });
-    await write("reject", { proposal: one.kref, reason: "it was retired" }, { quiet: true });
+    const [item, number] = one.about[0].split("?r=");
+    const reason = "it was retired";
+    if ((await read("get", { kref: item })).status === "deprecated")
+      return write("reject", { proposal: one.kref, reason }, { quiet: true });
+    return together(RETIRE, { item, number: Number(number), proposal: one.kref, reason }, { label: "Retired" });
   };
   const lost = one.kind === "unsupported";
   const actions = [["x", lost ? "It still holds" : "Reject", reject]];
@@ -193,7 +198,7 @@ function CandidateRow({ one, again }) {
   const item = one.kref.split("?")[0];
   const said = { what: item, text: one.text, again: true, expect: one.number }; // what was read, and nothing newer
   const accept = () => write("revise", { ...said, trust: "stated" }, { label: "Accepted" });
-  const retire = () => write("deprecate", { kref: item }, { label: "Retired" });
+  const retire = () => write("deprecate", { kref: item, expect: one.number }, { label: "Retired" });
   const operator = session.value?.role === "operator";
   const verify = () => write("revise", { ...said, trust: "verified" }, { label: "Verified" });
   return html`<${Row} kref=${one.kref}>
