@@ -199,7 +199,7 @@ class FleetLog(SharedLog, Protocol):
         arriving: str = "",
         locked: bool = False,
     ) -> AppendHold:
-        """As SharedLog. `locked`: nobody else writes until it ends, however long that takes; else
+        """Wait as in SharedLog. `locked`: nobody else writes until it ends, however long that takes; else
         it may be what the server kept since its last append."""
         ...
 

@@ -57,7 +57,7 @@ class KeptHolds:
         return self._now() < kept.until
 
     def end(self, tenant: str, token: int) -> None:
-        """What was taken is used up."""
+        """Forget what was taken: it is used up."""
         with self._lock:
             if tenant in self._used and self._used[tenant][0] == token:
                 del self._used[tenant]
