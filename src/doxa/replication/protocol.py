@@ -199,8 +199,8 @@ class FleetLog(SharedLog, Protocol):
         arriving: str = "",
         locked: bool = False,
     ) -> AppendHold:
-        """Wait as in SharedLog. `locked`: nobody else writes until it ends, however long that takes; else
-        it may be what the server kept since its last append."""
+        """Wait as in SharedLog. `locked`: nobody else writes until it ends, however long that
+        takes; else it may be what the server kept since its last append."""
         ...
 
     def info(self, tenant: str) -> TenantInfo | None: ...
