@@ -77,6 +77,7 @@ class Schedule:
         """Raises Violated, or what a server raised that it should not."""
         self.scheduler.run({one.name: one.work for one in self.servers})
         with without_faults(self.engine):
+            self.engine.settle()
             self._prove()
         for one in self.servers:
             one.close()

@@ -232,6 +232,12 @@ class SimulatedEngine:
             with suppress(ConflictError, _Broken):
                 append()
 
+    def settle(self) -> None:
+        """What is on the way arrives or is refused, and nothing comes after it."""
+        for tenant in self.tenants.values():
+            tenant.holder = None
+        self.arrive()
+
     def _append(
         self, tenant: _Tenant, hold: SimulatedHold, transactions: Sequence[SharedTransaction]
     ) -> None:
