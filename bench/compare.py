@@ -36,7 +36,16 @@ _ROW = "speed.revise.sqlite_row_per_s"
 RULES = (
     Rule(r"speed\.(revise|remember|tell|forget|undo)\.(with_edge_)?per_s", _ROW, True),
     Rule(r"speed\.ingest\.\w+_turns_per_s", _ROW, True),
-    Rule(r"(speed\.load)\.edges_per_s", r"\1.sqlite_edges_per_s", True),
+    Rule(
+        r"(speed\.load)\.(?:unwind_)?edges(?:_with_property)?_per_s",
+        r"\1.sqlite_edges_per_s",
+        True,
+    ),
+    Rule(
+        r"(speed\.load)\.(?:nodes|unwind_(?:nodes|merge|merge_set))_per_s",
+        r"\1.sqlite_nodes_per_s",
+        True,
+    ),
     Rule(r"(speed\.updates)\.(?:one|many)_threads?_per_s", r"\1.sqlite_per_s", True),
     Rule(
         r"(speed\.scale\.\d+)\.recall\.(?:words_only|with_embedding|without_embedding)\.p50_ms",

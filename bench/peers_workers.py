@@ -1,6 +1,6 @@
-"""How many reads a second eight clients get through Bolt from one worker process and from two.
+"""How many reads a second few and many clients get through Bolt, from one worker process and two.
 
-The client is one thread over eight sockets that sends bytes made before, so that it needs little of
+The client is one thread over all sockets that sends bytes made before, so that it needs little of
 the machine that it measures; an official driver in Python would take as much as the server.
 """
 
@@ -21,28 +21,36 @@ from bench.report import Report
 from doxa.servers.bolt.framing import MAGIC, Dechunker
 from doxa.servers.bolt.packstream import Packer, chunked
 
-CLIENTS, WORKERS = 8, 2
+CLIENTS, WORKERS = (8, 32), 2
 _SUCCESS = 0x70
 _SECONDS = 2.0
 
 
 def measure_workers(report: Report, path: Path, data: Data, *, share: float) -> None:
-    """Add a table of reads a second by the number of workers, and their ratio."""
-    rates = {}
+    """Add a table of reads a second by the number of workers and of clients, and ratios: of workers
+    to one, and of many clients to few, which threads that disturb each other make small."""
+    rates: dict[tuple[int, int], float] = {}
     for workers in (1, WORKERS):
         with served(path, "--workers", str(workers)) as uri:
-            rates[workers] = _rate(int(uri.rpartition(":")[2]), data, report.seed, share)
-    ratio = rates[WORKERS] / rates[1]
-    report.put("bolt.reads_per_s.workers_1", rates[1])
-    report.put(f"bolt.reads_per_s.workers_{WORKERS}", rates[WORKERS])
+            for clients in CLIENTS:
+                rate = _rate(int(uri.rpartition(":")[2]), data, report.seed, share, clients)
+                rates[workers, clients] = rate
+                report.put(f"bolt.reads_per_s.workers_{workers}.clients_{clients}", rate)
+    few, many = CLIENTS
+    ratio, crowd = rates[WORKERS, few] / rates[1, few], rates[1, many] / rates[1, few]
     report.put("bolt.workers_ratio", ratio)
+    report.put("bolt.clients_ratio", crowd)
+    rows = [
+        [f"{workers} workers, {clients} clients, reads a second", f"{rate:,.0f}", ""]
+        for (workers, clients), rate in rates.items()
+    ]
     report.table(
-        f"Reads through Bolt by {CLIENTS} clients at once: a lookup by an indexed property each",
+        "Reads through Bolt by clients at once: a lookup by an indexed property each",
         ["what", "figure", "wanted"],
         [
-            ["one worker, reads a second", f"{rates[1]:,.0f}", ""],
-            [f"{WORKERS} workers, reads a second", f"{rates[WORKERS]:,.0f}", ""],
+            *rows,
             [f"{WORKERS} workers to one, the client included", f"{ratio:.2f}", "≥ 1.3"],
+            [f"{many} clients to {few}, one worker", f"{crowd:.2f}", "≥ 0.9"],
         ],
     )
 
@@ -75,14 +83,14 @@ def _message(tag: int, *fields: object) -> bytes:
     return chunked(Packer({}).structure(tag, *fields))
 
 
-def _rate(port: int, data: Data, seed: int, share: float) -> float:
+def _rate(port: int, data: Data, seed: int, share: float, clients: int) -> float:
     """Return reads a second: the median of three runs."""
     keys = np.random.default_rng(seed).choice(data.key, size=1_000).tolist()
     asked = [
         _message(0x10, TEXTS["lookup"], {"key": key}, {"mode": "r"}) + _message(0x3F, {"n": 1_000})
         for key in keys
     ]
-    lines = [_Line(port) for _ in range(CLIENTS)]
+    lines = [_Line(port) for _ in range(clients)]
     try:
         _asked_for(lines, asked, 0.5)  # plans and caches
         return median(_asked_for(lines, asked, max(0.5, _SECONDS * share)) for _ in range(3))

@@ -201,7 +201,7 @@ def test_a_cursor_walks_a_list_while_it_grows(client: ApiClient) -> None:
             break
         query = f"limit=3&cursor={page['next']}"
     assert found == whole
-    assert is_problem(client.get("/v1/log?cursor=abc"), 400, "input")
+    assert is_problem(client.get("/v1/log?cursor=abc"), 422, "input")
     assert is_problem(client.get("/v1/stats?cursor=abc"), 400, "input")
 
 

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from doxa.cypher.errors import QueryError
 from doxa.query.core.comparison import group_key
 from doxa.query.engine import QueryEngine
+from doxa.query.exec import triangle_count
 from doxa.query.session import GraphSession
 from doxa.store import Identity, Reader, Store
 from doxa.store.image.columns import COLUMNS_MAX, LabelColumns
@@ -100,7 +101,7 @@ def _plain(value: Any, bag: bool) -> Any:
 
 
 def wide(rng: Random) -> RandomQuery:
-    shape = rng.choice((_grouped, _first, _reached, _shortest))
+    shape = rng.choice((_grouped, _first, _reached, _shortest, _triangles, _degrees))
     return shape(rng)
 
 
@@ -162,6 +163,41 @@ def _shortest(rng: Random) -> RandomQuery:
     return RandomQuery(
         f"MATCH {ends}, p = {function}((n){edge}(m)) RETURN {column}", (column,), False, (False,)
     )
+
+
+def _triangles(rng: Random) -> RandomQuery:
+    kind = rng.choice(TYPED)
+    left, right = rng.choice(ARROWS[:2])
+    kinds = [kind] * 3 if rng.random() < 0.8 else [rng.choice(TYPED) for _ in range(3)]
+    one, two, three = (f"{left}[{name}]{right}" for name in kinds)
+    text = rng.choice(
+        (
+            f"MATCH (a){one}(b){two}(c){three}(a) RETURN count(*)",
+            f"MATCH (a){one}(b){two}(c), (c){three}(a) RETURN count(*) AS n",
+            f"MATCH (a){one}(b), (a)<-[{kind}]-(c), (b)-[{kind}]->(c) RETURN count(*)",
+            f"MATCH (a:A){one}(b){two}(c){three}(a) RETURN count(*)",
+            f"MATCH (a:A){one}(b){two}(c:B){three}(a) RETURN count(*)",
+            f"MATCH (a:A:B){one}(b:C){two}(c:A){three}(a:A) RETURN count(*)",
+            f"MATCH (a){one}(b){two}(b){three}(a) RETURN count(*)",
+            f"MATCH (a){one}(b){two}(c) RETURN count(*)",
+        )
+    )
+    return RandomQuery(text, ("n",), True, (False,))
+
+
+def _degrees(rng: Random) -> RandomQuery:
+    left, right = rng.choice(ARROWS)
+    counted = f"count {{ (n){left}[{rng.choice(TYPED)}]{right}() }}"
+    text = rng.choice(
+        (
+            f"MATCH (n) RETURN n.i, {counted} AS d",
+            f"MATCH (n:A) WHERE {counted} > {rng.randrange(3)} RETURN n.i, n.a",
+            f"MATCH (n:B) RETURN n.i, {counted} + {counted} AS d",
+            f"OPTIONAL MATCH (n:C {{i: 1}}) RETURN n.i, {counted} AS d",
+            f"MATCH (m)-[:R]->(n) RETURN m.i, {counted} AS d",
+        )
+    )
+    return RandomQuery(text, ("i", "d"), False, (False, False))
 
 
 def written(rng: Random) -> str:
@@ -243,7 +279,9 @@ GROUPED = "MATCH (n:A) RETURN n.s, count(*), sum(n.a), avg(n.f), max(n.i)"
 FIRST = "MATCH (n:A) RETURN n.i ORDER BY n.f DESC, n.i LIMIT 3"
 REACHED = "MATCH (n:A {i: 5})-[:R*1..4]->(m) RETURN count(DISTINCT m)"
 SHORTEST = "MATCH (n:A {i: 5}), (m:A {i: 11}), p = shortestPath((n)-[:R*]->(m)) RETURN length(p)"
-SHAPES = (GROUPED, FIRST, REACHED, SHORTEST)
+TRIANGLES = "MATCH (a)-[:R]->(b)-[:R]->(c)-[:R]->(a) RETURN count(*)"
+DEGREES = "MATCH (n:A) RETURN n.i, count { (n)-[:R]-() } AS d ORDER BY n.i"
+SHAPES = (GROUPED, FIRST, REACHED, SHORTEST, TRIANGLES, DEGREES)
 
 
 def rows(session: GraphSession, text: str, **params: Any) -> list[tuple[Any, ...]]:
@@ -277,15 +315,18 @@ def test_it_answers_without_the_tables(tmp_path: Path) -> None:
     with filled(tmp_path / "m.db") as store:
         for text in SHAPES:
             traced(store, text)  # derived
-        (grouped, first, reached, shortest) = (traced(store, text) for text in SHAPES)
+        grouped, first, reached, shortest, *counted = (traced(store, text) for text in SHAPES)
         assert not any("GROUP BY" in sql for sql in grouped)
         assert not any("json_type" in sql for sql in first)
         assert not any("CROSS JOIN edge e" in sql for sql in (*reached, *shortest))
+        assert not any("edge e" in sql for one in counted for sql in one)
         with Store(tmp_path / "m.db") as plain:
             assert any("GROUP BY" in sql for sql in traced(plain, GROUPED))
             assert any("json_type" in sql for sql in traced(plain, FIRST))
             assert any("CROSS JOIN edge e" in sql for sql in traced(plain, REACHED))
             assert any("CROSS JOIN edge e" in sql for sql in traced(plain, SHORTEST))
+            assert any("edge e" in sql for sql in traced(plain, TRIANGLES))
+            assert any("edge e" in sql for sql in traced(plain, DEGREES))
 
 
 def test_a_part_is_brought_forward_and_not_derived_again(tmp_path: Path) -> None:
@@ -353,7 +394,7 @@ def test_it_stays_within_its_bound(tmp_path: Path) -> None:
 def test_nothing_is_derived_before_it_was_earned(tmp_path: Path) -> None:
     with filled(tmp_path / "m.db", patience=1) as store, opened(store) as on:
         assert store.images is not None
-        for _ in range(20):
+        for _ in range(8):
             for text in SHAPES:
                 rows(on, text)
         assert not store.images.size_bytes  # 200 nodes are read faster than numpy is loaded
@@ -409,6 +450,67 @@ def test_what_a_policy_hides_is_hidden(world: World) -> None:
     assert [len(world.run(asked[1])), *world.run(asked[0])[0].values()] == [0, 0]
     assert list(world.run(asked[2])[0].values()) == [0]
     store.images = None
+
+
+def test_triangles_are_counted_next_to_loops_and_parallel_edges(tmp_path: Path) -> None:
+    with filled(tmp_path / "m.db") as store, Store(tmp_path / "m.db") as plain:  # noqa: SIM117
+        with opened(store) as on, opened(plain) as off:
+            off.run(
+                "MATCH (n:A), (m:A) WHERE n.i < 12 AND m.i < 12 AND (n.i * 7 + m.i * 5) % 3 = 0"
+                " CREATE (n)-[:R]->(m), (n)-[:R]->(m)"
+            )
+            off.run("MATCH (n:A) WHERE n.i IN [1, 2, 2, 150] CREATE (n)-[:R]->(n), (n)-[:R]->(n)")
+            (before,) = rows(off, TRIANGLES)
+            assert before[0] > 1_000
+            assert rows(on, TRIANGLES) == [before]
+            assert rows(on, DEGREES) == rows(off, DEGREES)
+            off.run(
+                "MATCH (n:A {i: 2}), (m:A {i: 5}) CREATE (n)-[:R]->(m), (:A {i: 999})-[:R]->(n)"
+            )
+            off.run("MATCH (:A {i: 3})-[r:R]->() DELETE r")  # brought forward: some are dirty
+            (after,) = rows(off, TRIANGLES)
+            assert after != before
+            assert rows(on, TRIANGLES) == [after]
+            assert rows(on, DEGREES) == rows(off, DEGREES)
+
+
+def test_many_triangles_are_counted_in_pieces(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(triangle_count, "_MARKS", 500)
+    monkeypatch.setattr(triangle_count, "_WALKS", 7)
+    with filled(tmp_path / "m.db") as store, Store(tmp_path / "m.db") as plain:  # noqa: SIM117
+        with opened(store) as on, opened(plain) as off:
+            off.run("MATCH (n:A), (m:A) WHERE n.i < 9 AND m.i < 9 CREATE (n)-[:R]->(m)")
+            assert rows(on, TRIANGLES) == rows(off, TRIANGLES) != [(0,)]
+            off.run("MATCH (n:A) WHERE n.i % 2 = 0 SET n:B")
+            for text in ("(a:A)", "(a:B)"):
+                labelled = TRIANGLES.replace("(a)", text, 1)
+                assert rows(on, labelled) == rows(off, labelled) != [(0,)]
+
+
+def test_nodes_of_a_result_are_loaded_together(tmp_path: Path) -> None:
+    with filled(tmp_path / "m.db") as store:
+        text = "MATCH (:A {i: 5})-[:R*1..150]->(m) RETURN DISTINCT m"
+        said = traced(store, text)
+        single = [sql for sql in said if sql.endswith("FROM node WHERE id = ?")]
+        assert len(single) < 3
+        with opened(store) as on:
+            found = [row[0] for row in rows(on, text)]
+        assert len(found) == 150
+        assert [node["i"] for node in found] == [(6 + n) % 200 for n in range(150)]
+        assert all(node.labels == ("A",) for node in found)
+
+
+def test_rows_before_an_error_arrive_when_nodes_are_read_ahead(tmp_path: Path) -> None:
+    with filled(tmp_path / "m.db") as store, opened(store) as on:
+        text = "MATCH (:A {i: 5})-[:R*1..150]->(m) WITH DISTINCT m RETURN m, 1 / (m.i - 20) AS x"
+        result = on.run(text)
+        got = []
+        with pytest.raises(QueryError, match="zero"):
+            for row in result:
+                got.append(row[0]["i"])
+        assert got == list(range(6, 20))
 
 
 MOVES, QUESTIONS = 40, 150

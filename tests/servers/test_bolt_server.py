@@ -19,10 +19,12 @@ from hypothesis import strategies as st
 
 import doxa
 from doxa.base.errors import InputError, StoreError
+from doxa.base.run_slot import RunSlot
 from doxa.servers.bolt import BoltServer, MemoryDatabase, running_server
 from doxa.servers.bolt.framing import MAGIC, MANIFEST, NO_VERSION, Version, manifest
 from doxa.servers.workers import Workers
 from doxa.store import Identity
+from doxa.store.locking.writer_queue import queue_of
 from tests.servers.bolt_fixtures import (
     ALL,
     BASIC,
@@ -327,6 +329,39 @@ def test_many_messages_at_once_wait_their_turn(server: BoltServer) -> None:
         done.start()
         assert [peer.answer()[0] for _ in range(3 * count)] == [SUCCESS, RECORD, SUCCESS] * count
         done.join()
+
+
+# Many at once
+
+
+def test_who_waits_for_a_writer_keeps_nobody_else_waiting(server: BoltServer) -> None:
+    server.slot = RunSlot(60)
+    with Peer(server.port) as one, Peer(server.port) as two, Peer(server.port) as three:
+        for peer in (one, two, three):
+            peer.login()
+        assert one.ask("BEGIN", {})[0] == SUCCESS
+        assert one.ask("RUN", "CREATE (:Kept)", {}, {})[0] == SUCCESS
+        assert one.ask("PULL", ALL)[0] == SUCCESS
+        two.send("RUN", "CREATE (:Kept)", {}, {})
+        two.send("PULL", ALL)
+        queue = queue_of(str(server.database.store.path))  # type: ignore[attr-defined]
+        until(lambda: queue.length == 1)
+        assert three.rows("RETURN 1") == [[1]]
+        assert one.ask("COMMIT")[0] == SUCCESS
+        assert [two.answer()[0], two.answer()[0]] == [SUCCESS, SUCCESS]
+        assert three.rows("MATCH (n:Kept) RETURN count(n)") == [[2]]
+
+
+def test_a_long_statement_keeps_nobody_else_waiting(server: BoltServer) -> None:
+    with Peer(server.port) as one, Peer(server.port) as two:
+        one.login()
+        two.login()
+        one.send("RUN", SLOW, {}, {})
+        one.send("PULL", ALL)
+        assert [two.rows("RETURN $x", {"x": x}) for x in range(20)] == [[[x]] for x in range(20)]
+        one.send("RESET")
+        assert [one.answer()[0] for _ in range(3)][-1] == SUCCESS
+        assert one.rows("RETURN 1") == [[1]]
 
 
 # Stopping

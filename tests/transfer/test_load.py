@@ -49,6 +49,21 @@ def pairs(folder: Path, count: int, people: int) -> Path:
     return written(folder / "knows.jsonl", "".join(json.dumps(row) + "\n" for row in rows))
 
 
+def statements(path: Path, count: int) -> Path:
+    """Each item is stated three times and revised twice."""
+    rows = [
+        {
+            "kref": f"kref://shop/stock/part{n // 3}.fact",
+            "text": f"Part has {n}",
+            "facts": [[f"part{n // 3}", "count", n]],
+            "topics": ["stock"],
+            "source": "count",
+        }
+        for n in range(count)
+    ]
+    return written(path, "".join(json.dumps(row) + "\n" for row in rows))
+
+
 def whole(memory: doxa.Memory) -> None:
     verify_log(memory.store)
     assert check(memory.store) == []
@@ -102,6 +117,142 @@ def test_a_load_is_as_if_queries_had_created_it(tmp_path: Path) -> None:
             whole(memory)
     assert len(logs[0]) == 40
     assert logs[0] == logs[1] == logs[2]
+
+
+def test_nodes_of_a_load_are_as_if_queries_had_created_them(tmp_path: Path) -> None:
+    logs = []
+    for way in ("load", "cypher", "one by one"):
+        with doxa.open(tmp_path / f"{way}.db", role="operator", embedder=None) as memory:
+            memory.run("CREATE INDEX FOR (p:Person) ON (p.name)")
+            memory.run("CREATE CONSTRAINT FOR (p:Person) REQUIRE p.id IS UNIQUE")
+            rows = [{"id": n, "name": f"person {n}", "tall": n % 7 == 0} for n in range(600)]
+            if way == "load":
+                memory.load(people(tmp_path, 600), label="Person", key="id")
+            elif way == "cypher":
+                memory.run("UNWIND $rows AS x CREATE (n:Person) SET n = x", {"rows": rows[:0]})
+                memory.run(
+                    "UNWIND $rows AS x CREATE (:Person {id: x.id, name: x.name, tall: x.tall})",
+                    {"rows": rows},
+                )
+            else:
+                with memory.store.write(memory.identity, op="test") as tx:
+                    for row in rows:
+                        tx.create_node(["Person"], row)
+            with memory.store.read() as snapshot:
+                logs.append(
+                    [
+                        (entry.op, entry.element, entry.payload)
+                        for entry in snapshot.log(after=0, limit=10_000)
+                        if entry.op == "node.create"
+                    ]
+                )
+            whole(memory)
+    assert len(logs[0]) == 600
+    assert logs[0] == logs[1] == logs[2]
+
+
+def test_rows_become_revisions(memory: doxa.Memory, tmp_path: Path) -> None:
+    file = statements(tmp_path / "said.jsonl", 30)
+    done = memory.load(file, item="kref")
+    assert (done.rows, done.items, done.revisions, done.known) == (30, 10, 30, 0)
+    belief = memory.get("kref://shop/stock/part2.fact")
+    assert (belief.summary, belief.number) == ("Part has 8", 3)
+    assert belief.metadata["source"] == "count"
+    assert memory.load(file, item="kref") == Loaded(continued=30)
+    again = memory.load(file, item="kref", again=True)
+    assert (again.items, again.revisions, again.known) == (0, 30, 0)  # part 0 again, then 1, 2
+    last = statements(tmp_path / "last.jsonl", 30).read_text().splitlines()[29]
+    done = memory.load(written(tmp_path / "same.jsonl", last + "\n"), item="kref")
+    assert (done.items, done.revisions, done.known) == (0, 0, 1)
+    whole(memory)
+
+
+def test_items_go_the_way_of_every_statement(tmp_path: Path) -> None:
+    """What contradicts is retracted and secrets are redacted, as when it is remembered; CSV has
+    lists."""
+    key = "AKIA" + "IOSFODNN7" + "EXAMPLQ"
+    lines = [
+        "at,text,topics,facts,confidence:float",
+        f'kref://shop/plan.decision,Yearly now: {key},billing; plans,"[[""billing"",""period"",'
+        '""yearly""]]",0.5',
+        "",
+    ]
+    found = []
+    for way in ("load", "remember"):
+        with doxa.open(tmp_path / f"{way}.db", embedder=None, background=False) as memory:
+            given: dict[str, Any] = {"project": "shop", "facts": [("billing", "period", "monthly")]}
+            memory.remember("Billing is monthly", name="old", **given)
+            if way == "load":
+                done = memory.load(written(tmp_path / "b.csv", "\n".join(lines)), item="at")
+                assert (done.items, done.redacted) == (1, 1)
+            else:
+                memory.remember(
+                    f"Yearly now: {key}",
+                    name="plan",
+                    kind="decision",
+                    topics=["billing", "plans"],
+                    confidence=0.5,
+                    **given | {"facts": [("billing", "period", "yearly")]},
+                )
+            asked = (
+                "MATCH (i:Item) OPTIONAL MATCH (i)-[e]->(r:Revision) RETURN i.kref, type(e),"
+                " r.summary, r.facts, r.topics, r.confidence, r.status ORDER BY i.kref, type(e)"
+            )
+            found.append([tuple(row.values()) for row in memory.run(asked).records()])
+            assert key not in repr(found)
+            whole(memory)
+    assert found[0] == found[1]
+    assert len(found[0]) >= 4
+
+
+@pytest.mark.parametrize(
+    ("row", "said"),
+    [
+        ({"text": "x"}, "its kref or its text is absent"),
+        ({"kref": "kref://a/b.fact"}, "its kref or its text is absent"),
+        ({"kref": "b.fact", "text": "x"}, "cannot be stated"),
+        ({"kref": "kref://a/b.fact?r=1", "text": "x"}, "cannot be stated"),
+        ({"kref": "kref://a", "text": "x"}, "cannot be stated"),
+        ({"kref": "kref://a/b.fact", "text": ""}, "cannot be stated"),
+        ({"kref": "kref://a/b.fact", "text": "x", "trust": "verified"}, "does not verify"),
+        ({"kref": "kref://a/b.fact", "text": "x", "trust": "Verified"}, "cannot be stated"),
+        ({"kref": "kref://a/b.fact", "text": "x", "facts": [["a", 1, 2]]}, "not a fact"),
+        ({"kref": "kref://a/b.fact", "text": "x", "facts": "["}, "cannot be stated"),
+        ({"kref": "kref://a/b.fact", "text": "x", "confidence": "much"}, "cannot be stated"),
+        ({"kref": "kref://a/b.fact", "text": "x", "valid_from": "soon"}, "cannot be stated"),
+        ({"kref": "kref://a/b.fact", "text": "x", "topics": [1]}, "cannot be stated"),
+    ],
+)
+def test_what_no_item_can_be_is_refused(
+    memory: doxa.Memory, tmp_path: Path, row: dict[str, Any], said: str
+) -> None:
+    good = {"kref": "kref://a/good.fact", "text": "fine"}
+    text = json.dumps(good) + "\n" + json.dumps(row) + "\n"
+    with pytest.raises(InputError) as caught:
+        memory.load(written(tmp_path / "a.jsonl", text), item="kref")
+    assert said in str(caught.value) and "Row 2 of a.jsonl" in str(caught.value)
+    assert memory.run("MATCH (n:Item) RETURN count(n)").single() == 0
+
+
+def test_an_agent_states_no_more_than_it_may(tmp_path: Path) -> None:
+    with doxa.open(tmp_path / "a.db", role="operator", embedder=None, background=False) as memory:
+        memory.remember(
+            "Keys are rotated monthly",
+            project="a",
+            name="keys",
+            trust="verified",
+            facts=[("keys", "rotated", "monthly")],
+        )
+        agent = memory.session(role="agent", actor="x") if hasattr(memory, "session") else memory
+        row = {"kref": "kref://a/keys.fact", "text": "never", "facts": [["keys", "rotated", "no"]]}
+        file = written(tmp_path / "a.jsonl", json.dumps(row) + "\n")
+        try:
+            done = agent.load(file, item="kref")
+        except DoxaError:
+            done = Loaded()
+        belief = memory.get("kref://a/keys.fact")
+        assert belief.summary == "Keys are rotated monthly" and belief.trust == "verified", done
+        whole(memory)
 
 
 def test_what_rules_ask_of_edges_holds_in_a_load(memory: doxa.Memory, tmp_path: Path) -> None:
@@ -190,6 +341,8 @@ def test_what_cannot_be_used_is_refused(
         {"edge": "A", "key": "id"},
         {"edge": "A", "start": "a", "end": "b:A.id"},
         {"edge": "A", "start": "a:A.id"},
+        {"item": "kref", "label": "A"},
+        {"item": "kref", "key": "id"},
     ],
 )
 def test_a_file_is_nodes_or_edges(memory: doxa.Memory, tmp_path: Path, given: Any) -> None:
@@ -302,20 +455,58 @@ def test_a_bound_session_loads_into_its_project(memory: doxa.Memory, tmp_path: P
     whole(memory)
 
 
+LABELLED = "label='Person', key='id'"
+JOINED = "edge='KNOWS', start='src:Person.id', end='dst:Person.id'"
+STATED = "item='kref'"
+IDS = "MATCH (n:Person) RETURN n.id AS w ORDER BY w"
+WEIGHTS = "MATCH ()-[r:KNOWS]->() RETURN r.w AS w ORDER BY w"
+NUMBERS = "MATCH (r:Revision) RETURN toInteger(split(r.summary, ' ')[2]) AS w ORDER BY w"
+
+
+def many_people(folder: Path) -> Path:
+    return people(folder, 3_000)
+
+
+def many_pairs(folder: Path) -> Path:
+    people(folder, 50)
+    return pairs(folder, 3_000, 50)
+
+
+def many_statements(folder: Path) -> Path:
+    return statements(folder / "said.jsonl", 400)
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="no SIGKILL here")
+@pytest.mark.parametrize(
+    ("made", "at_once", "given", "asked", "count"),
+    [
+        (many_people, "load._Nodes.at_once = 20", LABELLED, IDS, 3_000),
+        (many_pairs, "load._Edges.at_once = 20", JOINED, WEIGHTS, 3_000),
+        (many_statements, "load.ItemRows.at_once = 10", STATED, NUMBERS, 400),
+    ],
+)
 def test_a_killed_load_loses_and_doubles_nothing(
-    tmp_path: Path, seed: int, tally: Callable[..., None]
+    tmp_path: Path,
+    seed: int,
+    tally: Callable[..., None],
+    made: Callable[[Path], Path],
+    at_once: str,
+    given: str,
+    asked: str,
+    count: int,
 ) -> None:
     rng, path = random.Random(seed), tmp_path / "killed.db"
-    people(tmp_path, 50)
-    file = pairs(tmp_path, 3_000, 50)
+    file = made(tmp_path)
     with doxa.open(path, role="operator", embedder=None, background=False) as memory:
-        memory.load(tmp_path / "people.csv", label="Person", key="id")
+        memory.run("CREATE INDEX FOR (p:Person) ON (p.id)")
+        memory.run("CREATE INDEX FOR (p:Person) ON (p.name)")
+        if made is many_pairs:
+            memory.load(tmp_path / "people.csv", label="Person", key="id")
     code = (
-        "import sys, doxa; from doxa.transfer import load; load._Edges.at_once = 20\n"
+        f"import sys, doxa; from doxa.transfer import load; {at_once}\n"
         "with doxa.open(sys.argv[1], role='operator', embedder=None, background=False) as m:\n"
         "    print('ready', flush=True)\n"
-        "    m.load(sys.argv[2], edge='KNOWS', start='src:Person.id', end='dst:Person.id')"
+        f"    m.load(sys.argv[2], {given})"
     )
     kills = 0
     while True:
@@ -337,6 +528,5 @@ def test_a_killed_load_loses_and_doubles_nothing(
         kills += 1
     tally(kills=kills)
     with doxa.open(path, role="operator", embedder=None, background=False) as memory:
-        numbers = memory.run("MATCH ()-[r:KNOWS]->() RETURN r.w AS w ORDER BY w").records()
-        assert [row["w"] for row in numbers] == list(range(3_000))
+        assert [row["w"] for row in memory.run(asked).records()] == list(range(count))
         whole(memory)

@@ -208,6 +208,7 @@ IMPORT_BATCH_ITEMS_MAX = 2_000
 IMPORT_DEPTH_MAX = 100
 LOAD_NODES_AT_ONCE_ITEMS_MAX = 5_000  # of one transaction
 LOAD_EDGES_AT_ONCE_ITEMS_MAX = 50_000
+LOAD_ITEMS_AT_ONCE_ITEMS_MAX = 500
 IMPORT_NOTE_BYTES_MAX = 8 * 1024**2  # a Markdown file that is one belief
 IMPORT_FINGERPRINT_BYTES_READ = 4_096  # at both ends of what was read
 IMPORT_DOCUMENT_BYTES_MAX = 16 * 1024**2  # of a document that is read as a whole

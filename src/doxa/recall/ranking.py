@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -226,21 +228,25 @@ def _token(reader: Reader, text: str) -> int:
 def _ranked(candidates: list[CandidateSet], scores: Floats, count: int) -> list[Ranked]:
     """The best `count` candidates with the values of their lanes."""
     owner, row = _owners(candidates)
+    chosen = _chosen(candidates, scores, count)
     fields = np.concatenate([one.fields for one in candidates])
-    lanes = {name: np.concatenate([one.lanes[name] for one in candidates]) for name in LANES}
+    lanes = {
+        name: np.concatenate([one.lanes[name] for one in candidates])[chosen].tolist()
+        for name in LANES
+    }
     return [
         Ranked(
             candidates[owner[i]].project,
             int(row[i]),
             float(scores[i]),
             {
-                name: None if np.isnan(values[i]) else float(values[i])
+                name: None if math.isnan(values[place]) else values[place]
                 for name, values in lanes.items()
             },
             candidates[owner[i]].postings,
             field=int(fields[i]),
         )
-        for i in _chosen(candidates, scores, count).tolist()
+        for place, i in enumerate(chosen.tolist())
     ]
 
 

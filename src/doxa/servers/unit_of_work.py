@@ -12,8 +12,9 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from functools import lru_cache
 from sys import maxsize
-from typing import Any
+from typing import Any, cast
 
 from doxa.base.errors import DoxaError
 from doxa.base.limits import TOKEN_WAIT_S
@@ -63,7 +64,8 @@ def bookmark(database: Database, principal: Principal, name: str) -> str:
     and another server waits for it. Nobody waits for that of a file: every snapshot sees all
     earlier commits."""
     number = database.last_transaction(principal, name)
-    token = database.token(principal, name) if isinstance(database, SharedDatabase) else ""
+    shared = _shared(database)
+    token = "" if shared is None else shared.token(principal, name)
     return f"doxa:{name}:{token or number}"
 
 
@@ -74,11 +76,23 @@ def await_bookmarks(
     after which a driver tries again, here or on another server."""
     start = f"doxa:{name}:"
     tokens = {one.removeprefix(start) for one in bookmarks if one.startswith(start) and "@" in one}
-    if not tokens or not isinstance(database, SharedDatabase):
+    shared = _shared(database) if tokens else None
+    if shared is None:
         return
     until = time.monotonic() + min(timeout_ms / 1000, TOKEN_WAIT_S)
     for token in sorted(tokens):
-        database.wait(principal, name, token, max(0.0, until - time.monotonic()))
+        shared.wait(principal, name, token, max(0.0, until - time.monotonic()))
+
+
+def _shared(database: Database) -> SharedDatabase | None:
+    """Return a database that gives tokens. The check of a protocol takes as long as a lookup by an
+    index, so it is made once for each class."""
+    return cast(SharedDatabase, database) if _is_shared(type(database)) else None
+
+
+@lru_cache
+def _is_shared(kind: type) -> bool:
+    return issubclass(kind, SharedDatabase)
 
 
 class Stream:
@@ -142,6 +156,7 @@ class UnitOfWork:
         self.session = session
         self.database = database
         self.explicit = explicit
+        self.read_only = read_only
         self.notifications = notifications
         self.deadline = time.monotonic() + timeout_ms / 1000
         self.streams: dict[int, Stream] = {}

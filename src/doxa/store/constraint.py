@@ -88,6 +88,11 @@ class ConstraintChecker:
         if (held and any(label in held for label in labels)) or self.constraints.types:
             self._nodes.add(identity)
 
+    def nodes_touched(self, identities: Iterable[int], labels: Iterable[str]) -> None:
+        """Note nodes that have the same labels."""
+        if self.constraints.types or not self.constraints.labels.keys().isdisjoint(labels):
+            self._nodes.update(identities)
+
     def edge_touched(self, identity: int, kind: str, *, src: int, dst: int) -> None:
         if kind in self.constraints.types:
             self._edges.add(identity)

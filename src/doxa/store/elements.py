@@ -26,7 +26,7 @@ from doxa.base.values import (
     same_value,
 )
 from doxa.store import apply
-from doxa.store.cache import ABSENT, ElementCache
+from doxa.store.cache import ABSENT, ElementCache, Encoded
 from doxa.store.constraint import ConstraintChecker
 from doxa.store.declared import Declared
 from doxa.store.guard import End
@@ -223,7 +223,7 @@ class ElementWriter(Reader):
     ) -> NodeId:
         """Create a node. `checked`: labels and properties are. `project` is where it lies if
         neither an address nor the session names one."""
-        names, given = _labels(labels), cast("Properties", props)
+        names, given = node_labels(labels), cast("Properties", props)
         clean = given if checked else check_properties(props, owner=_owner(names))
         clean = cleaned(clean, self.left_out)
         if self.run is not None:
@@ -243,7 +243,7 @@ class ElementWriter(Reader):
 
     def restore_node(self, identity: NodeId, labels: Iterable[str], *, props: Properties) -> None:
         """Restore a node that was deleted, under its own id, for undo."""
-        names = _labels(labels)
+        names = node_labels(labels)
         self._guards.node_write(self.rights, names, props)
         data = encode_properties(props, owner=_owner(names))
         held = self._db.execute(_PROJECT_OF_PAST, (identity,)).get  # where it was, it is again
@@ -321,7 +321,7 @@ class ElementWriter(Reader):
     ) -> None:
         """Replace the properties (and labels, if given). Nothing is logged when nothing changes."""
         before = self._require_node(identity)
-        names = before.labels if labels is None else _labels(labels)
+        names = before.labels if labels is None else node_labels(labels)
         clean = cleaned(check_properties(props, owner=_owner(names)), self.left_out)
         if names == before.labels and same_value(clean, before.props):
             return
@@ -598,6 +598,43 @@ class ElementWriter(Reader):
             and not self._index.indexes.kept_for_type(kind)
         )
 
+    def is_plain_node(self, names: tuple[str, ...]) -> bool:
+        """Return whether a new node with these labels and without an address is about nothing but
+        itself, so that many may be written without looking at each (bulk/nodes.py)."""
+        return (
+            self.run is None
+            and self._windows.idle
+            and self._guards.labels.keys().isdisjoint(names)
+            and self._guards.judged.isdisjoint(names)
+        )
+
+    def nodes_made(self, names: tuple[str, ...], nodes: Sequence[tuple[int, bytes]]) -> None:
+        """Note plain nodes, with their encoded properties, that were written without
+        `create_node`; their entries of indexes come with `index_nodes`."""
+        now = self.now
+        for identity, data in nodes:
+            self._cache.node_made((identity, names, data, now, now), None)
+        self._node = nodes[-1][0]
+        self._more_nodes += len(nodes)
+        self._constraints.nodes_touched([identity for identity, _ in nodes], names)
+        for label in names:
+            if label in self._search.rules:
+                for identity, _ in nodes:
+                    self._search.node_made(identity, names)
+                break
+
+    def node_was_set(self, node: Encoded, before: State, after: Properties, *, kept: bool) -> None:
+        """Note a plain node that was written without `set_node` (bulk/sets.py). `kept`: what it was
+        before is now a past version."""
+        identity, names = node[:2]
+        self._cache.node_set(node, None)
+        self._node_changed(identity, before, (names, after), kept=kept)
+        self._search.node_touched(identity, names, before=(names, before[1]))
+
+    def index_nodes(self, names: tuple[str, ...], nodes: Sequence[tuple[int, Properties]]) -> None:
+        """Write the entries of declared indexes of nodes that were made without them, in order."""
+        self._index.nodes_made(names, nodes)
+
     def _mark_dirty(self, kind: str, src: int, dst: int) -> None:
         if kind in self._guards.shown_by:
             self._dirty[src] = self.changed_edges[src] = self._owed[src] = None
@@ -636,6 +673,10 @@ class ElementWriter(Reader):
     def _log(self, op: str, element: int, *, payload: bytes) -> None:
         self._require_room()
         self.entries.add(op, element, payload)
+
+    def has_room(self, count: int) -> bool:
+        """Return whether so many entries of the log fit into the transaction."""
+        return self.entries.seq - self._tail.seq + count <= TRANSACTION_ENTRIES_MAX
 
     def _require_room(self, count: int = 1) -> None:
         if self.entries.seq - self._tail.seq + count > TRANSACTION_ENTRIES_MAX:
@@ -693,7 +734,8 @@ def _nothing_to_connect(node: NodeId) -> NotFoundError:
     )
 
 
-def _labels(labels: Iterable[str]) -> tuple[str, ...]:
+def node_labels(labels: Iterable[str]) -> tuple[str, ...]:
+    """Return the labels of a node, sorted, each once. Raises InputError for one that cannot be."""
     return tuple(sorted({usable_name(label, "label") for label in labels}))
 
 

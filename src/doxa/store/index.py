@@ -43,6 +43,7 @@ State = tuple[Iterable[str], Properties]  # labels and properties
 _LENGTH_MAX, _COUNT_MAX = 65_535, 255
 _OF_THE_PAST = frozenset(("range", "text", "point"))
 FLOAT_MAX = 3.4028234663852886e38  # of 32 bits
+_ENTER = "INSERT OR IGNORE INTO main.entry VALUES(?, ?, ?)"
 OPEN_END = b"\xff" * 16
 SIMILARITIES = ("cosine", "euclidean")
 
@@ -215,6 +216,13 @@ class IndexWriter:
         )
         self._replace(identity, old, new)
 
+    def nodes_made(self, labels: Iterable[str], nodes: Iterable[tuple[int, Properties]]) -> None:
+        """Enter new nodes with the same labels, in the order of the index."""
+        for rule in self.indexes.kept_for(labels):
+            entries = [(rule.id, key, one) for one, props in nodes for key in rule.keys(props)]
+            entries.sort()
+            self._db.executemany(_ENTER, entries)
+
     def edge_changed(
         self,
         identity: int,
@@ -263,9 +271,7 @@ class IndexWriter:
                     (index, key, identity),
                 )
             for key in other - one:
-                self._db.execute(
-                    "INSERT OR IGNORE INTO main.entry VALUES(?, ?, ?)", (index, key, identity)
-                )
+                self._db.execute(_ENTER, (index, key, identity))
 
 
 def build(db: apsw.Connection, rule: IndexRule) -> None:
@@ -275,7 +281,7 @@ def build(db: apsw.Connection, rule: IndexRule) -> None:
         _require_options(rule)
     for identity, props in elements(db, edge=rule.edge, names=rule.names):
         for key in rule.keys(props):
-            db.execute("INSERT OR IGNORE INTO main.entry VALUES(?, ?, ?)", (rule.id, key, identity))
+            db.execute(_ENTER, (rule.id, key, identity))
     build_past(db, rule)
 
 

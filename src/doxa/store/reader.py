@@ -273,13 +273,13 @@ class Reader:
 
     def declared(self) -> Declared:
         """Return what the catalogue of this snapshot declares."""
+        if self._held is not None:
+            return self._held
         from doxa.store.declared import declared
         from doxa.store.visibility.window_writer import swept
 
         if self._known is None:
             return declared(self.catalogue_all(), self._expressions, swept(self._db))
-        if self._held is not None:
-            return self._held
         version = int(self._db.execute("SELECT value FROM meta WHERE key = 'catalogue'").get)
         found = self._known.get(version)
         if found is None:

@@ -427,12 +427,13 @@ class Store:
     def note(self, noted: AccessRecord) -> None:
         """Remember that elements were returned, for the next flush. Costs a read nothing but an
         append."""
-        if self.read_only or not self.decay_enabled or not noted.size:
+        size = noted.size
+        if self.read_only or not self.decay_enabled or not size:
             return
-        waiting = self.accesses.note(noted)
+        waiting = self.accesses.note(noted, size)
         if waiting >= ACCESS_WAITING_ITEMS_MAX and not self._engine.connection().in_transaction:
             self.flush_accesses()  # who reads faster than can be written waits here
-        else:
+        elif waiting == size or waiting >= ACCESS_NOTED_ITEMS_MAX:
             self.on_due(waiting >= ACCESS_NOTED_ITEMS_MAX)
 
     def returned(

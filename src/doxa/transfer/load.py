@@ -1,4 +1,4 @@
-"""Load a file of rows as nodes or edges of the graph.
+"""Load a file of rows as nodes or edges of the graph, or as revisions of items.
 
     file ─► rows, some thousands at a time ─► ids by key ─► one transaction: elements, log, progress
 
@@ -11,6 +11,7 @@ interrupted goes on there, and an undone batch leaves nothing.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from hashlib import sha256
@@ -23,7 +24,9 @@ from doxa.base.limits import LOAD_EDGES_AT_ONCE_ITEMS_MAX, LOAD_NODES_AT_ONCE_IT
 from doxa.base.values import canonical
 from doxa.store import Identity, Reader, Store, Transaction
 from doxa.store.bulk.edges import NewEdge, create_edges
+from doxa.store.bulk.nodes import create_nodes
 from doxa.store.bulk.progress import LoadProgress, note_progress, progress_of
+from doxa.transfer.load_items import ItemRows
 from doxa.transfer.row_files import RowFile
 
 _KEYS = (
@@ -36,13 +39,15 @@ Row = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """What a load did: rows that it read, nodes and edges that it created, rows whose node was
-    `known` by its key, rows that were loaded before (`continued`), redacted secrets, and the
-    changes, one for each batch."""
+    """What a load did: rows that it read, nodes, edges and items that it created, revisions that
+    it wrote, rows whose node was `known` by its key or whose item says the same, rows that were
+    loaded before (`continued`), redacted secrets, and the changes, one for each batch."""
 
     rows: int = 0
     nodes: int = 0
     edges: int = 0
+    items: int = 0
+    revisions: int = 0
     known: int = 0
     continued: int = 0
     redacted: int = 0
@@ -95,17 +100,16 @@ class _Nodes:
             raise file.refuse(f"its {self._kept.name} is absent, or not an integer or a text")
         return row
 
-    def write(self, tx: Transaction, rows: list[Row]) -> dict[str, int]:
-        known = 0
-        for row in rows:
-            if self._kept is not None:
-                key = row[self._kept.name]
-                if key in self._kept.ids:
-                    known += 1
-                    continue
-                self._kept.ids[key] = 0
-            tx.create_node([self._label], row)
-        return {"nodes": len(rows) - known, "known": known}
+    def write(self, tx: Transaction, rows: list[Any]) -> dict[str, int]:
+        new = rows
+        if self._kept is not None:
+            name, ids, new = self._kept.name, self._kept.ids, []
+            for row in rows:
+                if row[name] not in ids:
+                    ids[row[name]] = 0
+                    new.append(row)
+        create_nodes(tx, [self._label], new)
+        return {"nodes": len(new), "known": len(rows) - len(new)}
 
 
 class _Edges:
@@ -126,7 +130,7 @@ class _Edges:
                 raise file.refuse(f"its {column} is absent, or not an integer or a text")
         return row
 
-    def write(self, tx: Transaction, rows: list[Row]) -> dict[str, int]:
+    def write(self, tx: Transaction, rows: list[Any]) -> dict[str, int]:
         first, second = self._start.column, self._end.column
         ids_from, ids_to = self._from.ids, self._to.ids
         edges: list[NewEdge] = []
@@ -144,6 +148,9 @@ class _Edges:
         return {"edges": len(edges)}
 
 
+_Target = _Nodes | _Edges | ItemRows
+
+
 def _ends(edge: NewEdge) -> tuple[int, int]:
     return edge[:2]
 
@@ -158,13 +165,19 @@ def load_rows(
     edge: str = "",
     start: str = "",
     end: str = "",
+    item: str = "",
     again: bool = False,
     progress: Callable[[int], None] | None = None,
 ) -> Loaded:
-    """Load a file as nodes of `label`, or as edges of the type `edge` from `start` to `end`. Raises
-    InputError for a row that cannot be used; the batches before it stay, and another call goes on
-    after them. Rows that were loaded are not loaded twice, unless `again`."""
-    target = _target(label, key, edge, start, end)
+    """Load a file as nodes of `label`, as edges of the type `edge` from `start` to `end`, or as
+    revisions of the items whose addresses are in the column `item`. Raises InputError for a row
+    that cannot be used; the batches before it stay, and another call goes on after them. Rows that
+    were loaded are not loaded twice, unless `again`."""
+    target: _Target
+    if item and not (label or key or edge or start or end):
+        target = ItemRows(store, identity, item)
+    else:
+        target = _target(label, key, edge, start, end, item)
     projects = () if store.binding is None else store.binding.projects
     named = canonical([str(path.resolve()), *target.spec, *projects])
     load = sha256(named).hexdigest()[:16]
@@ -181,35 +194,33 @@ def _load(
     store: Store,
     identity: Identity,
     file: RowFile,
-    target: _Nodes | _Edges,
+    target: _Target,
     load: str,
     before: LoadProgress | None,
     progress: Callable[[int], None] | None,
 ) -> Loaded:
     rows = iter(file)
     continued = 0 if before is None else _skip(file, rows, before)
-    counts = {"nodes": 0, "edges": 0, "known": 0}
+    counts: Counter[str] = Counter()
     changes: list[int] = []
-    redacted, last = 0, -1
+    last = -1
     while batch := [target.add(file, row) for row in islice(rows, target.at_once)]:
         with store.write(identity, op="load", note=file.path.name, by_hand=True) as tx:
             if tx.tx != last + 1:  # others wrote, or it is the first
                 for kept in target.kept:
                     kept.read(tx)
-            for name, count in target.write(tx, batch).items():
-                counts[name] += count
+            counts.update(target.write(tx, batch))
             note_progress(tx, load, LoadProgress(file.count, file.digest))
         last = tx.tx - 1
         if tx.receipt_made is not None:
             changes.append(last := tx.tx)
-        redacted += len(tx.left_out)
+        counts["redacted"] += len(tx.left_out)
         if progress is not None:
             progress(file.count)
     return Loaded(
         file.count - continued,
         **counts,
         continued=continued,
-        redacted=redacted,
         changes=tuple(changes),
     )
 
@@ -228,11 +239,12 @@ def _skip(file: RowFile, rows: Any, before: LoadProgress) -> int:
     return before.rows
 
 
-def _target(label: str, key: str, edge: str, start: str, end: str) -> _Nodes | _Edges:
-    if bool(label) == bool(edge) or (label and (start or end)) or (edge and key):
+def _target(label: str, key: str, edge: str, start: str, end: str, item: str) -> _Nodes | _Edges:
+    if item or bool(label) == bool(edge) or (label and (start or end)) or (edge and key):
         raise InputError(
-            "A file is loaded as nodes, with a label, or as edges, with a type and both ends.",
-            next_step="Give label and key, or edge, start and end.",
+            "A file is loaded as nodes, with a label, as edges, with a type and both ends, or as"
+            " revisions of items.",
+            next_step="Give label and key, or edge, start and end, or item.",
             field="label",
         )
     return _Nodes(label, key) if label else _Edges(edge, _place(start), _place(end))

@@ -1,7 +1,8 @@
-"""Files of rows: CSV with a header, and JSON lines.
+"""Files of rows: CSV with a header, JSON lines, and Parquet.
 
 A column of CSV is text, unless its header says otherwise: `age:int`, `height:float`, `tall:bool`.
-What is empty is absent. A line of JSON is an object, whose values are taken as they are.
+What is empty is absent. A line of JSON is an object, whose values are taken as they are. Parquet is
+read by `parquet_rows.py`.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import msgspec
 
 from doxa.base.errors import InputError
 from doxa.base.limits import IMPORT_LINE_BYTES_MAX, TEXT_BYTES_MAX
+from doxa.transfer.parquet_rows import DamagedRows, parquet_rows
 
 _BOOLEANS = {"true": True, "false": False}
 _TYPES: dict[str, Callable[[str], Any]] = {
@@ -26,6 +28,8 @@ _TYPES: dict[str, Callable[[str], Any]] = {
 }
 _SEPARATORS = {".csv": ",", ".tsv": "\t"}
 _JSON = (".jsonl", ".ndjson", ".json")
+_PARQUET = (".parquet", ".pq")
+_ENDINGS = (*_SEPARATORS, *_JSON[:2], _PARQUET[0])
 
 
 class RowFile:
@@ -38,10 +42,10 @@ class RowFile:
         self._hash = sha256()
         self._read: list[bytes] = []  # lines that are not in the digest yet
         kind = path.suffix.lower()
-        if kind not in (*_SEPARATORS, *_JSON):
+        if kind not in (*_SEPARATORS, *_JSON, *_PARQUET):
             raise InputError(
                 f"{path.name} is not a file of rows that doxa reads.",
-                next_step=f"Give one that ends in {', '.join((*_SEPARATORS, *_JSON[:2]))}.",
+                next_step=f"Give one that ends in {', '.join(_ENDINGS)}.",
                 field="path",
             )
         try:
@@ -58,7 +62,10 @@ class RowFile:
                 next_step="Give the path of a file that you may read.",
                 field="path",
             ) from error
-        self._rows = self._objects() if kind in _JSON else self._columns(_SEPARATORS[kind])
+        if kind in _PARQUET:
+            self._rows = self._tables()
+        else:
+            self._rows = self._objects() if kind in _JSON else self._columns(_SEPARATORS[kind])
 
     @property
     def digest(self) -> str:
@@ -106,6 +113,19 @@ class RowFile:
             except (msgspec.DecodeError, msgspec.ValidationError, RecursionError):
                 raise self.refuse("it is not a JSON object") from None
             yield {name: value for name, value in row.items() if value is not None}
+
+    def _tables(self) -> Iterator[dict[str, Any]]:
+        """The digest is of the rows: a file that has grown has other bytes from its beginning."""
+        encode = msgspec.json.Encoder(enc_hook=repr, order="sorted").encode
+        rows = parquet_rows(self._file, self.path.name)
+        try:
+            for row in rows:
+                self.count += 1
+                self._read.append(encode(row))
+                yield row
+        except DamagedRows as error:
+            self.count += 1
+            raise self.refuse(str(error)) from None
 
     def _columns(self, separator: str) -> Iterator[dict[str, Any]]:
         if csv.field_size_limit() < TEXT_BYTES_MAX:  # one setting for the process

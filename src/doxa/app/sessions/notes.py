@@ -67,14 +67,15 @@ class NoteVerbs(ConsolidationVerbs):
         edge: str = "",
         start: str = "",
         end: str = "",
+        item: str = "",
         again: bool = False,
     ) -> Loaded:
-        """Load a file of rows, CSV or JSON lines, as nodes or as edges of the graph.
+        """Load a file of rows, CSV, JSON lines or Parquet, as nodes, edges or revisions of items.
 
         With `label`, each row is a node; one whose `key` is there already is not created again.
-        With `edge`, each row is an edge between the nodes that `start` and `end` name. A load that
-        was interrupted goes on where it stopped, and rows that are loaded are not loaded twice.
-        Beliefs come by `import_` and `ingest`.
+        With `edge`, each row is an edge between the nodes that `start` and `end` name. With `item`,
+        each row is the next revision of the item whose address is in that column. A load that was
+        interrupted goes on where it stopped, and rows that are loaded are not loaded twice.
         """
         from doxa.transfer.load import load_rows
 
@@ -84,11 +85,12 @@ class NoteVerbs(ConsolidationVerbs):
             ("edge", edge),
             ("start", start),
             ("end", end),
+            ("item", item),
         ):
             arguments.text(value, field)
         arguments.flags(again=again)
         self._store.require_open()
-        return load_rows(
+        done = load_rows(
             self._store,
             self.identity,
             path_outside(path, "path", self._store),
@@ -97,8 +99,12 @@ class NoteVerbs(ConsolidationVerbs):
             edge=edge,
             start=start,
             end=end,
+            item=item,
             again=again,
         )
+        if done.revisions:
+            self._memory.wake()
+        return done
 
     def export_memory_json(self, target: str | Path, *, projects: Iterable[str] = ()) -> int:
         """Write what is believed as the entities and relations of `memory.json`, to a new file.

@@ -320,18 +320,20 @@ CARE = (
     Verb(
         "load",
         "change",
-        "Load a file of rows, CSV or JSON lines, as nodes or as edges of the graph.",
+        "Load a file of rows, CSV, JSON lines or Parquet, as nodes, edges or revisions of items.",
         "With `label`, each row is a node; one whose `key` is there already is not created again."
-        " With `edge`, each row is an edge between the nodes that `start` and `end` name. A load"
+        " With `edge`, each row is an edge between the nodes that `start` and `end` name. With"
+        " `item`, each row is the next revision of the item whose address is in that column. A load"
         " that was interrupted goes on where it stopped, and rows that are loaded are not loaded"
-        " twice. Beliefs come by `import_` and `ingest`.",
+        " twice.",
         parameters(
-            path=argument("A file that ends in .csv, .tsv, .jsonl or .ndjson.", "path"),
+            path=argument("A file that ends in .csv, .tsv, .jsonl, .ndjson or .parquet.", "path"),
             label=Parameter("The label of the nodes.", ""),
             key=Parameter("The property by which a node is known.", ""),
             edge=Parameter("The type of the edges.", ""),
             start=Parameter("Where they begin: column:Label.property.", ""),
             end=Parameter("Where they end: column:Label.property.", ""),
+            item=Parameter("The column with the addresses of the items.", ""),
             again=Parameter("Load all rows, also those that are loaded.", False, kind="flag"),
         ),
         "Loaded",

@@ -27,6 +27,19 @@ class AccessLog:
     """Each element that one run returns and traverses, once; recorded when its rows are
     consumed."""
 
+    __slots__ = (
+        "_direct",
+        "_first",
+        "_names",
+        "_note",
+        "_parameters",
+        "_returned",
+        "_returned_ids",
+        "_traversed",
+        "_traversed_ids",
+        "full",
+    )
+
     def __init__(
         self,
         note: Callable[[AccessRecord], None],
@@ -37,8 +50,8 @@ class AccessLog:
         self._parameters, self._names = parameters, names
         self._returned: list[Any] = []
         self._traversed: list[Any] = []
-        self._direct: array[int] = array("q")
-        self._width = self._first = 0
+        self._direct: list[tuple[int, ...]] = []
+        self._first = 0
         self._returned_ids: set[int] = set()  # deduplicated so far
         self._traversed_ids: set[int] = set()
         self.full = False
@@ -64,32 +77,31 @@ class AccessLog:
         )
         try:
             for row in rows:
-                if len(returned) > most or len(traversed) > most:
-                    self.deduplicate()
                 if len(row) > width:
                     if not self.full:
                         returned += row[width:middle]
                         traversed += row[middle:]
+                        if len(returned) > most or len(traversed) > most:
+                            self.deduplicate()
                     row = row[:width]
                 for value in row:
                     if type(value) in HOLDING:
                         detach(value)
                         if not self.full:
                             returned.append(value)
+                            if len(returned) > most:
+                                self.deduplicate()
                 yield row
         finally:
             self._finish(reader, revealed)
 
     def deduplicate(self) -> None:
         """Keep each element once; set `full` at the maximum that one query records."""
-        rows = self._direct
-        for place in range(self._width):
-            (self._returned_ids if place < self._first else self._traversed_ids).update(
-                rows[place :: self._width]
-            )
+        for place, column in enumerate(zip(*self._direct, strict=True)):
+            (self._returned_ids if place < self._first else self._traversed_ids).update(column)
         collect_ids(self._returned, self._returned_ids)
         collect_ids(self._traversed, self._traversed_ids)
-        del rows[:]
+        self._direct.clear()
         self._returned.clear()
         self._traversed.clear()
         self.full = (
@@ -97,10 +109,10 @@ class AccessLog:
             or len(self._traversed_ids) >= ACCESS_QUERY_ITEMS_MAX
         )
 
-    def direct_ids(self, width: int, first: int) -> array[int]:
-        """Return the array to which a pattern scan appends ids, `width` for each row; the first
-        `first` of them are returned elements."""
-        self._width, self._first = width, first
+    def direct_ids(self, first: int) -> list[tuple[int, ...]]:
+        """Return the list to which a pattern scan appends the ids of each row; the first `first` of
+        them are returned elements."""
+        self._first = first
         return self._direct
 
     def returned(self, node: int) -> None:
@@ -108,30 +120,24 @@ class AccessLog:
         self._returned.append(node)
 
     def _finish(self, reader: Reader, revealed: set[tuple[bool, int]]) -> None:
-        rows = self._direct
-        if not (
-            rows or self._returned or self._traversed or self._returned_ids or self._traversed_ids
-        ):
+        returned, traversed, parameters = self._returned_ids, self._traversed_ids, self._parameters
+        if self._returned:
+            collect_ids(self._returned, returned)
+        if self._traversed:
+            collect_ids(self._traversed, traversed)
+        if not (self._direct or returned or traversed):
             return
-        parameters, returned, traversed = self._parameters, self._returned_ids, self._traversed_ids
-        collect_ids(self._returned, returned)
-        collect_ids(self._traversed, traversed)
-        given = {name: parameters[name] for name in self._names if parameters.get(name) is not None}
         noted = AccessRecord(
             reader.now,
-            given,
-            array("q", returned),
-            array("q", traversed),
-            rows,
-            self._width,
+            {}
+            if self._names.isdisjoint(parameters)
+            else {
+                name: parameters[name] for name in self._names if parameters.get(name) is not None
+            },
+            array("q", returned) if returned else (),
+            array("q", traversed) if traversed else (),
+            self._direct,
             self._first,
-        )
-        self._returned, self._traversed, self._direct, self._returned_ids, self._traversed_ids = (
-            [],
-            [],
-            array("q"),
-            set(),
-            set(),
         )
         if revealed:
             hidden = {
@@ -140,8 +146,7 @@ class AccessLog:
                 if not reader.is_seen(edge, identity)
             }
             noted = noted.without(hidden)
-        if noted.size:
-            self._note(noted)
+        self._note(noted)
 
 
 def collect_ids(values: Iterable[Any], into: set[int]) -> None:

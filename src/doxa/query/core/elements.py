@@ -9,9 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
+from itertools import islice
 from typing import Any, Protocol
 
 from doxa.cypher.errors import QueryError
+
+_ROWS_AT_ONCE, _GROWTH = 256, 4
 
 
 class Source(Protocol):
@@ -22,6 +25,8 @@ class Source(Protocol):
     def load_node(self, identity: int) -> tuple[tuple[str, ...], dict[str, Any]]: ...
 
     def load_edge(self, identity: int) -> dict[str, Any]: ...
+
+    def load_nodes(self, nodes: Iterable[Node]) -> None: ...
 
 
 class Element:
@@ -104,7 +109,12 @@ class Node(Element):
 
     def load(self) -> None:
         assert self.source is not None
-        self._labels, self._props = self.source.load_node(self.id)
+        self.fill(*self.source.load_node(self.id))
+
+    def fill(self, labels: tuple[str, ...], props: dict[str, Any]) -> None:
+        """Take what was loaded."""
+        assert self.source is not None
+        self._labels, self._props = labels, props
         self.epoch = self.source.epoch
 
     def __repr__(self) -> str:
@@ -203,9 +213,41 @@ HOLDING = frozenset(
 
 
 def detached(rows: Iterable[tuple[Any, ...]]) -> Iterator[tuple[Any, ...]]:
-    """Detach all elements of the rows."""
-    for row in rows:
-        for value in row:
-            if type(value) in HOLDING:
-                detach(value)
-        yield row
+    """Detach all elements of the rows. While they hold nodes that are not loaded, more and more
+    rows are read ahead, whose nodes are loaded together."""
+    rows, most = iter(rows), 1
+    while True:
+        part: list[tuple[Any, ...]] = []
+        failed: Exception | None = None
+        try:
+            for row in islice(rows, most):
+                part.append(row)
+        except Exception as error:  # it is raised after the rows before it
+            failed = error
+        done = len(part) < most
+        most = min(most * _GROWTH, _ROWS_AT_ONCE) if _load_together(part) else 1
+        for row in part:
+            for value in row:
+                if type(value) in HOLDING:
+                    detach(value)
+            yield row
+        if failed is not None:
+            raise failed
+        if done:
+            return
+
+
+def _load_together(rows: list[tuple[Any, ...]]) -> bool:
+    """Load the nodes that are columns of the rows, which are of one query. Whether there are any
+    that were not loaded."""
+    nodes = [
+        value
+        for row in rows
+        for value in row
+        if type(value) is Node and value.source is not None and value.epoch != value.source.epoch
+    ]
+    if len(nodes) > 1:
+        source = nodes[0].source
+        assert source is not None
+        source.load_nodes(nodes)
+    return bool(nodes)

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any, NoReturn
 
 from doxa.base.errors import InputError, LimitError, NotFoundError
@@ -15,8 +16,10 @@ from doxa.query.core.elements import Edge, Node
 from doxa.query.core.errors import fail
 from doxa.query.core.property_values import uniform
 from doxa.query.core.valid_time import ValidTime
-from doxa.store import ImageView, Indexes, Reader, Transaction, VisibilityFilter
-from doxa.store.bulk.edges import create_edges
+from doxa.store import ImageView, Indexes, Reader, Transaction, VisibilityFilter, int64_array
+from doxa.store.bulk.edges import NewEdge, create_edges
+from doxa.store.bulk.nodes import create_nodes
+from doxa.store.bulk.sets import NodeSets
 
 _TYPES_READ = 20_000
 _VERSIONS_READ = 20_000
@@ -45,6 +48,8 @@ class Graph:
         self.counters = dict.fromkeys(COUNTERS, 0)
         self._labels: dict[str, tuple[str, ...]] = {}
         self._indexes: Indexes | None = None
+        self.links: dict[Any, Any] = {}  # the adjacency that expressions of this run have asked for
+        self._later: NodeSets | None = None
         self.revealed: set[tuple[bool, int]] = (
             set()
         )  # (edge, id) of elements that this query sees whole
@@ -304,15 +309,28 @@ class Graph:
         self.counters["properties_set"] += len(clean)
         return self.node(identity)
 
+    def create_nodes(
+        self, labels: Iterable[str], props: Sequence[Mapping[str, Any]]
+    ) -> list[NodeId]:
+        """Create nodes with these labels and these properties, which are `uniform`, in order.
+        Return their ids."""
+        names = tuple(sorted(set(labels)))
+        for given in props:
+            self._refuse_forged(names, given)
+        with _STORABLE, many_objects():
+            made = create_nodes(self._writer(), names, props)
+        self.counters["nodes_created"] += len(made)
+        self.counters["labels_added"] += len(names) * len(made)
+        self.counters["properties_set"] += sum(map(len, props))
+        return made
+
     def _refuse_forged(self, labels: Iterable[str], props: Mapping[str, Any]) -> None:
         """Refuse to create beliefs, turns and places by hand: doxa.* procedures create them with
         their source. The store refuses every other address that a query gives."""
+        if "kref" not in props:
+            return
         guards = self.reader.declared().guards
-        made = (
-            [label for label in labels if guards.labels.get(label, {}).get("addressed")]
-            if "kref" in props
-            else []
-        )
+        made = [label for label in labels if guards.labels.get(label, {}).get("addressed")]
         if made:
             fail(
                 f"A {made[0]} with an address is not made by hand.",
@@ -335,47 +353,79 @@ class Graph:
         self.counters["properties_set"] += len(clean)
         return Edge(identity, self, kind=kind, start=start.id, end=end.id)
 
-    def create_edges(
-        self, kind: str, edges: Sequence[tuple[Node, Node, Mapping[str, Any]]]
-    ) -> list[Edge]:
-        """Create edges of one type, in order."""
-        made = self.create_unread_edges(kind, edges)
-        return [
-            Edge(identity, self, kind=kind, start=start.id, end=end.id)
-            for identity, (start, end, _) in zip(made, edges, strict=True)
-        ]
-
-    def create_unread_edges(
-        self, kind: str, edges: Sequence[tuple[Node, Node, Mapping[str, Any]]]
-    ) -> list[EdgeId]:
-        """Create edges of one type, in order, and return their ids."""
-        clean = [
-            (start.id, end.id, uniform(props, {}) if props else {}) for start, end, props in edges
-        ]
+    def create_edges(self, kind: str, edges: Sequence[NewEdge]) -> list[EdgeId]:
+        """Create edges of one type, whose properties are `uniform`, in order. Return their ids."""
         with _STORABLE, many_objects():
             try:
-                made = create_edges(self._writer(), kind, clean)
+                made = create_edges(self._writer(), kind, edges)
             except NotFoundError:
                 _refuse_deleted_end()
         self.counters["relationships_created"] += len(made)
-        self.counters["properties_set"] += sum([len(props) for _, _, props in clean])
+        self.counters["properties_set"] += sum([len(props) for _, _, props in edges])
         return made
 
     def set_properties(self, element: Node | Edge, props: Mapping[str, Any]) -> None:
         """Replace the element's properties; null means absent."""
         before = element.properties
         clean = uniform(self._with_faded(element, props), before)
+        self._count_set(before, clean)
+        later = self._later
+        if later is not None and isinstance(element, Node) and "kref" not in clean:
+            if later.takes(element.labels, before):
+                with _STORABLE:
+                    element._props = later.set(element.id, element.labels, before, clean)
+                return
+            self.write_later()
         if isinstance(element, Node) and "kref" in clean and "kref" not in before:
             self._refuse_forged(element.labels, clean)
-        self.counters["properties_set"] += sum(
-            1 for name, value in clean.items() if name not in before or before[name] is not value
-        )
-        self.counters["properties_set"] += sum(1 for name in before if name not in clean)
         with _STORABLE:
             if isinstance(element, Node):
                 self._writer().set_node(NodeId(element.id), clean)
             else:
                 self._writer().set_edge(EdgeId(element.id), clean)
+
+    def _count_set(self, before: Mapping[str, Any], after: Mapping[str, Any]) -> None:
+        self.counters["properties_set"] += sum(
+            1 for name, value in after.items() if name not in before or before[name] is not value
+        ) + sum(1 for name in before if name not in after)
+
+    @contextmanager
+    def setting_later(self) -> Iterator[None]:
+        """Log changes of nodes at once in the block, and write them together. Who reads elements by
+        other objects than those that were changed calls `write_later` before."""
+        reader = self.reader
+        assert isinstance(reader, Transaction)
+        self._later = NodeSets(reader) if self.sight is not None and not self.sight.tests else None
+        try:
+            yield
+            self.write_later()
+        finally:
+            self._later = None
+
+    def write_later(self) -> None:
+        """Write the changes that are not written yet."""
+        if self._later is not None:
+            self._writer()
+            self._later.flush()
+
+    def load_nodes(self, nodes: Iterable[Node]) -> None:
+        """Load the nodes that are not loaded, in one statement. One that is not found, and what is
+        read as of a time, is loaded when it is asked for."""
+        waiting: dict[int, list[Node]] = {}
+        for node in nodes:
+            if node.source is self and node.epoch != self.epoch:
+                waiting.setdefault(node.id, []).append(node)
+        for _, identity in self.revealed:
+            waiting.pop(identity, None)
+        if len(waiting) < 2 or self.as_of is not None:
+            return
+        sql = (
+            f"SELECT n.id, n.labels, json(n.props) FROM carray(?) c CROSS JOIN"
+            f" {self.node_table(hidden=True)} n WHERE n.id = c.value"
+        )
+        for identity, labels, props in self.rows(sql, (int64_array(list(waiting)),)):
+            for node in waiting[identity]:
+                node.fill(self.labels_of(labels), decode_properties(props))
 
     def _with_faded(self, element: Node | Edge, props: Mapping[str, Any]) -> Mapping[str, Any]:
         """Add the faded properties of the element: a query that does not see a property does not

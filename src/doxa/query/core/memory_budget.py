@@ -23,6 +23,7 @@ _LIST = 72
 _MAP = 232
 _ELEMENT = 120
 _OTHER = 96
+_NESTED = frozenset((list, dict))
 _SCALARS = {type(None): 0, bool: 0, int: 32, float: 24}
 
 
@@ -126,6 +127,10 @@ def check_size(value: Any) -> Any:
 
 def collect_values(values: Iterable[Any]) -> list[Any]:
     """Collect the values into a list, checking its size as it grows."""
+    if type(values) is list and _NESTED.isdisjoint(map(type, values)):
+        if len(values) > VALUE_ITEMS_MAX:
+            refuse_size(VALUE_ITEMS_MAX, "items")
+        return values
     found: list[Any] = []
     left = VALUE_ITEMS_MAX
     for value in values:

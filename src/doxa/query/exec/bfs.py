@@ -95,6 +95,41 @@ class AdjacencyScan:
                     yield rows[:, 0], rows[:, 1], rows[:, 2]
             yield part.edges_of(settled)
 
+    def all_edges(self) -> tuple[Array, Array]:
+        """Return (node, node at the other end) for all edges of one direction, which must be
+        resident."""
+        import numpy as np
+
+        (part,) = self.resident
+        known = np.arange(len(part.offsets) - 1, dtype=np.int64)
+        found = list(self.arrays_of(np.union1d(known, part.dirty)))
+        return (
+            np.concatenate([near for near, _, _ in found]),
+            np.concatenate([far for _, far, _ in found]).astype(np.int64),
+        )
+
+    def degree(self, node: int) -> int | None:
+        """Return how many different edges a node has; None if they are not resident."""
+        parts = self.resident
+        if not parts:
+            return None
+        for part in parts:
+            if len(part.dirty) and part.is_dirty(node):
+                return len(
+                    {edge for side in range(len(parts)) for _, _, edge in self._read(side, (node,))}
+                )
+        return parts[0].degree(node, loops=True) + sum(
+            [part.degree(node, loops=False) for part in parts[1:]]
+        )
+
+    def spend(self, edges: int) -> None:
+        """Note that so many edges were read without arrays, all directions together."""
+        view = self.run.graph.image
+        if view is not None:
+            each = -(-edges // len(self._outgoing))
+            for outgoing in self._outgoing:
+                view.spend_on_edges(self._asked, outgoing=outgoing, edges=each)
+
     def _read(self, side: int, nodes: Sequence[int]) -> Iterator[tuple[int, int, int]]:
         run, read = self.run, 0
         for row in run.graph.rows(self._sql[side], (int64_array(nodes), *self._types)):

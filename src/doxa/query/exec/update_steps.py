@@ -1,4 +1,4 @@
-"""The steps of CREATE, MERGE, SET, REMOVE, DELETE and FOREACH.
+"""The steps of CREATE, SET, REMOVE, DELETE and FOREACH.
 
 Each step consumes all its rows before it writes, so that a write never changes what its own clause
 reads.
@@ -11,13 +11,16 @@ from itertools import islice
 from typing import Any, NoReturn
 
 from doxa.cypher import tree as t
+from doxa.cypher.errors import QueryError
 from doxa.query.core.collecting import many_objects
 from doxa.query.core.elements import Edge, Node, Path
 from doxa.query.core.errors import fail, shown
 from doxa.query.core.names import InternalName, Kind
+from doxa.query.core.property_values import uniform
 from doxa.query.core.row import Layout, Row
 from doxa.query.core.run import Run
 from doxa.query.core.step import Evaluate, QueryStep
+from doxa.query.exec.setting import OneTarget, set_together
 from doxa.query.expressions.compiler import Compiler
 
 _EDGES_AT_ONCE = 5_000
@@ -41,8 +44,13 @@ class CreateStep:
         if self.before:
             source = ((*row, *[one(row, run) for one in self.before]) for row in source)
         rows = run.materialize(source)
-        if len(self.patterns) == 1 and self.patterns[0].is_edge:
-            yield from self.patterns[0].make_edges(rows, run, returned=not self.last)
+        if len(self.patterns) == 1 and (self.patterns[0].is_edge or self.patterns[0].is_node):
+            make = (
+                self.patterns[0].make_edges
+                if self.patterns[0].is_edge
+                else self.patterns[0].make_nodes
+            )
+            yield from make(rows, run, returned=not self.last)
             return
         for at in range(0, len(rows), _ROWS_AT_ONCE):
             with many_objects():
@@ -96,6 +104,7 @@ class PatternMaker:
         self.width = size
         ends = self.slots[0::2]
         self.is_edge = len(ends) == 2 and max(ends) < width and not self.named  # and no node
+        self.is_node = len(self.parts) == 1 and ends[0] >= width and not self.named
 
     def make_edges(self, rows: Iterable[Row], run: Run, *, returned: bool = True) -> Iterator[Row]:
         """Create the edge of each row, many at once; without `returned` the rows come as they are,
@@ -107,19 +116,47 @@ class PatternMaker:
         rows = iter(rows)
         while part := list(islice(rows, _EDGES_AT_ONCE)):
             edges = []
-            for row in part:
-                run.tick()
-                start, end = row[first], row[second]
-                if not isinstance(start, Node) or not isinstance(end, Node):
-                    _refuse_end(row[self.slots[0]], row[self.slots[2]])
-                props = {} if evaluate is None else _map(evaluate, (*row, None), run)
-                edges.append((start, end, props))  # `None` has the place of the edge
+            try:
+                for row in part:
+                    run.tick()
+                    start, end = row[first], row[second]
+                    if not isinstance(start, Node) or not isinstance(end, Node):
+                        _refuse_end(row[self.slots[0]], row[self.slots[2]])
+                    props = (
+                        {} if evaluate is None else uniform(_map(evaluate, (*row, None), run), {})
+                    )
+                    edges.append((start.id, end.id, props))  # `None` has the place of the edge
+            except QueryError:
+                run.graph.create_edges(kind, edges)  # if they have an error, it comes first
+                raise
+            made = run.graph.create_edges(kind, edges)
             if not returned:
-                run.graph.create_unread_edges(kind, edges)
                 yield from part
                 continue
-            for row, made in zip(part, run.graph.create_edges(kind, edges), strict=True):
-                yield (*row, made)
+            for row, one, (start, end, _) in zip(part, made, edges, strict=True):
+                yield (*row, Edge(one, run.graph, kind=kind, start=start, end=end))
+
+    def make_nodes(self, rows: Iterable[Row], run: Run, *, returned: bool = True) -> Iterator[Row]:
+        """Create the node of each row, many at once, as `make_edges` does edges. For patterns that
+        are one new node."""
+        labels, evaluate = self.parts[0][2:]
+        rows = iter(rows)
+        while part := list(islice(rows, _ROWS_AT_ONCE)):
+            given: list[dict[str, Any]] = []
+            try:
+                for row in part:
+                    run.tick()
+                    given.append({} if evaluate is None else uniform(_map(evaluate, row, run), {}))
+            except QueryError:
+                run.graph.create_nodes(labels, given)  # if they have an error, it comes first
+                raise
+            made = run.graph.create_nodes(labels, given)
+            if returned:
+                yield from [
+                    (*row, run.graph.node(one)) for row, one in zip(part, made, strict=True)
+                ]
+            else:
+                yield from part
 
     def make(self, row: Row, run: Run) -> Row:
         """Return the row with the created elements. Edges follow both their nodes."""
@@ -188,52 +225,6 @@ def label_names(labels: t.LabelExpression | None) -> tuple[str, ...]:
         return (labels.name,)
     assert isinstance(labels, t.LabelAnd)
     return tuple(name for item in labels.items for name in label_names(item))
-
-
-class MergeStep:
-    """Find the pattern or create it, row by row: a row sees the elements that earlier rows
-    created."""
-
-    def __init__(
-        self,
-        *,
-        find: list[QueryStep],
-        slots: list[int],
-        make: PatternMaker,
-        checks: list[Evaluate],
-        on_create: list[Changer],
-        on_match: list[Changer],
-    ) -> None:
-        self.find = find
-        self.slots = slots
-        self.maker = make
-        self.checks = checks
-        self.on_create, self.on_match = on_create, on_match
-
-    def rows(self, run: Run, source: Iterator[Row]) -> Iterator[Row]:
-        merged: list[Row] = []
-        for row in run.materialize(source):
-            run.tick()
-            for check in self.checks:
-                if check(row, run) is None:
-                    fail(
-                        "MERGE cannot look for a property that is null.",
-                        kind="SemanticError",
-                        detail="MergeReadOwnWrites",
-                        hint="Leave the property out, or set it ON CREATE.",
-                    )
-            found: Iterator[Row] = iter((row,))
-            for step in self.find:
-                found = run.rows_of(step, found)
-            rows = [(*row, *[one[slot] for slot in self.slots]) for one in found]
-            changers = self.on_match
-            if not rows:
-                rows, changers = [self.maker.make(row, run)], self.on_create
-            for one in rows:
-                for changer in changers:
-                    changer.change(one, run)
-            merged.extend(rows)
-        return iter(merged)
 
 
 class Changer:
@@ -367,12 +358,18 @@ def _name(target: t.Property | t.Index, layout: Layout, compiler: Compiler) -> E
 class ChangeStep:
     """SET and REMOVE. The values of `before` are appended to the row that the items see."""
 
-    def __init__(self, changers: list[Changer], *, before: list[Evaluate]) -> None:
+    def __init__(
+        self, changers: list[Changer], *, before: list[Evaluate], about: OneTarget | None = None
+    ) -> None:
+        """`about`: what the items are about, if rows may be changed together."""
         self.changers = changers
         self.before = before
+        self.about = about if not before else None
 
     def rows(self, run: Run, source: Iterator[Row]) -> Iterator[Row]:
         rows = run.materialize(source)
+        if self.about is not None and set_together(self.changers, self.about, rows, run):
+            return iter(rows)
         for row in rows:
             wide = (*row, *[one(row, run) for one in self.before]) if self.before else row
             for changer in self.changers:

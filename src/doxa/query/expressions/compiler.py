@@ -124,7 +124,7 @@ class Compiler:
         names = tuple(key for key, _ in items)
         values = [item for _, item in items]
         return lambda row, run: dict(
-            zip(names, collect_values(item(row, run) for item in values), strict=True)
+            zip(names, collect_values([item(row, run) for item in values]), strict=True)
         )
 
     def _map_projection(self, e: t.MapProjection, layout: Layout) -> Evaluate:
@@ -374,6 +374,9 @@ class Compiler:
         if e.kind == "EXISTS":
             return lambda row, run: any(True for _ in query(row, run))
         if e.kind == "COUNT":
+            counted = self.nested.degree(e.query, layout, query)
+            if counted is not None:
+                return counted
             return lambda row, run: sum(1 for _ in query(row, run))
         return lambda row, run: collect_values(found[0] for found in query(row, run))
 
@@ -414,6 +417,13 @@ class Nested:
     def query(self, query: t.Query, layout: Layout) -> Callable[[Row, Run], Any]:
         """Return a function from a row to the result rows of the query, which sees the variables of
         the row."""
+        raise NotImplementedError
+
+    def degree(
+        self, query: t.Query, layout: Layout, search: Callable[[Row, Run], Any]
+    ) -> Evaluate | None:
+        """Return a function from a row to the number of results of the query, if it asks for the
+        degree of a node; `search` finds them."""
         raise NotImplementedError
 
 

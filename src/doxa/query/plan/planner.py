@@ -16,12 +16,15 @@ from doxa.query.core.names import OUTER, InternalName, Kind, is_internal
 from doxa.query.core.pattern import decompose
 from doxa.query.core.row import Layout, Row
 from doxa.query.core.run import Run
-from doxa.query.core.step import QueryStep
+from doxa.query.core.step import Evaluate, QueryStep
+from doxa.query.exec.degrees import degree_of
 from doxa.query.exec.load_csv import CsvStep
 from doxa.query.exec.match_steps import FilterStep
+from doxa.query.exec.merging import MergeStep, merges_together
 from doxa.query.exec.procedure_step import ProcedureStep
 from doxa.query.exec.projection_steps import FinishStep
 from doxa.query.exec.row_sources import OptionalStep, UnwindStep
+from doxa.query.exec.setting import one_target
 from doxa.query.exec.subquery import SubqueryStep
 from doxa.query.exec.union import Branch, UnionStep
 from doxa.query.exec.update_steps import (
@@ -29,7 +32,6 @@ from doxa.query.exec.update_steps import (
     CreateStep,
     DeleteStep,
     ForeachStep,
-    MergeStep,
     PatternMaker,
     changer,
 )
@@ -306,6 +308,7 @@ class Planner(Nested):
                         for change in changes
                     ],
                     before=[self.compiler.compile(part, layout) for part in names],
+                    about=one_target(changes, layout) if self.optimise else None,
                 )
                 return [step], layout, width
             case t.Delete(targets, detach):
@@ -399,6 +402,7 @@ class Planner(Nested):
             checks=checks,
             on_create=[changer(change, made, self.compiler) for change in clause.on_create],
             on_match=[changer(change, made, self.compiler) for change in clause.on_match],
+            together=merges_together(clause, layout) if self.optimise else (),
         )
         return [step], made, maker.width
 
@@ -519,6 +523,11 @@ class Planner(Nested):
                     yield found[keep:]
 
         return results
+
+    def degree(
+        self, query: t.Query, layout: Layout, search: Callable[[Row, Run], Any]
+    ) -> Evaluate | None:
+        return degree_of(query, layout, search) if self.optimise and not self.revealed else None
 
 
 def _counts_each_once(clause: t.Clause | None) -> bool:

@@ -27,6 +27,7 @@ from doxa.query.exec.projection_steps import (
 )
 from doxa.query.exec.reached_count import count_reached
 from doxa.query.exec.sorting import SortStep
+from doxa.query.exec.triangle_count import count_triangles
 from doxa.query.expressions.compiler import Compiler
 from doxa.query.sql.grouping import push_down_grouping
 from doxa.query.sql.pattern_scan import PatternScanStep
@@ -214,10 +215,11 @@ def _plan_groups(
         keep=keep,
     )
     if not keep and len(before) == 1:
-        folded = push_down_grouping(before[0], group, resolved, list(calls))
+        scan = before[0]
+        folded = push_down_grouping(scan, group, resolved, list(calls))
         if folded is not None:
             before.clear()
-            group = folded
+            group = folded if keys else count_triangles(scan, list(calls), folded)
     elif not keep and before and not keys:
         group = count_reached(before, layout, list(calls), group)
     steps.append(group)

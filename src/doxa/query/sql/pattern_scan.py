@@ -58,18 +58,18 @@ class PatternScanStep:
         self._projection = (
             slots,
             column_getter(recorded) if recorded else None,
-            len(recorded),
+            _IDS_MAX // max(1, len(recorded)),
             first,
         )
         return True
 
     def _projected(self, run: Run) -> Iterator[Row]:
         assert self._projection is not None
-        slots, recorded, width, first = self._projection
+        slots, recorded, most, first = self._projection
         parts, build = value_builders(self.pushed, run.graph), self.builder(run)
         made = [parts[slot] for slot in slots]
-        log = run.accesses if recorded is not None else None
-        ids = None if log is None else log.direct_ids(width, first)
+        log = None if recorded is None else run.accesses
+        ids: list[tuple[int, ...]] = [] if log is None else log.direct_ids(first)
         for _, prepared, values in self._lookups(run, iter(((),))):
             leftover = prepared.leftover
             for found in run.graph.rows(prepared.sql, _arguments(prepared, values)):
@@ -78,10 +78,11 @@ class PatternScanStep:
                     whole = build(found)
                     if not all(test(whole, run) is True for test in leftover):
                         continue
-                if ids is not None and recorded is not None and log is not None and not log.full:
-                    ids.extend(recorded(found))
-                    if len(ids) > _IDS_MAX:
+                if log is not None and recorded is not None:
+                    ids.append(recorded(found))
+                    if len(ids) > most:
                         log.deduplicate()
+                        log = None if log.full else log
                 yield tuple([part(found) for part in made])
 
     def rows(self, run: Run, source: Iterator[Row]) -> Iterator[Row]:

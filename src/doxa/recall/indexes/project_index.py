@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator
-from itertools import islice
+from itertools import chain, compress, islice
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -154,12 +154,10 @@ class ProjectIndex:
                 self.vector_index = VectorIndex(exact=True)
                 self._vector_set, self.change = vector_set, -1
                 self._indexed[:] = False
-            columns = _columns_of(
-                reader.stream(
-                    f"SELECT doc, {_SELECT} FROM doc WHERE scope = ? AND changed > ? ORDER BY doc",
-                    (self.scope, self.change),
-                )
-            )
+            sql, args = f"SELECT doc, {_SELECT} FROM doc WHERE scope = ?", [self.scope]
+            if self.change >= 0:  # else all rows, which lie in their order
+                sql, args = f"{sql} AND changed > ?", [self.scope, self.change]
+            columns = _columns_of(reader.stream(f"{sql} ORDER BY doc", args))
             if columns:
                 numbers = columns[0]
                 before = self._vectors_before(numbers)
@@ -215,10 +213,10 @@ class ProjectIndex:
         stay: no mask includes them."""
         counts, indexed = self._columns["vectors"][numbers], self._indexed[numbers]
         live = self._columns["node"][numbers] > 0
-        missing = numbers[live & (counts > 0) & ~indexed].tolist()
+        missing = numbers[live & (counts > 0) & ~indexed]
         # other vectors than the index holds
         rebuild = bool(np.any(live & indexed & (counts != before)))
-        if not missing and not rebuild:
+        if not len(missing) and not rebuild:
             return
         total = self.vector_index.count + len(missing)
         if self.vector_index.exact and total > constants.EXACT_VECTORS_MAX:
@@ -231,16 +229,21 @@ class ProjectIndex:
             f"SELECT doc, {column} FROM {table} WHERE id BETWEEN ? AND ? AND part < {INDEXED_PARTS}"
             " ORDER BY id"
         )
-        spans = [(number, number) for number in missing]
         if rebuild or len(missing) > _SINGLE_ROWS_MAX:
-            spans = [
-                (first, first + _ROWS_AT_ONCE - 1) for first in range(0, self.count, _ROWS_AT_ONCE)
-            ]
+            starts = range(0, self.count, _ROWS_AT_ONCE)
+            spans = [(first, first + _ROWS_AT_ONCE - 1) for first in starts]
+        else:
+            spans = [(number, number) for number in missing.tolist()]
         for first, last in spans:
             span = vector_id(self.scope, first), vector_id(self.scope, last + 1) - 1
-            found = [row for row in reader.rows(sql, span) if not self._indexed[row[0]]]
-            self.vector_index.add([row[0] for row in found], [row[1] for row in found])
-            self._indexed[[row[0] for row in found]] = True
+            found = reader.rows(sql, span)
+            if not found:
+                continue
+            docs, data = zip(*found, strict=True)
+            numbers = np.array(docs, dtype=np.int64)
+            new = ~self._indexed[numbers]
+            self.vector_index.add(numbers[new], data if new.all() else list(compress(data, new)))
+            self._indexed[numbers] = True
 
 
 class IndexCache:
@@ -267,17 +270,16 @@ def believed(lengths: NDArray[np.float32], mask: Mask) -> Believed:
     return Believed(mask, total, float(lengths @ mask.astype(np.float32)) / total if total else 0.0)
 
 
-def _columns_of(rows: Iterator[tuple[Any, ...]]) -> list[NDArray[Any]]:
-    """The columns of rows, whose numbers come first; an empty list if there is no row. Few rows are
-    held at a time: hundreds of thousands of tuples would be visited again and again by the
-    collector of garbage."""
+def _columns_of(rows: Iterator[tuple[int, ...]]) -> list[NDArray[Any]]:
+    """The columns of rows of whole numbers, those of the rows first; an empty list if there is no
+    row. Values go straight into arrays: hundreds of thousands of tuples would be visited again and
+    again by the collector of garbage."""
     kinds = ("i8", *(kind for _, kind in _COLUMNS))
+    values, size = chain.from_iterable(rows), len(kinds) * _ROWS_AT_ONCE
     blocks = []
-    while block := list(islice(rows, _ROWS_AT_ONCE)):
-        values = zip(*block, strict=True)
-        blocks.append(
-            [np.fromiter(one, kind, len(block)) for one, kind in zip(values, kinds, strict=True)]
-        )
+    while len(block := np.fromiter(islice(values, size), np.int64)):
+        table = block.reshape(-1, len(kinds))
+        blocks.append([table[:, place].astype(kind) for place, kind in enumerate(kinds)])
     return [np.concatenate(parts) for parts in zip(*blocks, strict=True)]
 
 

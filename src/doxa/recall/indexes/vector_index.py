@@ -63,11 +63,11 @@ class VectorIndex:
         self._signs = np.zeros((0, 0), dtype=np.uint64)  # of codes, [words, capacity]
         self._levels = np.zeros(0, dtype=np.uint8)  # from which signs are taken
 
-    def add(self, rows: Sequence[int], data: Sequence[bytes]) -> None:
+    def add(self, rows: Rows, data: Sequence[bytes]) -> None:
         """Add entries. `data` are half-precision vectors if the index is exact, codes if not; all
         entries of an index have one length, and those of a row arrive together, its whole text
         first. Raises CorruptError for other lengths."""
-        if not rows:
+        if not len(rows):
             return
         width = None if self._data is None else self._data.shape[1]
         new: NDArray[Any] = unpack_vectors(data, width) if self.exact else unpack_codes(data, width)

@@ -160,12 +160,13 @@ def _load(
     reader: Reader, project: ProjectIndex, rows: Rows, *, vector: Floats, centre: Floats | None
 ) -> Vectors:
     """Read all parts of these rows from the store."""
-    sql = (
-        "SELECT v.doc, v.part, v.data FROM carray(?) f CROSS JOIN vector v ON v.id BETWEEN f.value "
+    read = reader.rows(
+        "SELECT v.doc, v.part, v.data FROM carray(?) f"
+        f" CROSS JOIN vector v ON v.id BETWEEN f.value AND f.value + {PARTS - 1}",
+        (int64_array(vector_id(project.scope, rows).tolist()),),
     )
-    asked = int64_array(vector_id(project.scope, rows).tolist())
-    found = reader.rows(f"{sql} AND f.value + {INDEXED_PARTS - 1}", (asked,))
-    sentences = reader.rows(f"{sql} + {INDEXED_PARTS} AND f.value + {PARTS - 1}", (asked,))
+    found = [row for row in read if row[1] < INDEXED_PARTS]
+    sentences = [row for row in read if row[1] >= INDEXED_PARTS]
     size = len(rows)
     held = Vectors(
         np.full(size, np.nan, dtype=np.float32),

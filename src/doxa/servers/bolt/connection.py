@@ -7,7 +7,9 @@ handed from one thread to another.
 
 The event loop looks only at connections whose thread is busy for longer than BUSY_S. It reads no
 more than BOLT_QUEUE_BYTES_MAX ahead; a client that does not read its results blocks its own thread
-in `send`. A client that does not log in in time, or does not read, is disconnected.
+in `send`. Threads with something to do take the slot of the server (base/run_slot.py), unless
+others may wait for their transaction. A client that does not log in in time, or does not read, is
+disconnected.
 """
 
 from __future__ import annotations
@@ -30,6 +32,7 @@ from doxa.base.limits import (
     BOLT_QUEUE_BYTES_MAX,
     BOLT_SEND_MS,
 )
+from doxa.base.run_slot import RunSlot, leave_run_slot
 from doxa.servers.bolt.conversation import BoltState, Conversation, RequestInterrupted
 from doxa.servers.bolt.framing import (
     HANDSHAKE_BYTES,
@@ -62,6 +65,7 @@ class Host(Protocol):
 
     login_ms: int
     watching: bool
+    slot: RunSlot
 
     def watch(self) -> None:
         """Look at busy connections now and then; may be called from any thread."""
@@ -180,6 +184,7 @@ class BoltConnection:
         except Exception:
             _LOG.exception("bolt-%d: an unexpected error", self.number)
         finally:
+            leave_run_slot()
             if self.conversation is not None:
                 self.conversation.close()
             self._hang_up()
@@ -263,6 +268,7 @@ class BoltConnection:
             if self._finished:
                 return False
             self._busy_since = 0.0
+        leave_run_slot()
         data = self._receive(conversation.seconds_left())
         if data is None:
             conversation.expire()
@@ -273,6 +279,8 @@ class BoltConnection:
         self._busy_since = time.monotonic()
         if not self._host.watching:
             self._host.watch()
+        if not conversation.may_be_waited_for:  # others cannot go on before this one has
+            self._host.slot.take()
         return True
 
     def _feed(self, conversation: Conversation, data: bytes) -> None:

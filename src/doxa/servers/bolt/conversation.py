@@ -227,6 +227,11 @@ class Conversation:
         """Whether no unit of work is open."""
         return self._work is None
 
+    @property
+    def may_be_waited_for(self) -> bool:
+        """Whether a transaction is open that may have the write lock."""
+        return self._work is not None and not self._work.read_only
+
     def seconds_left(self) -> float | None:
         """Return after how many seconds without a message to call `expire`; None means never."""
         until = (

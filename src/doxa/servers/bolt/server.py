@@ -24,6 +24,7 @@ from typing import Any
 
 from doxa.base.errors import StoreError
 from doxa.base.limits import BOLT_LOGIN_MS, BOLT_STOP_MS, BOLT_THREADS_MAX, QUERY_TIMEOUT_MS
+from doxa.base.run_slot import RunSlot
 from doxa.servers.bolt.connection import BUSY_S, BoltConnection
 from doxa.servers.bolt.conversation import Conversation
 from doxa.servers.bolt.framing import Version
@@ -85,6 +86,7 @@ class BoltServer:
             self._share.calls.answers("bolt.shed", self._shed)
         self._loop: asyncio.AbstractEventLoop | None = None
         self.watching = False
+        self.slot = RunSlot()
         self._quiet = 0  # looks in a row that found no thread busy
         self._stopping = False
         require_safe(

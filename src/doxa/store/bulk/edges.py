@@ -8,16 +8,14 @@ at a time.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
-from hashlib import sha256
 from typing import Any
 
 from doxa.base.ids import EdgeId, NodeId
-from doxa.base.values import Properties, canonical, check_properties, encode_properties
+from doxa.base.values import Properties, canonical
+from doxa.store.bulk.log import add_entries
+from doxa.store.bulk.properties import Encoded, encode_all
 from doxa.store.elements import usable_name
-from doxa.store.intake.secrets import cleaned
-from doxa.store.log_writer import RUN_BYTES_MAX, RUN_ENTRIES_MAX, SALT_BYTES, LogWriter
 from doxa.store.reader import int64_array
 from doxa.store.transaction import Transaction
 
@@ -63,6 +61,13 @@ def _projects(tx: Transaction, edges: Sequence[NewEdge]) -> dict[int, str | None
     return found
 
 
+def _encoded(tx: Transaction, kind: str, edges: Sequence[NewEdge]) -> Sequence[Encoded]:
+    given = [props for _, _, props in edges]
+    if any(given):
+        return encode_all(given, owner=kind, left_out=tx.left_out)
+    return [({}, b"{}")] * len(given)
+
+
 def _insert(
     tx: Transaction, kind: str, edges: Sequence[NewEdge], projects: dict[int, str | None]
 ) -> list[EdgeId]:
@@ -70,13 +75,8 @@ def _insert(
     tail = b',"type":%b}' % name
     rows: list[tuple[Any, ...]] = []
     entries: list[tuple[int, bytes]] = []
-    for src, dst, given in edges:
+    for (src, dst, _), (_, data) in zip(edges, _encoded(tx, kind, edges), strict=True):
         identity += 1
-        data, text = b"{}", "{}"
-        if given:
-            clean = cleaned(check_properties(given, owner=kind), tx.left_out)
-            data = encode_properties(clean, owner=kind)
-            text = data.decode()
         body = b'{"dst":%d,"id":%d,"props":%b,"src":%d%b' % (dst, identity, data, src, tail)
         entries.append((identity, body))
         project = projects[src]
@@ -86,31 +86,14 @@ def _insert(
                 kind,
                 src,
                 dst,
-                text,
+                data.decode(),
                 now,
                 now,
                 project if project == projects[dst] else None,
             )
         )
     tx._require_room(len(entries))
-    _log(tx.entries, "edge.create", entries)
+    add_entries(tx.entries, "edge.create", entries)
     tx._db.executemany(_INSERT, rows)
     tx._edge = identity
     return [row[0] for row in rows]
-
-
-def _log(log: LogWriter, op: str, entries: Sequence[tuple[int, bytes]]) -> None:
-    """Add entries of one operation: (element, payload) each. The hashes are those of `add`."""
-    seq, head, tx, middle = log.seq, log.head, log._tx, f"|{log._tx}|{op}|"
-    salts = os.urandom(SALT_BYTES * len(entries))
-    for at, (element, payload) in enumerate(entries):
-        seq += 1
-        salt = salts[at * SALT_BYTES : (at + 1) * SALT_BYTES]
-        hashed = sha256(salt + payload).digest()
-        head = sha256(head + f"{seq}{middle}{element}".encode() + hashed).digest()
-        log._entries.append((seq, tx, op, element, hashed, head))
-        log._payloads.append((seq, salt, payload))
-        log._bytes += len(payload)
-    log.seq, log.head = seq, head
-    if len(log._entries) >= RUN_ENTRIES_MAX or log._bytes >= RUN_BYTES_MAX:
-        log.flush()

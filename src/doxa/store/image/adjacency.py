@@ -57,6 +57,19 @@ class ResidentEdges:
         places = np.arange(int(counts.sum())) + np.repeat(first - before, counts)
         return np.repeat(nodes, counts), self.far[places], self.ids[places]
 
+    def is_dirty(self, node: int) -> bool:
+        at = int(self.dirty.searchsorted(node))
+        return at < len(self.dirty) and int(self.dirty[at]) == node
+
+    def degree(self, node: int, *, loops: bool) -> int:
+        """Return how many edges a node has that is not dirty, with or without those to itself."""
+        if node >= len(self.offsets) - 1:
+            return 0
+        first, end = int(self.offsets[node]), int(self.offsets[node + 1])
+        if loops:
+            return end - first
+        return end - first - int((self.far[first:end] == node).sum())
+
     def forward(self, db: apsw.Connection, tail: ChangedSince) -> ResidentEdges | None:
         """Return the adjacency after a tail; None if too much changed, or it cannot be known."""
         import numpy as np

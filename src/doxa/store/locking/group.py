@@ -22,6 +22,7 @@ from typing import Protocol
 import apsw
 
 from doxa.base.errors import BusyError
+from doxa.base.run_slot import leave_run_slot
 
 MEMBERS_MAX = 64
 WAIT_MAX_S = 0.02  # after the first has finished
@@ -79,6 +80,7 @@ class CommitGroup:
         """Wait until the commit. Raises the error of a commit that failed. Others use the
         connection meanwhile, so an interrupt is raised after the wait."""
         interrupted: BaseException | None = None
+        leave_run_slot()
         while True:
             try:
                 ticket.acquire()
@@ -92,6 +94,7 @@ class CommitGroup:
 
     def commit(self) -> None:
         """Commit what all members have written, and let them go on. Raises the engine's error."""
+        leave_run_slot()  # the disk takes its time
         try:
             self.db.execute("COMMIT")
         except BaseException as error:

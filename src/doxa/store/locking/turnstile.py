@@ -25,6 +25,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from doxa.base.run_slot import leave_run_slot
+
 try:
     import fcntl
 except ImportError:  # a system without them: writers of several processes have no order there
@@ -64,6 +66,7 @@ class Waiting:
         left = self.left_s()
         if not left:
             return False
+        leave_run_slot()
         wait = min(_WAIT_MOST_S, _WAIT_FIRST_S * 2 ** min(attempt, 8)) * random.uniform(0.5, 1.5)  # noqa: S311 - spreading load, not security
         self._sleep(min(wait, left))
         return True

@@ -25,6 +25,7 @@ from weakref import WeakValueDictionary
 
 import apsw
 
+from doxa.base.run_slot import leave_run_slot
 from doxa.store.locking.group import CommitGroup, WriterTurn, join
 from doxa.store.locking.turnstile import Turnstile, Waiting
 
@@ -71,6 +72,7 @@ class WriterQueue:
                 return True, None
             mine = _Waiter(kind)
             self._waiting.append(mine)
+        leave_run_slot()
         while left := waiting.left_s():
             if mine.wait(min(left, _ASK_AGAIN_S)):
                 return True, mine.group

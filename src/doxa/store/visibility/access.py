@@ -17,7 +17,6 @@ from __future__ import annotations
 
 import hashlib
 import threading
-from array import array
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Annotated, Any, Literal, NamedTuple
@@ -179,36 +178,33 @@ def decode_access(text: str | bytes | None) -> Access:
     return Access(**found)
 
 
-_NONE = array("q")
 
 
 class AccessRecord(NamedTuple):
     """What one query, or one recall, returned and passed through: ids of nodes, and of edges with a
     minus, any number of times.
 
-    `rows` holds `width` ids for each row, of which the `first` were returned and the others passed
-    through, as they came.
+    `rows` holds ids for each row, of which the `first` were returned and the others passed through,
+    as they came.
     """
 
     at: int
     parameters: Mapping[str, Any]
     returned: Sequence[int] = ()
     walked: Sequence[int] = ()
-    rows: array[int] = _NONE
-    width: int = 0
+    rows: Sequence[tuple[int, ...]] = ()
     first: int = 0
 
     @property
     def size(self) -> int:
-        return len(self.returned) + len(self.walked) + len(self.rows)
+        rows = self.rows
+        return len(self.returned) + len(self.walked) + (len(rows) * len(rows[0]) if rows else 0)
 
     def elements(self) -> tuple[dict[int, None], dict[int, None]]:
         """Return what was returned, and what was only passed through, each once."""
         returned, walked = dict.fromkeys(self.returned), dict.fromkeys(self.walked)
-        for place in range(self.width):
-            (returned if place < self.first else walked).update(
-                dict.fromkeys(self.rows[place :: self.width])
-            )
+        for place, column in enumerate(zip(*self.rows, strict=True)):
+            (returned if place < self.first else walked).update(dict.fromkeys(column))
         return returned, {identity: None for identity in walked if identity not in returned}
 
     def without(self, hidden: Container[int]) -> AccessRecord:
@@ -238,13 +234,13 @@ class AccessBuffer:
         self._size = 0
         self._pid = process.number
 
-    def note(self, noted: AccessRecord) -> int:
-        """Keep a note; returns how many elements wait now."""
+    def note(self, noted: AccessRecord, size: int) -> int:
+        """Keep a note of so many elements; returns how many wait now."""
         with self._lock:
             if self._pid != process.number:
                 self._notes, self._size, self._pid = [], 0, process.number
             self._notes.append(noted)
-            self._size += noted.size
+            self._size += size
             return self._size
 
     def take(self) -> list[AccessRecord]:

@@ -41,7 +41,6 @@ from doxa.servers.http.api.answers import (
     entity_tag,
     expected_number,
     is_known,
-    read_cursor,
     selected,
 )
 from doxa.servers.http.api.browser import (
@@ -503,7 +502,7 @@ class _Preparation:
         return ApiCall(
             operation,
             arguments,
-            None if cursor is None else read_cursor(cursor),
+            cursor,
             _idempotency_key(headers, operation),
             _expected(headers, operation),
         )

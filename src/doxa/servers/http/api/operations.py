@@ -19,10 +19,10 @@ from doxa.servers.calling import CallMeter, owner_of
 from doxa.servers.encoding import Schemas, encode_value
 from doxa.servers.http.api.answers import (
     FieldNames,
-    PagePosition,
     answer_of,
     answer_schema,
     page_of,
+    read_cursor,
 )
 from doxa.servers.http.api.arguments import ArgumentReader
 
@@ -83,7 +83,7 @@ class ApiCall(NamedTuple):
 
     operation: ApiOperation
     arguments: dict[str, Any]
-    cursor: PagePosition | None = None
+    cursor: str | None = None
     key: str | None = None
     expected: int | None = None
 
@@ -131,7 +131,7 @@ def _page(call: ApiCall, session: Session, given: dict[str, Any], meter: CallMet
     """A page of a list: the verb reads up to its end, since its `limit` counts from the start."""
     default = call.operation.resource.verb.parameter("limit").default
     limit = given.get("limit", default)
-    at = call.cursor
+    at = None if call.cursor is None else read_cursor(call.cursor)
     if type(limit) is not int or limit < 1:
         at = None  # the verb says what is wrong with it
     elif at is not None:

@@ -1,0 +1,81 @@
+"""The slot is one thread's at a time, and no thread waits for one that has it for long."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+
+from doxa.base.run_slot import RunSlot, leave_run_slot
+
+FOREVER_S = 60.0
+
+
+def _thread(work: Callable[[], None]) -> threading.Thread:
+    made = threading.Thread(target=work)
+    made.start()
+    return made
+
+
+def test_threads_have_it_one_after_the_other() -> None:
+    slot, inside, most, done = RunSlot(FOREVER_S), 0, 0, 0
+
+    def work() -> None:
+        nonlocal inside, most, done
+        for _ in range(200):
+            slot.take()
+            inside += 1
+            most = max(most, inside)
+            time.sleep(0)  # another thread runs, if it can
+            inside -= 1
+            done += 1
+            leave_run_slot()
+
+    threads = [_thread(work) for _ in range(8)]
+    for thread in threads:
+        thread.join(30)
+    assert (most, done) == (1, 1_600)
+
+
+def test_one_who_has_it_for_long_is_passed_over() -> None:
+    slot, passed, go_on, after = RunSlot(0.01), threading.Event(), threading.Event(), []
+
+    def holder() -> None:
+        slot.take()
+        assert passed.wait(30)
+        leave_run_slot()  # of a slot that others have by now
+        go_on.set()
+
+    def other() -> None:
+        slot.take()
+        passed.set()
+        assert go_on.wait(30)
+        leave_run_slot()
+
+    def last() -> None:
+        slot.take()
+        after.append(True)
+        leave_run_slot()
+
+    slot.take()
+    leave_run_slot()
+    threads = [_thread(holder)]
+    while not slot._lock.locked():
+        time.sleep(0.001)
+    threads += [_thread(other), _thread(last), _thread(last)]
+    for thread in threads:
+        thread.join(30)
+        assert not thread.is_alive()
+    assert after == [True, True]
+
+
+def test_taking_it_twice_and_leaving_without_it_do_nothing() -> None:
+    slot = RunSlot(FOREVER_S)
+    leave_run_slot()
+    slot.take()
+    slot.take()
+    leave_run_slot()
+    leave_run_slot()
+    thread = _thread(slot.take)
+    thread.join(30)
+    assert not thread.is_alive()
