@@ -21,6 +21,7 @@ from bench.scale_forecast import Coefficients, Profile, forecast
 from doxa.replication.following import local_head
 from doxa.replication.opening import open_log
 from doxa.replication.replica import Replica
+from doxa.replication.snapshot import put_snapshot
 from doxa.replication.transfer import replicate
 from doxa.store import Store
 
@@ -29,6 +30,7 @@ _EACH = 10  # memories of a tenant of the check
 _WAYS_MS = (0.0, 1.0, 5.0)  # round trips
 SIZES = (1_000, 100_000)
 _TABLED = (10**3, 10**6, 10**8)
+_QUESTION, _READS = "deploys Thursdays", 100
 _FORECAST = tuple(10**power for power in range(3, 9))
 
 
@@ -164,23 +166,32 @@ def _row(
 def _many_tenants(report: Report, server: Any, url: str, *, seconds: float) -> dict[str, float]:
     """A hundred tenants at once, from two processes of eight threads."""
     bench = engines.pgbench(server, url, clients=16, seconds=seconds)
-    found = {
-        kind: engines.rate(kind, url, tenants=100, seconds=seconds)
-        for kind in ("plain", "append", "doxa")
-    }
+    found, client, at_engine = {}, {}, {}
+    for kind in ("plain", "append", "doxa", "file"):
+        before = engines.engine_used_s(server)
+        found[kind], client[kind] = engines.rate(kind, url, tenants=100, seconds=seconds)
+        used = engines.engine_used_s(server) - before
+        at_engine[kind] = 1_000 * used / (found[kind] * seconds)
     names = {
         "plain": "one row inserted by psycopg",
         "append": "doxa: hold and append at the engine, without files",
         "doxa": "doxa: a durable write through a replica",
+        "file": "doxa: a durable write to a file, without an engine",
     }
-    rows = [["one row inserted by pgbench, in C", f"{bench:,.0f}", "1.00"]]
+    rows = [["one row inserted by pgbench, in C", f"{bench:,.0f}", "1.00", "", ""]]
     report.put("many.pgbench_per_s", bench)
     for kind, per_s in found.items():
         report.put(f"many.{kind}_per_s", per_s)
-        rows.append([names[kind], f"{per_s:,.0f}", f"{per_s / bench:.2f}"])
+        report.put(f"many.{kind}_client_ms", client[kind])
+        report.put(f"many.{kind}_engine_ms", at_engine[kind])
+        times = (f"{client[kind]:.2f}", "" if kind == "file" else f"{at_engine[kind]:.2f}")
+        rows.append([names[kind], f"{per_s:,.0f}", f"{per_s / bench:.2f}", *times])
     report.table(
         "A hundred tenants at once: the engine and all clients share this machine's processors",
-        ("what", "commits a second", "of pgbench"),
+        (
+            *("what", "commits a second", "of pgbench"),
+            *("processor time of the client, ms", "of the engine, ms"),
+        ),
         rows,
     )
     return found
@@ -232,15 +243,14 @@ def _cold(report: Report, url: str, size: int) -> dict[str, float]:
         log = open_log(url)
         with Store(folder / "made.db") as store:
             replicate(store, log, tenant)
-        log.close()
         at_engine = (_engine_bytes(url) - before) / size
-        began = time.perf_counter()
-        with doxa.open(
-            url, tenant=tenant, replica=folder / "new", embedder=None, background=False
-        ) as memory:
-            seconds = time.perf_counter() - began
-            assert len(memory.recall("deploys Thursdays", project="shop").hits)
+        seconds = _opened(url, tenant, folder / "new")
         at_replica = sum(one.stat().st_size for one in (folder / "new").glob("*.db*")) / size
+        with Store(folder / "made.db") as store:
+            put_snapshot(store, log, tenant)
+        log.close()
+        by_snapshot = _opened(url, tenant, folder / "from-snapshot")
+        read = _read_beside(url, tenant, folder)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
     found = {
@@ -249,14 +259,52 @@ def _cold(report: Report, url: str, size: int) -> dict[str, float]:
         "memories_per_s": size / seconds,
     }
     report.put(f"cold.{size}.s", seconds)
+    report.put(f"cold.{size}.by_snapshot_s", by_snapshot)
+    report.put(f"cold.{size}.read_file_ms", read[0])
+    report.put(f"cold.{size}.read_replica_ms", read[1])
     for key, value in found.items():
         report.put(f"cold.{size}.{key}", value)
     report.table(
         f"A tenant of {size:,} memories (name and sentence, without vectors)",
-        ("cold open, s", "memories a second", "bytes a memory at the engine", "in the replica"),
-        [[f"{seconds:.2f}", f"{size / seconds:,.0f}", f"{at_engine:,.0f}", f"{at_replica:,.0f}"]],
+        (
+            *("cold open by the log, s", "by a snapshot, s", "memories a second by the log"),
+            *("bytes a memory at the engine", "in the replica"),
+            *("recall of the file, ms", "of the replica, ms"),
+        ),
+        [
+            [
+                *(f"{seconds:.2f}", f"{by_snapshot:.2f}", f"{size / seconds:,.0f}"),
+                *(f"{at_engine:,.0f}", f"{at_replica:,.0f}", f"{read[0]:.2f}", f"{read[1]:.2f}"),
+            ]
+        ],
     )
     return found
+
+
+def _opened(url: str, tenant: str, folder: Path) -> float:
+    """The time until a replica that was not there answers."""
+    began = time.perf_counter()
+    with doxa.open(url, tenant=tenant, replica=folder, embedder=None, background=False) as memory:
+        seconds = time.perf_counter() - began
+        assert len(memory.recall(_QUESTION, project="shop").hits)
+    return seconds
+
+
+def _read_beside(url: str, tenant: str, folder: Path) -> tuple[float, float]:
+    """Median times of one recall from the file that was made and from its replica, in turns."""
+    given: dict[str, Any] = {"embedder": None, "background": False}
+    times: tuple[list[float], list[float]] = ([], [])
+    with (
+        doxa.open(folder / "made.db", **given) as file,
+        doxa.open(url, tenant=tenant, replica=folder / "new", **given) as replica,
+    ):
+        for turn in range(_READS):
+            for memory, found in zip((file, replica), times, strict=True):
+                began = time.perf_counter()
+                memory.recall(_QUESTION, project="shop")
+                if turn >= _READS // 10:
+                    found.append(1_000 * (time.perf_counter() - began))
+    return percentile(times[0], 0.5), percentile(times[1], 0.5)
 
 
 def _engine_bytes(url: str) -> int:

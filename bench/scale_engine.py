@@ -4,12 +4,14 @@ processes (`python -m bench.scale_engine KIND URL FIRST LAST THREADS SECONDS`).
     doxa     durable writes through replicas: a file for each tenant
     append   the same without files: hold and append transactions made beforehand
     plain    one row inserted and committed by psycopg, of the size that a transaction has
+    file     the same write to memory files of their own, without an engine
 """
 
 from __future__ import annotations
 
 import asyncio
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -22,6 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from doxa.replication.opening import open_log
+from doxa.replication.protocol import SharedLog
 from doxa.replication.replica import Replica, read_transactions
 from doxa.store import Identity, Store
 from tests.replication.postgres import PostgresServer, programs
@@ -97,10 +100,23 @@ def longer_way(port: int, one_way_s: float) -> Iterator[int]:
         thread.join(10)
 
 
+def engine_used_s(server: PostgresServer) -> float:
+    """The processor time of the server's processes so far, of those that ended too."""
+    first, ticks = server.process, 0
+    for place in Path("/proc").glob("[0-9]*/stat"):
+        with suppress(OSError):  # it ended meanwhile
+            told = place.read_text().rsplit(")", 1)[1].split()
+            if place.parent.name == str(first):
+                ticks += sum(map(int, told[11:15]))
+            elif told[1] == str(first):
+                ticks += int(told[11]) + int(told[12])
+    return ticks / os.sysconf("SC_CLK_TCK")
+
+
 def rate(
     kind: str, url: str, *, tenants: int, processes: int = 2, threads: int = 8, seconds: float
-) -> float:
-    """What workers of this kind do a second, together."""
+) -> tuple[float, float]:
+    """What workers of this kind do a second, together, and their processor time for one, in ms."""
     share = tenants // processes
     workers = [
         subprocess.Popen(
@@ -122,7 +138,9 @@ def rate(
         worker.stdin.write("go\n")
         worker.stdin.flush()
     told = [worker.communicate(timeout=seconds + 120)[0] for worker in workers]
-    return float(sum(json.loads(one)["per_s"] for one in told))
+    found = [json.loads(one) for one in told]
+    done = sum(one["done"] for one in found)
+    return sum(one["per_s"] for one in found), 1_000 * sum(one["used_s"] for one in found) / done
 
 
 def _work(kind: str, url: str, first: int, last: int, threads: int, seconds: float) -> None:
@@ -132,7 +150,7 @@ def _work(kind: str, url: str, first: int, last: int, threads: int, seconds: flo
         print("ready", flush=True)
         sys.stdin.readline()
         counts = [0] * len(calls)
-        began = time.monotonic()
+        began, used = time.monotonic(), time.process_time()
 
         def run(place: int) -> None:
             while time.monotonic() - began < seconds:
@@ -144,20 +162,36 @@ def _work(kind: str, url: str, first: int, last: int, threads: int, seconds: flo
             thread.start()
         for thread in started:
             thread.join()
-        print(json.dumps({"per_s": sum(counts) / (time.monotonic() - began)}), flush=True)
+        told = {
+            "done": sum(counts),
+            "per_s": sum(counts) / (time.monotonic() - began),
+            "used_s": time.process_time() - used,
+        }
+        print(json.dumps(told), flush=True)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
 
 def _doxa(url: str, folder: Path, tenants: Sequence[str], threads: int) -> list[Any]:
-    log, template = open_log(url), folder / "template.db"
+    return _written(open_log(url), folder, tenants, threads)
+
+
+def _file(url: str, folder: Path, tenants: Sequence[str], threads: int) -> list[Any]:
+    return _written(None, folder, tenants, threads)
+
+
+def _written(
+    log: SharedLog | None, folder: Path, tenants: Sequence[str], threads: int
+) -> list[Any]:
+    template = folder / "template.db"
     Store(template).close()
     stores = []
     for tenant in tenants:
         path = folder / f"{tenant}.db"
         shutil.copyfile(template, path)
         stores.append(Store(path))
-        Replica(stores[-1], log, tenant).catch_up()
+        if log is not None:
+            Replica(stores[-1], log, tenant).catch_up()
 
     def call(own: list[Store]) -> Callable[[int], None]:
         return lambda n: write_one(own[n % len(own)], n)
@@ -207,6 +241,7 @@ _CALLS: dict[str, Callable[[str, Path, Sequence[str], int], list[Any]]] = {
     "doxa": _doxa,
     "append": _append,
     "plain": _plain,
+    "file": _file,
 }
 
 if __name__ == "__main__":

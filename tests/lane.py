@@ -29,6 +29,8 @@ LEFT_OUT: dict[str, str] = {
     "tests/hosts/": _PROCESS,
     "tests/store/": _FILES,
     "tests/maintenance/": _FILES,
+    "tests/events/test_on_event.py::test_a_consumer_killed_at_random_points": _PROCESS,
+    "tests/transfer/test_load.py::test_a_killed_load_loses_and_doubles_nothing": _PROCESS,
     "tests/replication/": "they open the engines themselves",
 }
 

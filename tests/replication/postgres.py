@@ -83,8 +83,13 @@ class PostgresServer:
     def resume(self) -> None:
         self._signal(signal.SIGCONT)
 
+    @property
+    def process(self) -> int:
+        """The number of the first process."""
+        return int(Path(self._data, "postmaster.pid").read_text().split()[0])
+
     def _signal(self, number: signal.Signals) -> None:
-        first = int(Path(self._data, "postmaster.pid").read_text().split()[0])
+        first = self.process
         for status in Path("/proc").glob("[0-9]*/status"):
             with suppress(OSError):  # it ended meanwhile
                 told = dict(line.split(":\t", 1) for line in status.read_text().splitlines())

@@ -77,6 +77,7 @@ class Schedule:
         """Raises Violated, or what a server raised that it should not."""
         self.scheduler.run({one.name: one.work for one in self.servers})
         with without_faults(self.engine):
+            self.engine.settle()
             self._prove()
         for one in self.servers:
             one.close()
@@ -200,7 +201,8 @@ class Server:
     def _write(self, rng: random.Random) -> None:
         schedule, self._number = self.schedule, self._number + 1
         marker = f"marker-{self.name}-{self._number}-{rng.randrange(1 << 40):x}"
-        began = schedule.scheduler.step
+        log: Any = self.replica.log
+        asked, began = log.began_without_asking, schedule.scheduler.step
         try:
             with self.store.write(_ANA, op="test") as tx:
                 node = tx.create_node(["Thing"], {"marker": marker})
@@ -211,6 +213,8 @@ class Server:
         except (BusyError, ConflictError):
             schedule.refused.add(marker)
             raise
+        if log.began_without_asking > asked:
+            schedule.count("without asking")
         token = local_head(self.store).token
         ended = schedule.scheduler.step
         schedule.acked.append(Acknowledged(marker, node, tx.tx, token, began, ended))

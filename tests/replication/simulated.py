@@ -4,7 +4,8 @@ is left to chance is drawn from one seed, so a schedule that fails is repeated b
 The engine is a primary with a synchronous standby. What it appends is visible and acknowledged once
 the standby has it; a fail-over loses what the standby has not. Between the servers and the engine,
 calls are late, their requests or answers are lost, answers come short, twice or old, holds end
-while a transaction runs, and servers die at any call.
+while a transaction runs, and servers die at any call. Servers keep holds between writes (kept.py);
+an append under a token may arrive after its server has asked for its outcome.
 """
 
 from __future__ import annotations
@@ -12,11 +13,11 @@ from __future__ import annotations
 import random
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from types import TracebackType
 from typing import NamedTuple, TypeVar
 
-from doxa.base.errors import BusyError, ClosedError, UnreachableError
+from doxa.base.errors import BusyError, ClosedError, ConflictError, UnreachableError
 from doxa.replication.codec import (
     decode_transaction,
     encode_answers,
@@ -24,6 +25,7 @@ from doxa.replication.codec import (
     without_payloads,
 )
 from doxa.replication.engines.folder import next_token, stale_snapshot
+from doxa.replication.engines.kept import USED_S, WANTED_S, Kept, KeptHolds
 from doxa.replication.protocol import (
     START,
     Head,
@@ -55,6 +57,8 @@ class Faults(NamedTuple):
     hold_lost: float = 0.0
     killed: float = 0.0
     failed_over: float = 0.0
+    held_up: float = 0.0
+    pace: float = 0.0  # by how much the times of kept holds are longer than in kept.py; 0: no holds
     wrong: str = ""
 
     @classmethod
@@ -64,6 +68,8 @@ class Faults(NamedTuple):
             name: rng.choice((0.0, 0.0, 0.02, 0.05, 0.2))
             for name in ("request_lost", "answer_lost", "repeated", "short", "stale", "hold_lost")
         }
+        some["held_up"] = rng.choice((0.0, 0.3, 0.9))
+        some["pace"] = rng.choice((0.0, 40.0, 100.0, 200.0))
         rare = {name: rng.choice((0.0, 0.005, 0.02)) for name in ("killed", "failed_over")}
         return cls(late=rng.choice((0.1, 0.5, 0.9)), wrong=wrong, **some, **rare)
 
@@ -151,6 +157,7 @@ class _Tenant:
         self.snapshot: Snapshot | None = None
         self.leases: dict[str, int] = {}
         self.holder: SimulatedHold | None = None
+        self.kept_by, self.kept_until, self.wanted_until = 0, 0.0, 0.0
 
     @property
     def head(self) -> Head:
@@ -164,6 +171,7 @@ class SimulatedEngine:
     standby    acknowledges before the standby has it
     twice      runs a request again whose answer was lost
     erase      keeps the payloads that it was to destroy
+    fence      takes an append under a token that is void
     """
 
     def __init__(self, scheduler: Scheduler, faults: Faults | None = None) -> None:
@@ -172,6 +180,7 @@ class SimulatedEngine:
         self.tenants: dict[str, _Tenant] = {}
         self._unsafe: list[tuple[_Tenant, int]] = []  # rows that no standby has yet
         self.fail_overs = 0
+        self.on_the_way: list[Callable[[], None]] = []  # appends whose servers have given up
 
     def tenant(self, name: str) -> _Tenant:
         return self.tenants.setdefault(check_tenant(name), _Tenant())
@@ -189,9 +198,49 @@ class SimulatedEngine:
         for tenant in self.tenants.values():
             tenant.holder = None
 
-    def append(self, hold: SimulatedHold, transactions: Sequence[SharedTransaction]) -> None:
-        """As one. The rows count once the standby has them, and then at once."""
+    def append(
+        self, hold: SimulatedHold, transactions: Sequence[SharedTransaction], keep: int = 0
+    ) -> int:
+        """As one. The rows count once the standby has them, and then at once. Returns the token
+        under which the tenant is kept, 0 for none."""
         tenant = self.tenant(hold.tenant)
+        if hold.token:
+            while tenant.holder is not None:  # of whom took the lock since
+                if tenant.holder.is_dead:
+                    tenant.holder = None
+                self.scheduler.point()
+            if tenant.kept_by != hold.token and self.faults.wrong != "fence":
+                raise _refused()
+            tenant.holder = hold
+        try:
+            self._append(tenant, hold, transactions)
+        finally:
+            if tenant.holder is hold:
+                tenant.holder = None
+        now, pace = self.scheduler.now, self.faults.pace
+        tenant.kept_by = keep if now > tenant.wanted_until else 0
+        tenant.kept_until = now + 2 * USED_S * pace if tenant.kept_by else 0.0
+        return tenant.kept_by
+
+    def arrive(self) -> None:
+        """Run the appends that were held up, once no transaction runs. Nobody hears of their
+        outcomes."""
+        if any(tenant.holder is not None for tenant in self.tenants.values()):
+            return
+        due, self.on_the_way = self.on_the_way, []
+        for append in due:
+            with suppress(ConflictError, _Broken):
+                append()
+
+    def settle(self) -> None:
+        """What is on the way arrives or is refused, and nothing comes after it."""
+        for tenant in self.tenants.values():
+            tenant.holder = None
+        self.arrive()
+
+    def _append(
+        self, tenant: _Tenant, hold: SimulatedHold, transactions: Sequence[SharedTransaction]
+    ) -> None:
         if self.faults.wrong != "compare":
             if tenant.holder is not hold:
                 raise _Broken("the hold has ended")
@@ -215,7 +264,6 @@ class SimulatedEngine:
         for one in transactions:
             if one.erased and self.faults.wrong != "erase":
                 _erase(tenant, one)
-        tenant.holder = None
 
 
 def _erase(tenant: _Tenant, one: SharedTransaction) -> None:
@@ -224,6 +272,10 @@ def _erase(tenant: _Tenant, one: SharedTransaction) -> None:
         row._replace(body=without_payloads(row.body, gone), answers=None) for row in tenant.rows
     ]
     tenant.erased_tx, tenant.snapshot = one.tx, None
+
+
+def _refused() -> ConflictError:
+    return ConflictError("The log ends elsewhere.", next_step="Repeat the call.", tenant="acme")
 
 
 class _Broken(Exception):
@@ -238,8 +290,10 @@ class SimulatedLog:
     ) -> None:
         self._engine, self._alive = engine, alive
         self._closed = False
+        self.kept = KeptHolds(lambda: engine.scheduler.now / (engine.faults.pace or 1.0))
         self._reading = False  # the last call was a read, which is continued
         self.cut = False  # the network leads nowhere
+        self.began_without_asking = 0
 
     # The wire
 
@@ -266,6 +320,8 @@ class SimulatedLog:
         engine.scheduler.point()
         while engine.maybe(faults.late):
             engine.scheduler.point()
+        if engine.on_the_way and engine.maybe(0.3):
+            engine.arrive()
         if engine.maybe(faults.failed_over):
             engine.fail_over()
         self._die()
@@ -289,11 +345,23 @@ class SimulatedLog:
     ) -> SimulatedHold:
         scheduler, found = self._engine.scheduler, self._engine.tenant(tenant)
         until, points = scheduler.now + wait_ms / 1000, 0
-        while (holder := found.holder) is not None:
+        kept = self.kept.take(tenant)
+        if kept is not None and self.kept.is_usable(kept):
+            self._die()
+            self.began_without_asking += 1
+            return SimulatedHold(self, tenant, kept.info.head, kept)
+        mine = kept.token if kept else 0
+        while (holder := found.holder) is not None or (
+            found.kept_by not in (0, mine) and found.kept_until > scheduler.now
+        ):
+            if holder is None:
+                found.wanted_until = scheduler.now + WANTED_S
             scheduler.point()
             points += 1
             # what nobody gives back ends like an idle transaction
-            if holder.is_dead or self._engine.maybe(self._engine.faults.hold_lost):
+            if holder is not None and (
+                holder.is_dead or self._engine.maybe(self._engine.faults.hold_lost)
+            ):
                 found.holder = None
             elif scheduler.now > until or (stopped and stopped()) or points > _HOLD_POINTS:
                 raise BusyError("Other writers kept the log busy.", next_step="Try again.")
@@ -308,6 +376,14 @@ class SimulatedLog:
             raise _unreachable("none")
         hold.head = found.head
         return hold
+
+    def has(self, tenant: _Tenant, head: Head, token: int) -> bool:
+        """Under the lock of the tenant: whether it has a receipt. What names the token is void."""
+        while tenant.holder is not None and not tenant.holder.is_dead:
+            self._engine.scheduler.point()
+        if token and tenant.kept_by == token:
+            tenant.kept_by = 0
+        return any(row.head == head for row in tenant.rows)
 
     def read(self, tenant: str, after: int, *, limit_bytes: int) -> list[SharedTransaction]:
         found, engine = self._engine.tenant(tenant), self._engine
@@ -383,29 +459,45 @@ class SimulatedLog:
 class SimulatedHold:
     """The right to append: the engine may take it away at any time."""
 
-    def __init__(self, log: SimulatedLog, tenant: str, head: Head) -> None:
-        self.head, self.tenant = head, tenant
+    def __init__(
+        self, log: SimulatedLog, tenant: str, head: Head, kept: Kept | None = None
+    ) -> None:
+        self.head, self.tenant, self.kept = head, tenant, kept
+        self.token = kept.token if kept else 0
         self._log = log
         self.is_dead = False
 
     def append(self, transactions: Sequence[SharedTransaction]) -> None:
-        engine = self._log._engine
+        log, engine = self._log, self._log._engine
         continues(self.head, transactions, self.tenant)
         after, found = transactions[-1].head, engine.tenant(self.tenant)
-        if engine.maybe(engine.faults.hold_lost):
+        self.kept = None  # used up
+        if engine.maybe(engine.faults.hold_lost) and found.holder is self:
             found.holder = None
+        _, until = log.kept.begin_append(self.tenant)
+        keep = engine.scheduler.rng.getrandbits(62) if engine.faults.pace else 0  # always asked for
+        given = 0
         try:
-            self._log.call(lambda: engine.append(self, transactions), outcome="unknown")
+            if self.token and engine.maybe(engine.faults.held_up):
+                late = SimulatedHold(log, self.tenant, self.head)
+                late.token = self.token
+                engine.on_the_way.append(lambda: engine.append(late, transactions, keep) and None)
+                raise _unreachable("unknown")
+            given = log.call(lambda: engine.append(self, transactions, keep), outcome="unknown")
         except _Broken as error:
             raise _unreachable("none") from error
         except UnreachableError as error:
             if error.fields["outcome"] == "none" or engine.maybe(0.5):
                 raise
             # the connection is back: whether the receipt is there says what happened
-            if not any(row.head == after for row in found.rows):
+            if not log.has(found, after, self.token):
+                if engine.maybe(0.5):
+                    engine.arrive()  # the worst moment
                 raise _unreachable("none") from error
         finally:
             self.release()
+        if given:
+            log.kept.keep(self.tenant, Kept(given, TenantInfo(self.tenant, after, 0), until))
 
     def release(self) -> None:
         """Without the wire: the engine sees that a connection has ended."""
@@ -413,6 +505,8 @@ class SimulatedHold:
         found = self._log._engine.tenant(self.tenant)
         if found.holder is self:
             found.holder = None
+        if self.kept is not None:
+            self._log.kept.keep(self.tenant, self.kept)
 
     def __enter__(self) -> SimulatedHold:
         return self

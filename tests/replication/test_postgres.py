@@ -11,9 +11,10 @@ from pathlib import Path
 import pytest
 
 from doxa.app.expressions import LazyExpressions
-from doxa.base.errors import ConflictError, StoreError, UnreachableError
+from doxa.base.errors import BusyError, ConflictError, LimitError, StoreError, UnreachableError
+from doxa.replication.engines.kept import KEPT_S
 from doxa.replication.opening import open_log
-from doxa.replication.protocol import Head
+from doxa.replication.protocol import FleetLog, Head
 from doxa.replication.replica import Replica
 from doxa.store import Identity, Store, digest, verify_log
 from tests.fixtures_shared import opened
@@ -50,9 +51,13 @@ def test_every_statement_names_the_tenant_first() -> None:
         if name == "BEGIN":
             assert "set_config('doxa.tenant', %(tenant)s, true)" in text
             continue
-        for part in re.split(r"(?<=RETURNING tenant\)) ", text):
+        if name == "APPEND_BODY":  # of the function: its first argument
+            assert "set_config('doxa.tenant', in_tenant, true)" in schema.MIGRATIONS[3][1]
+            text = text.replace("in_tenant", "%(tenant)s")
+        for part in re.split("; (?=INSERT)", text):
             assert re.search(
-                r"WHERE tenant\s*= %\(tenant\)s|VALUES\(%\(tenant\)s|SELECT moved", part
+                r"WHERE tenant\s*= %\(tenant\)s|VALUES\(%\(tenant\)s|doxa_log.append\(%\(tenant\)s",
+                part,
             )
         for columns in re.findall(r"INSERT INTO [\w.]+\((.*?)\)", text):
             assert columns.startswith("tenant, "), name
@@ -108,6 +113,95 @@ def test_the_engine_refuses_an_append_after_a_moved_head(url: str) -> None:
             hold._append([second])  # type: ignore[attr-defined]
     assert log.head("acme") == first.head
     assert log.read("acme", 0, limit_bytes=PLENTY) == [first]
+    log.close()
+
+
+def test_a_writer_that_writes_often_asks_once(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its next writes are one call each. Another server waits until they pause, and no longer; then
+    nothing is kept for a while, and what the first one kept is worth nothing."""
+    from doxa.replication.engines.postgres import PostgresLog
+
+    asked: list[str] = []
+    ask = PostgresLog._try_hold
+    monkeypatch.setattr(
+        PostgresLog, "_try_hold", lambda self, *given: asked.append("") or ask(self, *given)
+    )
+    log, other, chain = open_log(url), open_log(url), Chain()
+    other.head("acme")
+    for _ in range(6):
+        with log.hold("acme", wait_ms=5_000) as hold:
+            hold.append([chain.next(b"x")])
+    assert len(asked) == 2, "the first is not often, and the second asks"
+    asked.clear()
+    unused = log.hold("acme", wait_ms=5_000)
+    assert not asked and unused.head == chain.head
+    with pytest.raises(BusyError):
+        other.hold("acme", wait_ms=2 * int(KEPT_S * 1_000))  # renewed while it is in use
+    unused.release()
+    with other.hold("acme", wait_ms=int(KEPT_S * 500)) as hold:
+        assert hold.head == chain.head
+        hold.append([chain.next(b"y")])
+    asked.clear()
+    for _ in range(3):
+        with log.hold("acme", wait_ms=5_000) as hold:
+            hold.append([chain.next(b"x")])
+    assert len(asked) == 3, "it is wanted elsewhere"
+    assert log.head("acme") == chain.head
+    log.close()
+    other.close()
+
+
+def test_an_append_that_arrives_after_its_outcome_was_looked_for_is_refused(
+    url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import psycopg
+
+    from doxa.replication.engines.postgres import PostgresHold
+
+    log, chain, late = open_log(url), Chain(), []
+    for _ in range(3):
+        with log.hold("acme", wait_ms=5_000) as hold:
+            hold.append([chain.next(b"x")])
+    real = PostgresHold._at_once
+
+    def held_up(self: PostgresHold, told: dict[str, object]) -> int:
+        late.append((self, told))
+        raise psycopg.OperationalError("server closed the connection unexpectedly")
+
+    before = chain.head
+    with monkeypatch.context() as patch:
+        patch.setattr(PostgresHold, "_at_once", held_up)
+        with pytest.raises(UnreachableError) as raised, log.hold("acme", wait_ms=5_000) as hold:
+            hold.append([chain.next(b"never")])
+    assert raised.value.fields["outcome"] == "none"
+    ((hold, told),) = late
+    assert told["token"] and real(hold, told) == -1
+    assert log.head("acme") == before
+    log.close()
+
+
+@pytest.mark.parametrize("what", ["quota", "erase", "move"])
+def test_what_was_kept_is_held_to_the_same_laws(url: str, what: str) -> None:
+    """A quota set meanwhile, an erasure, and a move end it as they end a lock."""
+    log, chain = open_log(url), Chain()
+    assert isinstance(log, FleetLog)
+    first = chain.next(b"secret")
+    for one in (first, chain.next(b"x"), chain.next(b"x")):
+        with log.hold("acme", wait_ms=5_000) as hold:
+            hold.append([one])
+    hold = log.hold("acme", wait_ms=5_000)
+    assert hold._connection is None  # type: ignore[attr-defined]
+    if what == "quota":
+        log.configure("acme", quota_bytes=1)
+        with pytest.raises(LimitError), hold:
+            hold.append([chain.next(b"more")])
+    elif what == "erase":
+        hold.append([chain.next(b"eraser", erased=(1,))])
+        assert log.read("acme", 0, limit_bytes=PLENTY)[0].entries[0].payload is None
+    else:
+        hold.configure(moved_to="postgresql://elsewhere/doxa")
+        with pytest.raises(ConflictError, match="has moved"):
+            log.hold("acme", wait_ms=1_000)
     log.close()
 
 

@@ -15,6 +15,7 @@ from doxa.app.expressions import LazyExpressions
 from doxa.base.errors import BusyError, CorruptError, InputError, UnreachableError
 from doxa.base.ids import NodeId
 from doxa.belief import declare
+from doxa.replication.following import apply_transactions
 from doxa.replication.replica import Replica
 from doxa.store import Identity, Store, check, digest, replayed_digest, verify_log
 from tests.replication.conftest import OpenLog
@@ -54,6 +55,23 @@ def same(*replicas: Replica) -> None:
         assert digest(one.store) == replayed_digest(one.store)
     assert len({verify_log(one.store) for one in replicas}) == 1
     assert len({digest(one.store) for one in replicas}) == 1
+
+
+@pytest.mark.parametrize("first", ["empty", "follows", "rebuilt"])
+def test_what_is_repeated_is_applied_once(open_replica: OpenReplica, first: str) -> None:
+    """Runs that overlap, for a new file, one that follows and one that is rebuilt."""
+    one, other = open_replica("one"), open_replica("other")
+    if first != "empty":
+        write(one, n=0)
+        other.catch_up()
+    nodes = [write(one, n=number) for number in range(1, 5)]
+    if first == "rebuilt":
+        with one.store.write(ROOT, op="forget") as tx:
+            tx.erase([NodeId(nodes[0])])
+    told = one.log.read("acme", 0, limit_bytes=1 << 20)
+    runs = [told[:2], told[:3], told[1:4], told[2:]]
+    assert apply_transactions(other.store, "acme", runs).tx == len(told)
+    same(one, other)
 
 
 def test_what_one_writes_the_other_has(open_replica: OpenReplica) -> None:

@@ -103,7 +103,7 @@ def noticed(
     raise AssertionError(f"{_SEEDS} schedules noticed nothing")
 
 
-@pytest.mark.parametrize("wrong", ["compare", "standby", "twice", "erase"])
+@pytest.mark.parametrize("wrong", ["compare", "standby", "twice", "erase", "fence"])
 def test_an_engine_that_breaks_a_law_is_noticed(
     folder: Path, template: Path, wrong: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

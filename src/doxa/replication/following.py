@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from contextlib import contextmanager, suppress
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import apsw
@@ -169,11 +170,11 @@ def _rebuild(
     more: Iterable[Sequence[SharedTransaction]],
 ) -> None:
     """Take in the rest of the log, and make state and all that is derived from it."""
-    for one in first:
-        _write_log(db, tenant, read_start(db)[1], one)
-    for run in more:
+    for run in chain([first], more):
         for one in run:
-            _write_log(db, tenant, read_start(db)[1], one)
+            _, tail = read_start(db)
+            if one.tx > tail.tx:
+                _write_log(db, tenant, tail, one)
     for table in _STATE_AND_DERIVED:
         db.execute(f"DELETE FROM main.{table}")
     db.execute("UPDATE meta SET value = 0 WHERE key = 'posting_new'")

@@ -111,7 +111,7 @@ def _switch(
     """Copy the rest under the hold of the source, and end it with the new place."""
     copied = 0
     for _ in range(_ROUNDS):
-        with source.hold(tenant, wait_ms=BUSY_TIMEOUT_MS) as hold:
+        with source.hold(tenant, wait_ms=BUSY_TIMEOUT_MS, locked=True) as hold:
             began = time.monotonic()
             after = target.head(tenant)
             rest = source.read(tenant, after.tx, limit_bytes=_LEFT_BYTES)

@@ -197,7 +197,11 @@ class FleetLog(SharedLog, Protocol):
         wait_ms: int,
         stopped: Callable[[], bool] | None = None,
         arriving: str = "",
-    ) -> AppendHold: ...
+        locked: bool = False,
+    ) -> AppendHold:
+        """Wait as in SharedLog. `locked`: nobody else writes until it ends, however long that
+        takes; else it may be what the server kept since its last append."""
+        ...
 
     def info(self, tenant: str) -> TenantInfo | None: ...
 

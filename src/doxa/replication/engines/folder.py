@@ -95,6 +95,7 @@ class FolderLog:
         wait_ms: int,
         stopped: Callable[[], bool] | None = None,
         arriving: str = "",
+        locked: bool = False,
     ) -> FolderHold:
         hold = self._hold(tenant, wait_ms, stopped)
         try:

@@ -2,8 +2,9 @@
 driver; postgres_schema.py draws the tables.
 
 Who holds a tenant has a lock on its row, in the transaction that will append: the engine breaks the
-lock when the connection ends. An append is one statement that moves the head and writes the
-transaction, and the commit goes with it: one round trip. Nothing of a session outlives a
+lock when the connection ends. An append is one call that moves the head and writes the transaction,
+and the commit goes with it: one round trip. A server that writes often keeps the tenant between its
+writes, and begins the next one without asking (kept.py). Nothing of a session outlives a
 transaction, so a pooler that hands out connections for each transaction does no harm.
 """
 
@@ -37,11 +38,11 @@ from doxa.replication.codec import (
 from doxa.replication.engines import postgres_connection
 from doxa.replication.engines import postgres_statements as sql
 from doxa.replication.engines.folder import large_snapshot, next_token, stale_snapshot
+from doxa.replication.engines.kept import KEPT_S, WANTED_S, Keeper, Kept, KeptHolds
 from doxa.replication.engines.postgres_connection import (
     CONNECT_S,
     OPTIONS,
     LimitedConnection,
-    Ran,
     Statement,
     at_once,
     connect,
@@ -68,6 +69,7 @@ _SHORT_MS = 10_000  # a statement that waits for no other writer
 _IDLE_MS = 120_000  # after which the engine ends a transaction whose client is silent
 _SLICE_MS = 250  # of a wait that may be ended
 _TRY_MS = 5_000  # of any other, so that an engine that is silent is noticed
+_KEPT_SLICE_S = 0.02  # after which is asked again for a tenant that another server keeps
 _OUTCOME_S = 20.0
 
 
@@ -106,6 +108,8 @@ class PostgresLog:
         self._opened = False
         self._closed = False
         self._news = PostgresNews(url)
+        self._kept = KeptHolds()
+        self._keeper = Keeper(self._kept, self._keep_for)
         self._asked: dict[str, tuple[float, int]] = {}  # when the head was read, and its number
 
     # The contract
@@ -125,12 +129,20 @@ class PostgresLog:
         wait_ms: int,
         stopped: Callable[[], bool] | None = None,
         arriving: str = "",
+        locked: bool = False,
     ) -> PostgresHold:
         until = time.monotonic() + wait_ms / 1000
+        kept = self._kept.take(tenant)
+        if kept is not None and not locked and not self._closed and self._kept.is_usable(kept):
+            return PostgresHold(self, None, kept.info, kept)
+        mine = kept.token if kept else 0
+        self._kept.end(tenant, mine)
         while True:
             left = max(1, int((until - time.monotonic()) * 1000))
-            hold = self._try_hold(tenant, min(left, _TRY_MS if stopped is None else _SLICE_MS))
+            slice_ms = min(left, _TRY_MS if stopped is None else _SLICE_MS)
+            hold = self._try_hold(tenant, slice_ms, mine)
             if hold is not None:
+                hold._left = kept
                 try:
                     require_here(hold.info, arriving)
                 except ConflictError:
@@ -146,9 +158,9 @@ class PostgresLog:
                     tenant=tenant,
                 )
 
-    def _try_hold(self, tenant: str, wait_ms: int) -> PostgresHold | None:
+    def _try_hold(self, tenant: str, wait_ms: int, mine: int) -> PostgresHold | None:
         """Lock the row of a tenant; None if other writers have it, or all connections, for
-        longer."""
+        longer, or another server keeps it. `mine` is the token under which this one did."""
         check_tenant(tenant)
         try:
             connection = self._connection()
@@ -158,19 +170,26 @@ class PostgresLog:
             raise
         try:
             with self._translated(tenant), _longer(connection, wait_ms):
-                rows = self._begin(connection, tenant, wait_ms, sql.HOLD).rows
+                told = {"tenant": tenant, "mine": mine, "wanted_s": WANTED_S}
+                rows = at_once(connection, (*_begin(tenant, wait_ms), (sql.TAKE, told)))[-1].rows
                 row = rows[0] if rows else None
                 if row is None:
-                    connection.execute(sql.CREATE, {"tenant": tenant, "hash": START.hash})
-                    row = connection.execute(sql.HOLD, {"tenant": tenant}).fetchone()
+                    connection.execute(sql.CREATE, told | {"hash": START.hash})
+                    row = connection.execute(sql.TAKE, told).fetchone()
+                assert row is not None, "it was just made"
+                kept_s, *info = row
+                if kept_s > 0:  # not for long once it is known to be wanted
+                    at_once(connection, ((sql.WANT, told), ("COMMIT", {})))
+                    self._give_back(connection)
+                    time.sleep(min(kept_s, wait_ms / 1000, _KEPT_SLICE_S))
+                    return None
         except _WaitedTooLong:
             self._give_back(connection)
             return None
         except BaseException:
             self._give_back(connection)
             raise
-        assert row is not None, "it was just made"
-        return PostgresHold(self, connection, _info(row))
+        return PostgresHold(self, connection, _info(info))
 
     def read(self, tenant: str, after: int, *, limit_bytes: int) -> list[SharedTransaction]:
         rows = self._rows(tenant, sql.READ, after=after, limit=limit_bytes)
@@ -297,6 +316,7 @@ class PostgresLog:
     def close(self) -> None:
         if not self.users.leave():
             return
+        self._keeper.close()
         self._closed = True
         self._news.close()
         with suppress(Exception):
@@ -305,6 +325,12 @@ class PostgresLog:
     def tell(self, tenant: str, tx: int) -> None:
         """Wake who waits for a transaction of a tenant, here and on other servers."""
         self._news.tell(tenant, tx)
+
+    def _keep_for(self, tenant: str, token: int, seconds: float) -> None:
+        """Say for how long this server keeps a tenant. Who has the lock longer appends himself."""
+        told = {"tenant": tenant, "token": token, "keep_s": seconds}
+        with self._connected(tenant) as connection:
+            at_once(connection, (*_begin(tenant, _SLICE_MS), (sql.KEEP, told), ("COMMIT", {})))
 
     # Connections
 
@@ -334,12 +360,6 @@ class PostgresLog:
                 connection.execute("ROLLBACK")
         with suppress(Exception):
             self._pool.putconn(connection)
-
-    def _begin(
-        self, connection: LimitedConnection, tenant: str, wait_ms: int, statement: str
-    ) -> Ran:
-        """Begin a transaction of a tenant with its first statement, in one round trip."""
-        return at_once(connection, (*_begin(tenant, wait_ms), (statement, {"tenant": tenant})))[-1]
 
     def _rows(self, tenant: str, statement: str, **values: Any) -> list[Any]:
         """Run one statement of a tenant as a transaction, in one round trip."""
@@ -412,87 +432,153 @@ def _longer(connection: LimitedConnection, wait_ms: int) -> Iterator[None]:
 
 
 class PostgresHold:
-    """A lock on the row of a tenant, in a transaction that is open."""
+    """A lock on the row of a tenant, in a transaction that is open; or, without a connection, what
+    was kept since the append before."""
 
     arriving = ""
 
-    def __init__(self, log: PostgresLog, connection: LimitedConnection, info: TenantInfo) -> None:
+    def __init__(
+        self,
+        log: PostgresLog,
+        connection: LimitedConnection | None,
+        info: TenantInfo,
+        kept: Kept | None = None,
+    ) -> None:
         self.head, self.info = info.head, info
-        self._log, self._tenant, self._connection = log, info.tenant, connection
+        self._log, self._tenant, self._kept = log, info.tenant, kept
+        self._left: Kept | None = None  # what this server kept before, until it appends
+        self._connection = connection
         self._ended = threading.Lock()
 
     def append(self, transactions: Sequence[SharedTransaction]) -> None:
         head = continues(self.head, transactions, self._tenant)
+        kept = None
         try:
             with self._log._translated(self._tenant):
-                self._append(transactions)
+                kept = self._append(transactions)
         except UnreachableError as error:
             self._find_out(head, error)
+        except _WaitedTooLong:  # another server has the lock since what was kept has expired
+            raise self._refused() from None
         finally:
+            self._use_up()
             self.release()
+        if kept is not None:
+            self._log._kept.keep(self._tenant, kept)
+            self._log._keeper.watch()
         self._log.tell(self._tenant, head.tx)
 
-    def _append(self, transactions: Sequence[SharedTransaction]) -> None:
-        connection, before, values = self._connection, self.head, []
+    def _append(self, transactions: Sequence[SharedTransaction]) -> Kept | None:
+        """Append and commit. Returns what the engine keeps for the next append, if anything."""
+        many = len(transactions) != 1 or bool(transactions[0].erased)
+        if many and self._connection is None:
+            self._lock()
+        before, values = self.head, []
+        token, until = 0, 0.0
+        if not many and not self.arriving:  # a move is not kept up by its own appends
+            token, until = self._log._kept.begin_append(self._tenant)
         for one in transactions:
-            values.append(self._values(one, before))
+            values.append(self._values(one, before) | {"keep": token})
             before = one.head
-        require_room(self.info, transactions, sum(one["size"] for one in values))
-        appends = [(sql.APPEND, one) for one in values]
-        alone = not any(one.erased for one in transactions) and len(transactions) == 1
-        if alone:  # a statement that wrote nothing commits nothing
-            done = at_once(connection, (*appends, ("COMMIT", {})))[:1]
-        else:
-            with connection.pipeline():
-                cursors = [connection.execute(*one) for one in appends]
-            done = [Ran(cursor.rowcount, []) for cursor in cursors]
-        if any(one.written != 1 for one in done):
-            raise ConflictError(
-                f"The log of tenant {self._tenant} does not end at {self.head.tx} any more; nothing"
-                " was appended.",
-                next_step="Repeat the call.",
-                tenant=self._tenant,
-            )
-        if alone:
-            return
+        size = sum(len(one["body"]) for one in values)
+        require_room(self.info, transactions, size)
+        if many:
+            self._append_many(transactions, values)
+            return None
+        (told,) = values
+        if self._connection is None:
+            given = self._at_once(told)
+        else:  # a call that wrote nothing commits nothing
+            done = at_once(self._connection, ((sql.APPEND, told), ("COMMIT", {})))
+            given = done[0].rows[0][0]
+        if given < 0:
+            self._look_why(transactions, size)
+            raise self._refused()
+        info = self.info._replace(head=before, size_bytes=self.info.size_bytes + size)
+        return Kept(given, info, until) if given else None
+
+    def _at_once(self, told: dict[str, Any]) -> int:
+        """Append what continues the one before, as a transaction of its own."""
+        with self._log._connected(self._tenant) as connection:
+            row = connection.execute(sql.APPEND, told).fetchone()
+        assert row is not None, "a function returns something"
+        return int(row[0])
+
+    def _append_many(
+        self, transactions: Sequence[SharedTransaction], values: Sequence[dict[str, Any]]
+    ) -> None:
+        connection = self._connection
+        assert connection is not None, "it was locked"
+        with connection.pipeline():
+            cursors = [connection.execute(sql.APPEND, one) for one in values]
+        if any(cursor.fetchall()[0][0] < 0 for cursor in cursors):
+            raise self._refused()
         for one in transactions:
             if one.erased:
-                self._erase(one)
+                self._erase(connection, one)
         connection.execute("COMMIT")
 
+    def _refused(self) -> ConflictError:
+        return ConflictError(
+            f"The log of tenant {self._tenant} does not end at {self.head.tx} any more; nothing"
+            " was appended.",
+            next_step="Repeat the call.",
+            tenant=self._tenant,
+        )
+
+    def _look_why(self, transactions: Sequence[SharedTransaction], size: int) -> None:
+        """Raise what the engine would have said before the block, had it been asked then."""
+        info = self._log.info(self._tenant) if self._kept else None
+        if info is not None and info.head == self.head:
+            require_here(info, self.arriving)
+            require_room(info, transactions, size)
+
+    def _lock(self) -> None:
+        """Take the lock on the row for what was kept. Raises ConflictError if the head moved."""
+        mine = self._kept.token if self._kept else 0
+        hold = self._log._try_hold(self._tenant, _SHORT_MS, mine)
+        if hold is None or hold.head != self.head:
+            if hold is not None:
+                hold.release()
+            raise self._refused()
+        self._use_up()
+        self.info, self._connection = hold.info, hold._connection
+        require_here(self.info, self.arriving)
+
     def _values(self, one: SharedTransaction, before: Head) -> dict[str, Any]:
-        body = encode_body(one)
         return {
             "tenant": self._tenant,
             "tx": one.tx,
             "hash": one.receipt[11],
             "after": before.tx,
             "before": before.hash,
-            "size": len(body),
             "first_seq": one.first_seq,
             "last_seq": one.receipt[7],
-            "body": body,
+            "body": encode_body(one),
             "answers": encode_answers(one),
             "erases": bool(one.erased),
             "arriving": self.arriving,
+            "wait": str(_SHORT_MS),
+            "token": self._kept.token if self._kept else 0,
+            "keep_s": KEPT_S,
         }
 
     def configure(self, *, moved_to: str) -> None:
         """Say where the tenant is from here on; ends the hold."""
         try:
             with self._log._translated(self._tenant):
+                if self._connection is None:
+                    self._lock()
+                assert self._connection is not None, "it is locked"
                 told = {"tenant": self._tenant, "moved_to": moved_to}
                 self._connection.execute(sql.CONFIGURE, told | {"quota": None, "arriving": None})
                 self._connection.execute("COMMIT")
         finally:
+            self._use_up()
             self.release()
 
-    def _erase(self, one: SharedTransaction) -> None:
-        gone, tenant, run = (
-            frozenset(one.erased),
-            {"tenant": self._tenant},
-            self._connection.execute,
-        )
+    def _erase(self, connection: LimitedConnection, one: SharedTransaction) -> None:
+        gone, tenant, run = frozenset(one.erased), {"tenant": self._tenant}, connection.execute
         rows = run(sql.COVERING, tenant | {"first": min(gone), "last": max(gone)}).fetchall()
         for tx, body in rows:
             left = without_payloads(body, gone)
@@ -504,13 +590,18 @@ class PostgresHold:
 
     def _find_out(self, head: Head, error: UnreachableError) -> None:
         """The connection broke: look whether the append was committed. The lock is taken again, so
-        the transaction that had it has ended."""
+        the transaction that had it has ended; one that is still on its way names a token that the
+        engine has no more."""
+        token = self._kept.token if self._kept else 0
+        self._use_up()
         self.release()
         until = time.monotonic() + _OUTCOME_S
         while time.monotonic() < until:
             try:
                 with self._log._transaction(self._tenant) as run:
                     run(sql.HOLD)
+                    if token:
+                        run(sql.FENCE, token=token)
                     row = run(sql.HASH_AT, tx=head.tx).fetchone()
                 if row is not None and row[0] == head.hash:
                     return
@@ -532,9 +623,20 @@ class PostgresHold:
             change=head.tx,
         ) from error
 
+    def _use_up(self) -> None:
+        kept, self._kept, self._left = self._kept, None, None
+        if kept is not None:
+            self._log._kept.end(self._tenant, kept.token)
+
     def release(self) -> None:
-        if self._ended.acquire(blocking=False):
+        if not self._ended.acquire(blocking=False):
+            return
+        if self._connection is not None:
             self._log._give_back(self._connection)
+        left = self._kept or self._left
+        if left is not None:  # it was not used
+            self._log._kept.keep(self._tenant, left)
+            self._log._keeper.watch()
 
     def __enter__(self) -> PostgresHold:
         return self

@@ -51,7 +51,7 @@ class Ran(NamedTuple):
 
 def at_once(connection: LimitedConnection, statements: Sequence[Statement]) -> list[Ran]:
     """Run statements in one message, with values quoted by the driver. A pipeline has one round
-    trip, too, and takes three times the processor time here."""
+    trip, too, and takes more processor time."""
     cursor: Any = psycopg.ClientCursor(connection)
     text = "; ".join(
         cursor.mogrify(text, values) if values else text for text, values in statements

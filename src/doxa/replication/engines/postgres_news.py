@@ -20,7 +20,7 @@ from doxa.replication.engines.postgres_connection import (
 
 POLL_S = 1.0  # while no notifications arrive
 POLL_HEARD_S = 5.0
-_TOGETHER_S = 0.005  # in which news come together: telling takes a third of a write's time
+_TOGETHER_S = 0.005  # in which news come together, so that telling many costs as one
 _CHANNEL = "doxa_log"
 _NOTIFY = "SELECT pg_notify(%(channel)s, payload) FROM unnest(%(payloads)s::text[]) payload"
 

@@ -1,7 +1,7 @@
 """The tables of a shared log in PostgreSQL, and the migrations that make them.
 
-    tenant(tenant, tx, hash, size, erased_tx, quota, moved_to, arriving)
-                                          the head: who holds a tenant has its row
+    tenant(tenant, tx, hash, size, erased_tx, quota, moved_to, arriving, kept_by, kept_until,
+           wanted_until)                  the head: who holds a tenant has its row, or keeps it
     transaction(tenant, tx, first_seq, last_seq, hash, body, answers)
     snapshot(tenant, tx, hash, part, data)                in parts, the newest one
     lease(tenant, name, until)
@@ -14,6 +14,8 @@ row-level security confines to the rows of the tenant that the transaction has s
 """
 
 from __future__ import annotations
+
+from doxa.replication.engines.postgres_statements import APPEND_BODY
 
 ROLE = "doxa_log_tenant"
 
@@ -72,11 +74,31 @@ CREATE POLICY one_tenant ON doxa_log.replica TO {ROLE}
   WITH CHECK (tenant = current_setting('doxa.tenant', true));
 """
 
+# A function, so that a session plans the two statements once and not at each append.
+_KEPT = f"""
+ALTER TABLE doxa_log.tenant
+  ADD COLUMN kept_by bigint NOT NULL DEFAULT 0,
+  ADD COLUMN kept_until timestamptz NOT NULL DEFAULT '-infinity',
+  ADD COLUMN wanted_until timestamptz NOT NULL DEFAULT '-infinity';
+CREATE FUNCTION doxa_log.append(
+  in_tenant text, in_tx bigint, in_hash bytea, in_after bigint, in_before bytea, in_first bigint,
+  in_last bigint, in_body bytea, in_answers bytea, in_erases boolean, in_arriving text,
+  in_wait text, in_token bigint, in_keep bigint, in_keep_s float8) RETURNS bigint
+LANGUAGE plpgsql AS $$
+DECLARE kept bigint;
+BEGIN
+  PERFORM set_config('role', '{ROLE}', true), set_config('doxa.tenant', in_tenant, true),
+    set_config('lock_timeout', in_wait, true);
+  {APPEND_BODY}
+END $$;
+"""
+
 # Applied in order, each once, in one transaction under an advisory lock. Names are never reused.
 MIGRATIONS: tuple[tuple[str, str], ...] = (
     ("first", _FIRST),
     ("walls", _WALLS),
     ("fleet", _FLEET),
+    ("kept", _KEPT),
 )
 LOCK = 0x646F7861  # of the advisory lock
 PREPARE = """

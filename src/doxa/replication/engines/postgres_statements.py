@@ -16,6 +16,15 @@ _INFO = (
     " WHERE tenant = %(tenant)s"
 )
 HOLD = _INFO + " FOR UPDATE"
+# To append: the time for which another server keeps the tenant comes first.
+TAKE = (
+    "SELECT CASE WHEN kept_by IN (0, %(mine)s) OR moved_to <> '' THEN 0 ELSE extract(epoch FROM"
+    " kept_until - clock_timestamp())::float8 END, " + HOLD.removeprefix("SELECT ")
+)
+WANT = (
+    "UPDATE doxa_log.tenant SET wanted_until = clock_timestamp() + %(wanted_s)s * interval"
+    " '1 second' WHERE tenant = %(tenant)s"
+)
 INFO = (
     "SELECT tenant, tx, hash, size, quota, moved_to, arriving, erased_tx, (SELECT"
     " coalesce(max(s.tx), 0) FROM doxa_log.snapshot s WHERE s.tenant = %(tenant)s AND s.part = 0)"
@@ -31,16 +40,31 @@ CREATE = (
     " ON CONFLICT (tenant) DO NOTHING"
 )
 HASH_AT = "SELECT hash FROM doxa_log.transaction WHERE tenant = %(tenant)s AND tx = %(tx)s"
-# Compare-and-set: the row is written only if the head moved, from the hash that it had.
-APPEND = (
-    "WITH moved AS (UPDATE doxa_log.tenant SET tx = %(tx)s, hash = %(hash)s, size = size +"
-    " %(size)s WHERE tenant = %(tenant)s AND tx = %(after)s AND hash = %(before)s AND moved_to = ''"
-    " AND (quota = 0 OR size + %(size)s <= quota OR %(erases)s)"
-    " AND (arriving = '' OR arriving = %(arriving)s) RETURNING tenant)"
+# Of the function `doxa_log.append`: compare-and-set. The row is written only if the head is where
+# the writer says. Who names a token has no lock: the token fences what arrives late. Returns
+# -1 if nothing was written, else the token under which the tenant is kept from here on, 0 for none.
+APPEND_BODY = (
+    "UPDATE doxa_log.tenant SET tx = in_tx, hash = in_hash, size = size + length(in_body), kept_by"
+    " = CASE WHEN wanted_until < clock_timestamp() THEN in_keep ELSE 0 END, kept_until = CASE WHEN"
+    " in_keep <> 0 AND wanted_until < clock_timestamp() THEN clock_timestamp() + in_keep_s *"
+    " interval '1 second' ELSE '-infinity' END WHERE tenant = in_tenant AND tx = in_after AND hash"
+    " = in_before AND moved_to = '' AND (quota = 0 OR size + length(in_body) <= quota OR in_erases)"
+    " AND (arriving = '' OR arriving = in_arriving) AND (in_token = 0 OR kept_by = in_token)"
+    " RETURNING kept_by INTO kept; IF NOT FOUND THEN RETURN -1; END IF;"
     " INSERT INTO doxa_log.transaction(tenant, tx, first_seq, last_seq, hash, body, answers)"
-    " SELECT moved.tenant, %(tx)s, %(first_seq)s, %(last_seq)s, %(hash)s, %(body)s, %(answers)s"
-    " FROM moved"
+    " VALUES(in_tenant, in_tx, in_first, in_last, in_hash, in_body, in_answers); RETURN kept;"
 )
+APPEND = (
+    "SELECT doxa_log.append(%(tenant)s, %(tx)s, %(hash)s, %(after)s, %(before)s, %(first_seq)s,"
+    " %(last_seq)s, %(body)s, %(answers)s, %(erases)s, %(arriving)s, %(wait)s, %(token)s, %(keep)s,"
+    " %(keep_s)s)"
+)
+KEEP = (
+    "UPDATE doxa_log.tenant SET kept_until = clock_timestamp() + %(keep_s)s * interval '1 second'"
+    " WHERE tenant = %(tenant)s AND kept_by = %(token)s"
+)
+# Before the outcome of an append is looked for: one that arrives late is refused.
+FENCE = "UPDATE doxa_log.tenant SET kept_by = 0 WHERE tenant = %(tenant)s AND kept_by = %(token)s"
 READ = (
     "SELECT body, answers FROM (SELECT tenant, tx, body, answers, sum(length(body)) OVER (ORDER BY"
     " tx) AS size, row_number() OVER (ORDER BY tx) AS place FROM doxa_log.transaction WHERE tenant"
