@@ -137,7 +137,7 @@ class MergeStep:
         made = self.maker.make_nodes([row for row, _ in missing], run)
         for (_, key), one in zip(missing, made, strict=True):
             held[key] = [one[-1]]
-        return [(*row, node) for row, key in rows for node in held[key]]
+        return [(*row, node) for row, key in run.ticking(rows) for node in held[key]]
 
     def _found(self, rows: list[tuple[Row, Key]], run: Run) -> dict[Key, list[Any]]:
         """Return the nodes that each key finds, in order."""
