@@ -12,6 +12,8 @@ from typing import Any, NamedTuple
 
 import psycopg
 
+from doxa.base.run_slot import leave_run_slot
+
 CONNECT_S = 5
 ANSWER_S = 10.0  # beyond what a statement may wait for a lock
 OPTIONS: dict[str, Any] = {
@@ -25,11 +27,13 @@ OPTIONS: dict[str, Any] = {
 
 
 class LimitedConnection(psycopg.Connection[Any]):  # type: ignore[misc]  # the driver is optional
-    """A connection that is closed when an answer takes longer than `limit_s`: OperationalError."""
+    """A connection that is closed when an answer takes longer than `limit_s`: OperationalError. Who
+    waits for one leaves its run slot."""
 
     limit_s = 0.0  # 0: ANSWER_S
 
     def wait(self, gen: Any, *given: Any, **more: Any) -> Any:
+        leave_run_slot()
         return super().wait(_limited(gen, self, self.limit_s or ANSWER_S), *given, **more)
 
 
