@@ -4,6 +4,7 @@ without it, in every state of a transaction and at older snapshots."""
 from __future__ import annotations
 
 import threading
+import tracemalloc
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from random import Random
@@ -500,6 +501,30 @@ def test_nodes_of_a_result_are_loaded_together(tmp_path: Path) -> None:
         assert len(found) == 150
         assert [node["i"] for node in found] == [(6 + n) % 200 for n in range(150)]
         assert all(node.labels == ("A",) for node in found)
+
+
+@pytest.mark.parametrize("columns", ["m", "m, $text + toString(id(m)) AS t"])
+def test_what_is_read_ahead_is_some_megabytes(tmp_path: Path, columns: str) -> None:
+    """Also where large nodes come after small ones, and where the rows hold something else that is
+    large."""
+    with Store(tmp_path / "m.db") as store, opened(store) as on:
+        large = "x" * 400_000
+        on.run("CREATE (:S)")
+        for text, count in (("", 100), (large if columns == "m" else "", 100)):
+            on.run(
+                "MATCH (s:S) UNWIND range(1, $count) AS i CREATE (s)-[:R]->(:B {i: i, t: $text})",
+                {"count": count, "text": text},
+            )
+        asked, given = f"MATCH (:S)-[:R*1..1]->(m) WITH DISTINCT m RETURN {columns}", 0
+        tracemalloc.start()
+        try:
+            for row in on.run(asked, {"text": large}):
+                given += len(row[0].labels)
+            peak = tracemalloc.get_traced_memory()[1]
+        finally:
+            tracemalloc.stop()
+        assert given == 200
+        assert peak < 4_194_304 + 15 * len(large)
 
 
 def test_rows_before_an_error_arrive_when_nodes_are_read_ahead(tmp_path: Path) -> None:
