@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
+from functools import partial
 
 from doxa.base.run_slot import RunSlot, leave_run_slot
 
@@ -60,7 +61,7 @@ def test_one_who_has_it_for_long_is_passed_over() -> None:
     slot.take()
     leave_run_slot()
     threads = [_thread(holder)]
-    while not slot._lock.locked():
+    while not slot._holder:
         time.sleep(0.001)
     threads += [_thread(other), _thread(last), _thread(last)]
     for thread in threads:
@@ -79,3 +80,29 @@ def test_taking_it_twice_and_leaving_without_it_do_nothing() -> None:
     thread = _thread(slot.take)
     thread.join(30)
     assert not thread.is_alive()
+
+
+def test_it_goes_on_in_the_order_in_which_threads_came() -> None:
+    slot, came, held = RunSlot(FOREVER_S), [], threading.Event()
+
+    def first() -> None:
+        slot.take()
+        assert held.wait(30)
+        leave_run_slot()
+
+    def later(number: int) -> None:
+        slot.take()
+        came.append(number)
+        leave_run_slot()
+
+    threads = [_thread(first)]
+    while not slot._holder:
+        time.sleep(0.001)
+    for number in range(20):
+        threads.append(_thread(partial(later, number)))
+        while len(slot._waiting) <= number:
+            time.sleep(0.001)
+    held.set()
+    for thread in threads:
+        thread.join(30)
+    assert came == list(range(20))
