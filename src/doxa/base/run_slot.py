@@ -8,8 +8,9 @@ not interrupted, since the others wait for the slot.
 
     take ─► read, execute, answer ─► leave ─► wait for the client
 
-It goes from one to the next in the order in which they came. The slot is an order and no lock:
-nothing relies on it. Who has it for longer than a few milliseconds is passed over and goes on
+A thread that comes when the slot is free takes it before those that are still waking up, which is
+quicker for all; but who has waited for long is given it. The slot is an order and no lock: nothing
+relies on it. Who has it for longer than a few milliseconds is passed over and goes on
 alongside the next; who waits for something else (a write lock, the disk) leaves it.
 """
 
@@ -20,6 +21,26 @@ import time
 from collections import deque
 
 LONG_S = 0.005
+FAIR_S = 0.01  # after which one who waits is given the slot
+
+
+class _Waiter:
+    __slots__ = ("_lock", "called", "given", "since", "thread")
+
+    def __init__(self) -> None:
+        self.thread = threading.get_ident()
+        self.since = time.monotonic()
+        self.called = self.given = False  # guarded by the slot's lock
+        self._lock = threading.Lock()
+        self._lock.acquire()
+
+    def wait(self, seconds: float) -> None:
+        self._lock.acquire(timeout=seconds)
+
+    def call(self) -> None:
+        if not self.called:
+            self.called = True
+            self._lock.release()
 
 
 class RunSlot:
@@ -31,42 +52,55 @@ class RunSlot:
         self._lock = threading.Lock()
         self._holder = 0  # the number of a thread; 0: nobody
         self._taken_at = 0.0
-        self._waiting: deque[tuple[int, threading.Lock]] = deque()
+        self._waiting: deque[_Waiter] = deque()
 
     def take(self) -> None:
-        """Wait until nobody has the slot who came before, or who has it has had it for long.
-        Nothing happens if this thread has it."""
+        """Wait until the slot is free, or who has it has had it for long. Nothing happens if this
+        thread has it."""
         if _held.slot is not None:
             return
-        thread = threading.get_ident()
         with self._lock:
             if not self._holder:
-                self._give(thread)
+                self._give(threading.get_ident())
                 _held.slot = self
                 return
-            given = threading.Lock()
-            given.acquire()
-            self._waiting.append((thread, given))
-        while not given.acquire(timeout=self._long_s):
+            mine = _Waiter()
+            self._waiting.append(mine)
+        while True:
+            mine.wait(self._long_s)
             with self._lock:
-                first = bool(self._waiting) and self._waiting[0][1] is given
-                if first and time.monotonic() - self._taken_at >= self._long_s:
-                    self._waiting.popleft()
-                    self._give(thread)
+                if self._is_mine(mine):
                     break
         _held.slot = self
 
+    def _is_mine(self, mine: _Waiter) -> bool:
+        """Whether one who waits has the slot now: it was given, is free, or is had for long."""
+        if mine.given:  # and passed over, perhaps, if this thread was slow to wake up
+            return True
+        if mine.called:  # but another came before
+            mine.called = False
+            mine.wait(0)
+        free = not self._holder
+        if not free and mine is self._waiting[0]:
+            free = time.monotonic() - self._taken_at >= self._long_s
+        if free:
+            self._waiting.remove(mine)
+            self._give(mine.thread)
+        return free
+
     def leave(self) -> None:
-        """Let the next one have it, unless this thread was passed over."""
+        """Let others have it, unless this thread was passed over."""
         with self._lock:
             if self._holder != threading.get_ident():
                 return
-            if not self._waiting:
-                self._holder = 0
-                return
-            thread, given = self._waiting.popleft()
-            self._give(thread)
-        given.release()
+            self._holder = 0
+            if self._waiting:
+                first = self._waiting[0]
+                if time.monotonic() - first.since >= FAIR_S:
+                    self._waiting.popleft()
+                    self._give(first.thread)
+                    first.given = True
+                first.call()
 
     def _give(self, thread: int) -> None:
         self._holder, self._taken_at = thread, time.monotonic()
