@@ -5,8 +5,9 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
+from functools import partial
 
-from doxa.base.run_slot import RunSlot, leave_run_slot
+from doxa.base.run_slot import FAIR_S, RunSlot, _Waiter, leave_run_slot
 
 FOREVER_S = 60.0
 
@@ -60,7 +61,7 @@ def test_one_who_has_it_for_long_is_passed_over() -> None:
     slot.take()
     leave_run_slot()
     threads = [_thread(holder)]
-    while not slot._lock.locked():
+    while not slot._holder:
         time.sleep(0.001)
     threads += [_thread(other), _thread(last), _thread(last)]
     for thread in threads:
@@ -79,3 +80,62 @@ def test_taking_it_twice_and_leaving_without_it_do_nothing() -> None:
     thread = _thread(slot.take)
     thread.join(30)
     assert not thread.is_alive()
+
+
+def test_who_has_waited_for_long_is_given_it_in_order() -> None:
+    slot, came, held = RunSlot(FOREVER_S), [], threading.Event()
+
+    def first() -> None:
+        slot.take()
+        assert held.wait(30)
+        leave_run_slot()
+
+    def later(number: int) -> None:
+        slot.take()
+        came.append(number)
+        leave_run_slot()
+
+    threads = [_thread(first)]
+    while not slot._holder:
+        time.sleep(0.001)
+    for number in range(20):
+        threads.append(_thread(partial(later, number)))
+        while len(slot._waiting) <= number:
+            time.sleep(0.001)
+    time.sleep(2 * FAIR_S)
+    held.set()
+    for thread in threads:
+        thread.join(30)
+    assert came == list(range(20))
+
+
+def test_no_call_is_lost_when_another_thread_comes_before() -> None:
+    slot, done = RunSlot(FOREVER_S), [0] * 16
+
+    def work(number: int) -> None:
+        for turn in range(500):
+            slot.take()
+            done[number] += 1
+            if turn % 7 == number % 7:
+                time.sleep(0)
+            leave_run_slot()
+
+    threads = [_thread(partial(work, number)) for number in range(16)]
+    for thread in threads:
+        thread.join(30)
+    assert done == [500] * 16
+    assert not slot._holder
+    assert not slot._waiting
+
+
+def test_one_who_was_given_it_and_passed_over_before_waking_up_goes_on() -> None:
+    slot = RunSlot(FOREVER_S)
+    slot.take()
+    waiter = _Waiter()
+    waiter.since -= 2 * FAIR_S
+    slot._waiting.append(waiter)
+    leave_run_slot()
+    assert slot._holder == waiter.thread
+    assert not slot._waiting
+    slot._give(-1)  # another one, after LONG_S
+    assert slot._is_mine(waiter)

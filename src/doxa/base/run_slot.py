@@ -8,24 +8,39 @@ not interrupted, since the others wait for the slot.
 
     take ─► read, execute, answer ─► leave ─► wait for the client
 
-The slot is an order and no lock: nothing relies on it. Who has it for longer than a few
-milliseconds is passed over and goes on alongside the next; who waits for something else (a write
-lock, the disk) leaves it.
+A thread that comes when the slot is free takes it before those that are still waking up, which is
+quicker for all; but who has waited for long is given it. The slot is an order and no lock: nothing
+relies on it. Who has it for longer than a few milliseconds is passed over and goes on
+alongside the next; who waits for something else (a write lock, the disk) leaves it.
 """
 
 from __future__ import annotations
 
 import threading
 import time
+from collections import deque
 
 LONG_S = 0.005
+FAIR_S = 0.01  # after which one who waits is given the slot
 
 
-class _ThreadSlot(threading.local):
-    lock: threading.Lock | None = None
+class _Waiter:
+    __slots__ = ("_lock", "called", "given", "since", "thread")
 
+    def __init__(self) -> None:
+        self.thread = threading.get_ident()
+        self.since = time.monotonic()
+        self.called = self.given = False  # guarded by the slot's lock
+        self._lock = threading.Lock()
+        self._lock.acquire()
 
-_held = _ThreadSlot()
+    def wait(self, seconds: float) -> None:
+        self._lock.acquire(timeout=seconds)
+
+    def call(self) -> None:
+        if not self.called:
+            self.called = True
+            self._lock.release()
 
 
 class RunSlot:
@@ -35,31 +50,72 @@ class RunSlot:
         """`long_s`: for how many seconds others wait for one who has it."""
         self._long_s = long_s
         self._lock = threading.Lock()
+        self._holder = 0  # the number of a thread; 0: nobody
         self._taken_at = 0.0
-        self._passing = threading.Lock()
+        self._waiting: deque[_Waiter] = deque()
 
     def take(self) -> None:
-        """Wait until nobody has the slot, or who has it has had it for long. Nothing happens if
-        this thread has it."""
-        while _held.lock is None:
-            lock = self._lock
-            if lock.acquire(timeout=self._long_s):
-                if lock is self._lock:
-                    _held.lock, self._taken_at = lock, time.monotonic()
-                else:  # who had it was passed over
-                    lock.release()
-            elif time.monotonic() - self._taken_at >= self._long_s:
-                self._pass_over(lock)
+        """Wait until the slot is free, or who has it has had it for long. Nothing happens if this
+        thread has it."""
+        if _held.slot is not None:
+            return
+        with self._lock:
+            if not self._holder:
+                self._give(threading.get_ident())
+                _held.slot = self
+                return
+            mine = _Waiter()
+            self._waiting.append(mine)
+        while True:
+            mine.wait(self._long_s)
+            with self._lock:
+                if self._is_mine(mine):
+                    break
+        _held.slot = self
 
-    def _pass_over(self, lock: threading.Lock) -> None:
-        with self._passing:
-            if lock is self._lock:
-                self._lock = threading.Lock()
+    def _is_mine(self, mine: _Waiter) -> bool:
+        """Whether one who waits has the slot now: it was given, is free, or is had for long."""
+        if mine.given:  # and passed over, perhaps, if this thread was slow to wake up
+            return True
+        if mine.called:  # but another came before
+            mine.called = False
+            mine.wait(0)
+        free = not self._holder
+        if not free and mine is self._waiting[0]:
+            free = time.monotonic() - self._taken_at >= self._long_s
+        if free:
+            self._waiting.remove(mine)
+            self._give(mine.thread)
+        return free
+
+    def leave(self) -> None:
+        """Let others have it, unless this thread was passed over."""
+        with self._lock:
+            if self._holder != threading.get_ident():
+                return
+            self._holder = 0
+            if self._waiting:
+                first = self._waiting[0]
+                if time.monotonic() - first.since >= FAIR_S:
+                    self._waiting.popleft()
+                    self._give(first.thread)
+                    first.given = True
+                first.call()
+
+    def _give(self, thread: int) -> None:
+        self._holder, self._taken_at = thread, time.monotonic()
+
+
+class _ThreadSlot(threading.local):
+    slot: RunSlot | None = None
+
+
+_held = _ThreadSlot()
 
 
 def leave_run_slot() -> None:
     """Let others have the slot of this thread, if it has one: it is about to wait."""
-    lock = _held.lock
-    if lock is not None:
-        _held.lock = None
-        lock.release()
+    slot = _held.slot
+    if slot is not None:
+        _held.slot = None
+        slot.leave()
