@@ -268,7 +268,7 @@ def _load_together(rows: Iterable[tuple[Any, ...]]) -> bool:
 
 
 def _bytes_of(value: Any) -> int:
-    """Some size of the texts in a value that is no element."""
+    """About how many bytes the texts in a value hold, without those of elements."""
     kind = type(value)
     if kind is str or kind is bytes:
         return len(value)

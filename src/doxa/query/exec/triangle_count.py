@@ -150,7 +150,7 @@ def _sides(near: Array, far: Array, ours: Array, theirs: Array, count: int) -> t
     return near, far, np.searchsorted(near, np.arange(count + 1))
 
 
-class _Walks(NamedTuple):
+class _TwoEdges(NamedTuple):
     """Walks of two edges: the first ones by their start, and for each how many walks are before it
     and where the second ones begin, by the node in the middle."""
 
@@ -175,17 +175,22 @@ class _Walks(NamedTuple):
             at = stop
 
 
-def _walks_of(src: Array, dst: Array, fits: Sequence[Array], count: int) -> _Walks:
+def _walks_of(src: Array, dst: Array, fits: Sequence[Array], count: int) -> _TwoEdges:
     import numpy as np
 
     start, middle, _ = _sides(src, dst, fits[0], fits[1], count)
     _, beyond, begin = _sides(src, dst, fits[1], fits[2], count)
     before = np.concatenate(([0], np.cumsum(begin[middle + 1] - begin[middle])))
-    return _Walks(start, middle, before, begin, beyond)
+    return _TwoEdges(start, middle, before, begin, beyond)
 
 
 def _closed_by_table(
-    walks: _Walks, into: Array, origin: Array, first: Array, count: int, check: Callable[[], None]
+    walks: _TwoEdges,
+    into: Array,
+    origin: Array,
+    first: Array,
+    count: int,
+    check: Callable[[], None],
 ) -> int:
     """Count edges from the ends of walks to their starts, which a table holds for some nodes."""
     import numpy as np
@@ -206,7 +211,7 @@ def _closed_by_table(
 
 
 def _closed_by_search(
-    walks: _Walks, into: Array, origin: Array, count: int, check: Callable[[], None]
+    walks: _TwoEdges, into: Array, origin: Array, count: int, check: Callable[[], None]
 ) -> int:
     """Count edges from the ends of walks to their starts, which are searched among the edges."""
     import numpy as np
