@@ -4,17 +4,21 @@ without it, in every state of a transaction and at older snapshots."""
 from __future__ import annotations
 
 import threading
+import tracemalloc
 from collections.abc import Callable, Iterable, Iterator
+from itertools import permutations, product
 from pathlib import Path
 from random import Random
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from doxa.cypher.errors import QueryError
 from doxa.query.core.comparison import group_key
+from doxa.query.core.deadline import Deadline
 from doxa.query.engine import QueryEngine
 from doxa.query.exec import triangle_count
 from doxa.query.session import GraphSession
@@ -474,9 +478,11 @@ def test_triangles_are_counted_next_to_loops_and_parallel_edges(tmp_path: Path) 
             assert rows(on, DEGREES) == rows(off, DEGREES)
 
 
+@pytest.mark.parametrize("searched", [0, 1_000_000])
 def test_many_triangles_are_counted_in_pieces(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, searched: int
 ) -> None:
+    monkeypatch.setattr(triangle_count, "_WALKS_OF_A_TABLE", searched)
     monkeypatch.setattr(triangle_count, "_MARKS", 500)
     monkeypatch.setattr(triangle_count, "_WALKS", 7)
     with filled(tmp_path / "m.db") as store, Store(tmp_path / "m.db") as plain:  # noqa: SIM117
@@ -487,6 +493,48 @@ def test_many_triangles_are_counted_in_pieces(
             for text in ("(a:A)", "(a:B)"):
                 labelled = TRIANGLES.replace("(a)", text, 1)
                 assert rows(on, labelled) == rows(off, labelled) != [(0,)]
+
+
+def test_triangles_are_those_of_all_triples_of_edges(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In both ways, in pieces and at once, next to loops and parallel edges."""
+    rng, found = Random(7), 0
+    for _ in range(150):
+        nodes = [3 * one + 5 for one in range(rng.randint(1, 7))]
+        edges = [(rng.choice(nodes), rng.choice(nodes)) for _ in range(rng.randrange(14))]
+        of = [rng.choice((None, sorted(rng.sample(nodes, len(nodes) // 2)))) for _ in range(3)]
+        expected = sum(
+            one[1] == two[0] and two[1] == three[0] and three[1] == one[0]
+            for one, two, three in permutations(edges, 3)
+            if all(
+                ids is None or edge[0] in ids
+                for ids, edge in zip(of, (one, two, three), strict=True)
+            )
+        )
+        found += expected
+        src, dst = (np.array([edge[at] for edge in edges], dtype=np.int64) for at in (0, 1))
+        ids = [None if one is None else np.array(one, dtype=np.int64) for one in of]
+        for searched, marks, walks in product((0, 1_000_000), (3, 10_000), (2, 10_000)):
+            monkeypatch.setattr(triangle_count, "_WALKS_OF_A_TABLE", searched)
+            monkeypatch.setattr(triangle_count, "_MARKS", marks)
+            monkeypatch.setattr(triangle_count, "_WALKS", walks)
+            assert triangle_count._triangles(src, dst, ids, lambda: None) == expected
+    assert found > 1_000
+
+
+def test_many_nodes_with_few_edges_are_not_counted_one_by_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(triangle_count, "_MARKS", 100)  # of one node
+    calls: list[Deadline] = []
+    check = Deadline.raise_if_cancelled
+    monkeypatch.setattr(
+        Deadline, "raise_if_cancelled", lambda self: (calls.append(self), check(self))[1]
+    )
+    with filled(tmp_path / "m.db") as store, opened(store) as on:
+        rows(on, TRIANGLES)  # derived
+        calls.clear()
+        assert rows(on, TRIANGLES) == [(0,)]
+        assert 0 < len(calls) < 20
 
 
 def test_nodes_of_a_result_are_loaded_together(tmp_path: Path) -> None:
@@ -500,6 +548,30 @@ def test_nodes_of_a_result_are_loaded_together(tmp_path: Path) -> None:
         assert len(found) == 150
         assert [node["i"] for node in found] == [(6 + n) % 200 for n in range(150)]
         assert all(node.labels == ("A",) for node in found)
+
+
+@pytest.mark.parametrize("columns", ["m", "m, $text + toString(id(m)) AS t"])
+def test_what_is_read_ahead_is_some_megabytes(tmp_path: Path, columns: str) -> None:
+    """Also where large nodes come after small ones, and where the rows hold something else that is
+    large."""
+    with Store(tmp_path / "m.db") as store, opened(store) as on:
+        large = "x" * 400_000
+        on.run("CREATE (:S)")
+        for text, count in (("", 100), (large if columns == "m" else "", 100)):
+            on.run(
+                "MATCH (s:S) UNWIND range(1, $count) AS i CREATE (s)-[:R]->(:B {i: i, t: $text})",
+                {"count": count, "text": text},
+            )
+        asked, given = f"MATCH (:S)-[:R*1..1]->(m) WITH DISTINCT m RETURN {columns}", 0
+        tracemalloc.start()
+        try:
+            for row in on.run(asked, {"text": large}):
+                given += len(row[0].labels)
+            peak = tracemalloc.get_traced_memory()[1]
+        finally:
+            tracemalloc.stop()
+        assert given == 200
+        assert peak < 4_194_304 + 15 * len(large)
 
 
 def test_rows_before_an_error_arrive_when_nodes_are_read_ahead(tmp_path: Path) -> None:

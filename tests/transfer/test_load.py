@@ -219,8 +219,14 @@ def test_items_go_the_way_of_every_statement(tmp_path: Path) -> None:
         ({"kref": "kref://a/b.fact", "text": "x", "facts": [["a", 1, 2]]}, "not a fact"),
         ({"kref": "kref://a/b.fact", "text": "x", "facts": "["}, "cannot be stated"),
         ({"kref": "kref://a/b.fact", "text": "x", "confidence": "much"}, "cannot be stated"),
+        ({"kref": "kref://a/b.fact", "text": "x", "confidence": 10**400}, "cannot be stated"),
         ({"kref": "kref://a/b.fact", "text": "x", "valid_from": "soon"}, "cannot be stated"),
-        ({"kref": "kref://a/b.fact", "text": "x", "topics": [1]}, "cannot be stated"),
+        ({"kref": "kref://a/b.fact", "text": "x", "facts": 5}, "not a fact: '5'"),
+        ({"kref": "kref://a/b.fact", "text": "x", "facts": {"a": 1}}, "not a fact"),
+        ({"kref": "kref://a/b.fact", "text": "x", "facts": '{"a": 1}'}, "not a fact"),
+        ({"kref": "kref://a/b.fact", "text": "x", "topics": [1]}, "topics must be texts, not 1"),
+        ({"kref": "kref://a/b.fact", "text": "x", "topics": ["a", {}]}, "topics must be texts"),
+        ({"kref": "kref://a/b.fact", "text": "x", "keywords": 1.5}, "keywords must be texts"),
     ],
 )
 def test_what_no_item_can_be_is_refused(

@@ -82,6 +82,37 @@ def test_values_keep_their_types(memory: doxa.Memory, tmp_path: Path) -> None:
     assert node == Date(19723)
 
 
+def test_what_a_column_of_times_holds_does_not_depend_on_the_order_of_rows(
+    memory: doxa.Memory, tmp_path: Path
+) -> None:
+    """Its type says what it holds, also where the first rows are empty."""
+    day = datetime.date(2024, 1, 1)
+    for number, days in enumerate(([[day], [], None], [None, [], [day]])):
+        columns: dict[str, list[Any]] = {"id": [0, 1, 2], "days": days}
+        file = parquet(tmp_path / f"{number}.parquet", columns)
+        memory.load(file, label=f"N{number}", key="id")
+        found = memory.run(f"MATCH (n:N{number}) RETURN n.days ORDER BY n.id")
+        expected = [None if one is None else [Date(19723) for _ in one] for one in days]
+        assert [next(iter(row.values())) for row in found.records()] == expected
+
+
+def test_lists_of_every_layout_and_dictionaries_hold_times(
+    memory: doxa.Memory, tmp_path: Path
+) -> None:
+    pyarrow = pytest.importorskip("pyarrow", reason=WITHOUT)
+    day, kind = datetime.date(2024, 1, 1), pyarrow.date32()
+    made = (
+        pyarrow.array([[], [day]], pyarrow.large_list(kind)),
+        pyarrow.array([None, [day]], pyarrow.list_(kind, 1)),
+        pyarrow.array([[], [day]], pyarrow.list_view(kind)),
+        pyarrow.array([None, day], kind).dictionary_encode(),
+    )
+    columns: dict[str, Any] = {"id": [0, 1]} | {f"c{at}": one for at, one in enumerate(made)}
+    memory.load(parquet(tmp_path / "a.parquet", columns), label="N")
+    (row,) = memory.run("MATCH (n:N {id: 1}) RETURN n.c0, n.c1, n.c2, n.c3").records()
+    assert list(row.values()) == [[Date(19723)]] * 3 + [Date(19723)]
+
+
 def _zone(row: dict[str, Any]) -> list[Any]:
     return list(row["z"]["$datetime"][3:])
 

@@ -17,7 +17,7 @@ from doxa.base.clock import parse_time
 from doxa.base.errors import DoxaError
 from doxa.base.limits import LOAD_ITEMS_AT_ONCE_ITEMS_MAX
 from doxa.base.values import decode
-from doxa.belief import Draft, Kref, parse_fact, parse_kref
+from doxa.belief import Draft, Fact, Kref, parse_fact, parse_kref
 from doxa.belief.ledger import Ledger
 from doxa.belief.types import CheckedDraft
 from doxa.ingestion.remember import clean_draft
@@ -27,24 +27,28 @@ from doxa.transfer.row_files import RowFile
 Stated = tuple[Kref, CheckedDraft, int]  # the item, its next revision, redacted secrets
 
 
-def _texts(value: object) -> tuple[object, ...]:
+def _texts(value: object, field: str) -> tuple[str, ...]:
     """A list, or in CSV a text of them: a; b; c."""
     if isinstance(value, str):
         return tuple([part.strip() for part in value.split(";") if part.strip()])
-    return tuple(value) if isinstance(value, (list, tuple)) else (value,)
+    entries = value if isinstance(value, list) else [value]
+    other = next((entry for entry in entries if not isinstance(entry, str)), "")
+    if not isinstance(other, str):
+        raise ValueError(f"{field} must be texts, not {other!r:.60}")
+    return tuple(entries)
 
 
-def _facts(value: object) -> tuple[object, ...]:
+def _facts(value: object) -> tuple[Fact, ...]:
     """A list of [subject, predicate, value], or in CSV such a list as JSON."""
     found = decode(value) if isinstance(value, str) else value
-    return tuple([parse_fact(fact) for fact in found]) if isinstance(found, list) else (found,)
+    return tuple([parse_fact(fact) for fact in (found if isinstance(found, list) else [found])])
 
 
 _COLUMNS: Mapping[str, tuple[str, Callable[[Any], Any]]] = {
     "text": ("summary", lambda value: value),
     "title": ("title", lambda value: value),
-    "topics": ("topics", _texts),
-    "keywords": ("keywords", _texts),
+    "topics": ("topics", lambda value: _texts(value, "topics")),
+    "keywords": ("keywords", lambda value: _texts(value, "keywords")),
     "facts": ("facts", _facts),
     "valid_from": ("valid_from", lambda value: _time(value, "valid_from")),
     "valid_until": ("valid_until", lambda value: _time(value, "valid_until")),
@@ -81,7 +85,7 @@ class ItemRows:
                 raise ValueError("it is not the address of an item")
             clean, found = clean_draft(_draft(kref, row))
             return kref, self._ledger.check(clean), len(found)
-        except (DoxaError, ValueError, TypeError) as error:
+        except (DoxaError, ValueError, TypeError, OverflowError) as error:
             said = error.message if isinstance(error, DoxaError) else str(error)
             raise file.refuse(f"{address[:80]!r} cannot be stated: {said.rstrip('.')}") from None
 

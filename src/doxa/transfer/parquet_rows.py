@@ -7,7 +7,6 @@ What has no place in a property (a structure, a decimal) is refused where it is 
 
 from __future__ import annotations
 
-import datetime
 from collections.abc import Iterator
 from typing import Any, BinaryIO
 
@@ -15,7 +14,6 @@ from doxa.base.errors import InputError
 from doxa.base.temporal_python import from_python
 
 _ROWS_AT_ONCE = 5_000
-_TIMES = (datetime.date, datetime.time, datetime.timedelta)
 
 
 class DamagedRows(Exception):
@@ -61,7 +59,7 @@ def _rows(table: Any, failures: tuple[type[Exception], ...]) -> Iterator[dict[st
             if batch is None:
                 return
             names = batch.schema.names
-            columns = [_values(column.to_pylist()) for column in batch.columns]
+            columns = [_values(column) for column in batch.columns]
         except failures as error:
             raise DamagedRows(f"it cannot be read: {_first_line(error)}") from None
         if not columns:
@@ -72,14 +70,40 @@ def _rows(table: Any, failures: tuple[type[Exception], ...]) -> Iterator[dict[st
             }
 
 
-def _values(column: list[Any]) -> list[Any]:
-    """The values of a column with times as those of Cypher; they are of one type."""
-    first = next((value for value in column if value is not None), None)
-    if isinstance(first, _TIMES):
-        return [None if value is None else from_python(value) for value in column]
-    if isinstance(first, list) and any(isinstance(one, _TIMES) for one in first):
-        return [None if value is None else _values(value) for value in column]
-    return column
+def _values(column: Any) -> list[Any]:
+    """The values of a column, with times as those of Cypher if its type is of times or of lists of
+    them."""
+    from pyarrow.types import is_dictionary, is_temporal
+
+    values: list[Any] = column.to_pylist()
+    kind, depth = column.type, 0
+    while _is_list(kind) or is_dictionary(kind):
+        depth += _is_list(kind)
+        kind = kind.value_type
+    if not is_temporal(kind):
+        return values
+    return [_of_times(value, depth) for value in values]
+
+
+def _is_list(kind: Any) -> bool:
+    from pyarrow import types
+
+    return any(
+        is_one(kind)
+        for is_one in (
+            types.is_list,
+            types.is_large_list,
+            types.is_fixed_size_list,
+            types.is_list_view,
+            types.is_large_list_view,
+        )
+    )
+
+
+def _of_times(value: Any, depth: int) -> Any:
+    if value is None:
+        return None
+    return from_python(value) if depth == 0 else [_of_times(one, depth - 1) for one in value]
 
 
 def _first_line(error: Exception) -> str:

@@ -7,14 +7,16 @@ are detached: they keep the state in which they left the query.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from itertools import islice
 from typing import Any, Protocol
 
+from doxa.base.limits import PROPERTIES_BYTES_MAX
 from doxa.cypher.errors import QueryError
 
 _ROWS_AT_ONCE, _GROWTH = 256, 4
+_BYTES_AT_ONCE = PROPERTIES_BYTES_MAX  # as much as one node may hold
 
 
 class Source(Protocol):
@@ -26,7 +28,7 @@ class Source(Protocol):
 
     def load_edge(self, identity: int) -> dict[str, Any]: ...
 
-    def load_nodes(self, nodes: Iterable[Node]) -> None: ...
+    def load_nodes(self, nodes: Iterable[Node], *, bytes_max: int | None = None) -> bool: ...
 
 
 class Element:
@@ -214,19 +216,27 @@ HOLDING = frozenset(
 
 def detached(rows: Iterable[tuple[Any, ...]]) -> Iterator[tuple[Any, ...]]:
     """Detach all elements of the rows. While they hold nodes that are not loaded, more and more
-    rows are read ahead, whose nodes are loaded together."""
+    rows are read ahead, until they hold some MB, and nodes are loaded together, also some MB."""
     rows, most = iter(rows), 1
     while True:
-        part: list[tuple[Any, ...]] = []
+        part: deque[tuple[Any, ...]] = deque()
         failed: Exception | None = None
+        done, held = True, 0
         try:
-            for row in islice(rows, most):
+            for row in rows:
                 part.append(row)
+                held += sum(map(_bytes_of, row)) if most > 1 else 0
+                if len(part) == most or held > _BYTES_AT_ONCE:
+                    done = False
+                    break
         except Exception as error:  # it is raised after the rows before it
             failed = error
-        done = len(part) < most
-        most = min(most * _GROWTH, _ROWS_AT_ONCE) if _load_together(part) else 1
-        for row in part:
+        most = min(most * _GROWTH, _ROWS_AT_ONCE) if any(map(_waiting, part)) else 1
+        more = True
+        while part:
+            if more and _waiting(part[0]):
+                more = _load_together(part)
+            row = part.popleft()  # nothing here holds on to what was given
             for value in row:
                 if type(value) in HOLDING:
                     detach(value)
@@ -237,17 +247,31 @@ def detached(rows: Iterable[tuple[Any, ...]]) -> Iterator[tuple[Any, ...]]:
             return
 
 
-def _load_together(rows: list[tuple[Any, ...]]) -> bool:
-    """Load the nodes that are columns of the rows, which are of one query. Whether there are any
-    that were not loaded."""
-    nodes = [
+def _waiting(row: tuple[Any, ...]) -> list[Node]:
+    """The nodes that are columns of a row and not loaded."""
+    return [
         value
-        for row in rows
         for value in row
         if type(value) is Node and value.source is not None and value.epoch != value.source.epoch
     ]
-    if len(nodes) > 1:
-        source = nodes[0].source
-        assert source is not None
-        source.load_nodes(nodes)
-    return bool(nodes)
+
+
+def _load_together(rows: Iterable[tuple[Any, ...]]) -> bool:
+    """Load the first nodes that are columns of the rows, which are of one query. Whether there are
+    more."""
+    nodes = [node for row in rows for node in _waiting(row)]
+    if len(nodes) < 2:
+        return False
+    source = nodes[0].source
+    assert source is not None
+    return source.load_nodes(nodes, bytes_max=_BYTES_AT_ONCE)
+
+
+def _bytes_of(value: Any) -> int:
+    """About how many bytes the texts in a value hold, without those of elements."""
+    kind = type(value)
+    if kind is str or kind is bytes:
+        return len(value)
+    if kind is list:
+        return sum(map(_bytes_of, value))
+    return sum(map(_bytes_of, value.values())) if kind is dict else 0

@@ -408,8 +408,9 @@ class Graph:
             self._writer()
             self._later.flush()
 
-    def load_nodes(self, nodes: Iterable[Node]) -> None:
-        """Load the nodes that are not loaded, in one statement. One that is not found, and what is
+    def load_nodes(self, nodes: Iterable[Node], *, bytes_max: int | None = None) -> bool:
+        """Load the nodes that are not loaded, in one statement, and the first ones only once they
+        hold more than `bytes_max`: whether it stopped there. One that is not found, and what is
         read as of a time, is loaded when it is asked for."""
         waiting: dict[int, list[Node]] = {}
         for node in nodes:
@@ -418,14 +419,19 @@ class Graph:
         for _, identity in self.revealed:
             waiting.pop(identity, None)
         if len(waiting) < 2 or self.as_of is not None:
-            return
+            return False
+        left = bytes_max
         sql = (
             f"SELECT n.id, n.labels, json(n.props) FROM carray(?) c CROSS JOIN"
             f" {self.node_table(hidden=True)} n WHERE n.id = c.value"
         )
         for identity, labels, props in self.rows(sql, (int64_array(list(waiting)),)):
             for node in waiting[identity]:
+                if left is not None and left < 0:
+                    return True
                 node.fill(self.labels_of(labels), decode_properties(props))
+                left = None if left is None else left - len(props)
+        return False
 
     def _with_faded(self, element: Node | Edge, props: Mapping[str, Any]) -> Mapping[str, Any]:
         """Add the faded properties of the element: a query that does not see a property does not

@@ -2,14 +2,16 @@
 
     MATCH (a)-[:KNOWS]->(b)-[:KNOWS]->(c)-[:KNOWS]->(a) RETURN count(*)
 
-For some nodes at a time: mark where their incoming edges come from, follow two edges, and add up
-what is marked at the end. That counts closed walks; a match uses no edge twice, and a walk that
-does is one edge from a node to itself, taken twice or three times.
+Follow two edges, and add up how many edges go back from the end to the start. Where a part of the
+nodes has many walks, that is read from a table: for some nodes at a time, where their incoming
+edges come from. Else it is searched among the sorted edges, so that the cost follows the edges and
+walks, not the square of the nodes. That counts closed walks; a match uses no edge twice, and a walk
+that does is one edge from a node to itself, taken twice or three times.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from doxa.cypher import tree as t
@@ -27,7 +29,8 @@ if TYPE_CHECKING:
     Array = NDArray[Any]
 
 _MARKS = 2_000_000  # counters, of as many nodes as fit
-_WALKS = 2_000_000  # of two edges, at once
+_WALKS = 500_000  # of two edges, at once
+_WALKS_OF_A_TABLE = 1_000  # clearing and filling a table costs as much as searching for so many
 
 
 class Triangle(NamedTuple):
@@ -52,7 +55,7 @@ class CountTrianglesStep:
             if links.resident and None not in held.values():
                 ids = {label: part.ids for label, part in held.items() if part is not None}
                 of = [None if label is None else ids[label] for label in self.about.labels]
-                yield (_triangles(*links.all_edges(), of, run),)
+                yield (_triangles(*links.all_edges(), of, run.raise_if_cancelled),)
                 return
             last = next(iter(run.graph.rows("SELECT max(id) FROM edge")))[0]
             links.spend(last or 0)
@@ -108,8 +111,11 @@ def _ends_of(edge: EdgeVar) -> tuple[str, str] | None:
     return (edge.left, edge.right) if pattern.direction == "out" else (edge.right, edge.left)
 
 
-def _triangles(src: Array, dst: Array, of: Sequence[Array | None], run: Run) -> int:
-    """Count three edges a to b to c to a, none of them twice, with a, b and c among these ids."""
+def _triangles(
+    src: Array, dst: Array, of: Sequence[Array | None], check: Callable[[], None]
+) -> int:
+    """Count three edges a to b to c to a, none of them twice, with a, b and c among these ids.
+    `check` is called now and then and may raise."""
     import numpy as np
 
     if not len(src):
@@ -121,27 +127,13 @@ def _triangles(src: Array, dst: Array, of: Sequence[Array | None], run: Run) -> 
         np.ones(count, dtype=np.bool_) if ids is None else np.isin(nodes, ids, assume_unique=True)
         for ids in of
     ]
-    start, middle, _ = _sides(src, dst, fits[0], fits[1], count)
-    _, beyond, second = _sides(src, dst, fits[1], fits[2], count)
-    into, origin, third = _sides(dst, src, fits[0], fits[2], count)
-    begin = np.searchsorted(start, np.arange(count + 1))
-    steps = np.concatenate(([0], np.cumsum(second[middle + 1] - second[middle])))
-    at_once = max(1, _MARKS // count)
-    marks = np.zeros(at_once * count, dtype=np.int32)
-    total = 0
-    for low in range(0, count, at_once):
-        high = min(count, low + at_once)
-        incoming = slice(int(third[low]), int(third[high]))
-        marked = (into[incoming] - low) * count + origin[incoming]
-        np.add.at(marks, marked, 1)
-        at, end = int(begin[low]), int(begin[high])
-        while at < end:
-            stop = int(np.searchsorted(steps, steps[at] + _WALKS, side="right")) - 1
-            stop = min(max(stop, at + 1), end)
-            total += _closed(start[at:stop] - low, middle[at:stop], second, beyond, marks, count)
-            run.raise_if_cancelled()
-            at = stop
-        marks[marked] = 0
+    walks = _walks_of(src, dst, fits, count)
+    into, origin, first = _sides(dst, src, fits[0], fits[2], count)
+    tables = -(-count // max(1, _MARKS // count))
+    if walks.before[-1] >= tables * _WALKS_OF_A_TABLE:
+        total = _closed_by_table(walks, into, origin, first, count, check)
+    else:
+        total = _closed_by_search(walks, into, origin, count, check)
     own = src[(src == dst) & fits[0][src] & fits[1][src] & fits[2][src]]
     loops = np.bincount(own, minlength=1).astype(np.int64)
     return total - int((loops**3 - loops * (loops - 1) * (loops - 2)).sum())
@@ -158,11 +150,78 @@ def _sides(near: Array, far: Array, ours: Array, theirs: Array, count: int) -> t
     return near, far, np.searchsorted(near, np.arange(count + 1))
 
 
-def _closed(row: Array, middle: Array, first: Array, dst: Array, marks: Array, count: int) -> int:
-    """Count the walks over these edges and one more that end where a mark is."""
+class _TwoEdges(NamedTuple):
+    """Walks of two edges: the first ones by their start, and for each how many walks are before it
+    and where the second ones begin, by the node in the middle."""
+
+    start: Array
+    middle: Array
+    before: Array
+    begin: Array
+    beyond: Array
+
+    def parts(self, at: int, end: int, check: Callable[[], None]) -> Iterator[tuple[Array, Array]]:
+        """Yield the starts and ends of the walks over these first edges, some at a time."""
+        import numpy as np
+
+        while at < end:
+            stop = int(np.searchsorted(self.before, self.before[at] + _WALKS, side="right")) - 1
+            stop = min(max(stop, at + 1), end)
+            counts = np.diff(self.before[at : stop + 1])
+            shift = self.begin[self.middle[at:stop]] - self.before[at:stop] + self.before[at]
+            places = np.arange(int(counts.sum())) + np.repeat(shift, counts)
+            yield np.repeat(self.start[at:stop], counts), self.beyond[places]
+            check()
+            at = stop
+
+
+def _walks_of(src: Array, dst: Array, fits: Sequence[Array], count: int) -> _TwoEdges:
     import numpy as np
 
-    counts = first[middle + 1] - first[middle]
-    before = np.cumsum(counts) - counts
-    places = np.arange(int(counts.sum())) + np.repeat(first[middle] - before, counts)
-    return int(marks[np.repeat(row, counts) * count + dst[places]].sum(dtype=np.int64))
+    start, middle, _ = _sides(src, dst, fits[0], fits[1], count)
+    _, beyond, begin = _sides(src, dst, fits[1], fits[2], count)
+    before = np.concatenate(([0], np.cumsum(begin[middle + 1] - begin[middle])))
+    return _TwoEdges(start, middle, before, begin, beyond)
+
+
+def _closed_by_table(
+    walks: _TwoEdges,
+    into: Array,
+    origin: Array,
+    first: Array,
+    count: int,
+    check: Callable[[], None],
+) -> int:
+    """Count edges from the ends of walks to their starts, which a table holds for some nodes."""
+    import numpy as np
+
+    at_once = max(1, _MARKS // count)
+    marks = np.zeros(at_once * count, dtype=np.int32)
+    total = 0
+    for low in range(0, count, at_once):
+        high = min(count, low + at_once)
+        incoming = slice(int(first[low]), int(first[high]))
+        marked = (into[incoming] - low) * count + origin[incoming]
+        np.add.at(marks, marked, 1)
+        at, end = np.searchsorted(walks.start, (low, high))
+        for start, far in walks.parts(int(at), int(end), check):
+            total += int(marks[(start - low) * count + far].sum(dtype=np.int64))
+        marks[marked] = 0
+    return total
+
+
+def _closed_by_search(
+    walks: _TwoEdges, into: Array, origin: Array, count: int, check: Callable[[], None]
+) -> int:
+    """Count edges from the ends of walks to their starts, which are searched among the edges."""
+    import numpy as np
+
+    edges, times = np.unique(into * count + origin, return_counts=True)
+    if not len(edges):
+        return 0
+    total = 0
+    for start, far in walks.parts(0, len(walks.start), check):
+        wanted = start * count + far
+        places = np.minimum(np.searchsorted(edges, wanted), len(edges) - 1)
+        total += int(times[places[edges[places] == wanted]].sum())
+    return total
