@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 from functools import partial
 
-from doxa.base.run_slot import FAIR_S, RunSlot, _Waiter, leave_run_slot
+from doxa.base.run_slot import FAIR_S, RunSlot, _SlotWaiter, leave_run_slot
 
 FOREVER_S = 60.0
 
@@ -131,7 +131,7 @@ def test_no_call_is_lost_when_another_thread_comes_before() -> None:
 def test_one_who_was_given_it_and_passed_over_before_waking_up_goes_on() -> None:
     slot = RunSlot(FOREVER_S)
     slot.take()
-    waiter = _Waiter()
+    waiter = _SlotWaiter()
     waiter.since -= 2 * FAIR_S
     slot._waiting.append(waiter)
     leave_run_slot()

@@ -24,7 +24,7 @@ LONG_S = 0.005
 FAIR_S = 0.01  # after which one who waits is given the slot
 
 
-class _Waiter:
+class _SlotWaiter:
     __slots__ = ("_lock", "called", "given", "since", "thread")
 
     def __init__(self) -> None:
@@ -52,7 +52,7 @@ class RunSlot:
         self._lock = threading.Lock()
         self._holder = 0  # the number of a thread; 0: nobody
         self._taken_at = 0.0
-        self._waiting: deque[_Waiter] = deque()
+        self._waiting: deque[_SlotWaiter] = deque()
 
     def take(self) -> None:
         """Wait until the slot is free, or who has it has had it for long. Nothing happens if this
@@ -64,7 +64,7 @@ class RunSlot:
                 self._give(threading.get_ident())
                 _held.slot = self
                 return
-            mine = _Waiter()
+            mine = _SlotWaiter()
             self._waiting.append(mine)
         while True:
             mine.wait(self._long_s)
@@ -73,7 +73,7 @@ class RunSlot:
                     break
         _held.slot = self
 
-    def _is_mine(self, mine: _Waiter) -> bool:
+    def _is_mine(self, mine: _SlotWaiter) -> bool:
         """Whether one who waits has the slot now: it was given, is free, or is had for long."""
         if mine.given:  # and passed over, perhaps, if this thread was slow to wake up
             return True
