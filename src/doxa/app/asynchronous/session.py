@@ -1920,9 +1920,10 @@ class AsyncSession:
         edge: str = "",
         start: str = "",
         end: str = "",
+        item: str = "",
         again: bool = False,
     ) -> Loaded:
-        """Load a file of rows, CSV or JSON lines, as nodes or as edges of the graph."""
+        """Load a file of rows, CSV, JSON lines or Parquet, as nodes, edges or revisions of items."""
         return await on_thread(
             self._session.load,
             path,
@@ -1931,5 +1932,6 @@ class AsyncSession:
             edge=edge,
             start=start,
             end=end,
+            item=item,
             again=again,
         )
