@@ -1923,7 +1923,7 @@ class AsyncSession:
         item: str = "",
         again: bool = False,
     ) -> Loaded:
-        """Load a file of rows, CSV, JSON lines or Parquet, as nodes, edges or revisions of items."""
+        """Load rows of CSV, JSON lines or Parquet as nodes, edges or revisions of items."""
         return await on_thread(
             self._session.load,
             path,

@@ -70,7 +70,7 @@ class NoteVerbs(ConsolidationVerbs):
         item: str = "",
         again: bool = False,
     ) -> Loaded:
-        """Load a file of rows, CSV, JSON lines or Parquet, as nodes, edges or revisions of items.
+        """Load rows of CSV, JSON lines or Parquet as nodes, edges or revisions of items.
 
         With `label`, each row is a node; one whose `key` is there already is not created again.
         With `edge`, each row is an edge between the nodes that `start` and `end` name. With `item`,

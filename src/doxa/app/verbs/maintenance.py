@@ -320,7 +320,7 @@ CARE = (
     Verb(
         "load",
         "change",
-        "Load a file of rows, CSV, JSON lines or Parquet, as nodes, edges or revisions of items.",
+        "Load rows of CSV, JSON lines or Parquet as nodes, edges or revisions of items.",
         "With `label`, each row is a node; one whose `key` is there already is not created again."
         " With `edge`, each row is an edge between the nodes that `start` and `end` name. With"
         " `item`, each row is the next revision of the item whose address is in that column. A load"
