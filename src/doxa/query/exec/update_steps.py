@@ -29,11 +29,15 @@ _ROWS_AT_ONCE = 1_000
 
 class CreateStep:
     """Create the unbound parts of patterns in order and append them to the row, after the values
-    of `before`. Nothing reads the result of the `last` step."""
+    of `before`. Nothing reads the result of the `last` step. `together`: no row reads what earlier
+    ones created, as the items of FOREACH may."""
 
-    def __init__(self, patterns: list[PatternMaker], *, before: list[Evaluate]) -> None:
+    def __init__(
+        self, patterns: list[PatternMaker], *, before: list[Evaluate], together: bool
+    ) -> None:
         self.patterns = patterns
         self.before = before
+        self.together = together and len(patterns) == 1
         self.last = False
 
     def rows(self, run: Run, source: Iterator[Row]) -> Iterator[Row]:
@@ -44,7 +48,7 @@ class CreateStep:
         if self.before:
             source = ((*row, *[one(row, run) for one in self.before]) for row in source)
         rows = run.materialize(source)
-        if len(self.patterns) == 1 and (self.patterns[0].is_edge or self.patterns[0].is_node):
+        if self.together and (self.patterns[0].is_edge or self.patterns[0].is_node):
             make = (
                 self.patterns[0].make_edges
                 if self.patterns[0].is_edge

@@ -37,7 +37,7 @@ from doxa.query.exec.update_steps import (
 )
 from doxa.query.expressions.compiler import Compiler, Nested
 from doxa.query.plan.access_tracking import AccessTracking
-from doxa.query.plan.hoisting import read_before, slots_of
+from doxa.query.plan.hoisting import read_before, slots_of, subqueries_of
 from doxa.query.plan.match import MatchPlanner
 from doxa.query.plan.projection import plan_projection, project_directly
 from doxa.query.plan.revealed import revealed_names
@@ -358,12 +358,12 @@ class Planner(Nested):
             after[name] = width
             width += 1
         makers = []
-        for pattern in patterns:
-            makers.append(
-                PatternMaker(read_before(pattern, names), after, width, compiler=self.compiler)
-            )
+        given = [read_before(pattern, names) for pattern in patterns]
+        for pattern in given:
+            makers.append(PatternMaker(pattern, after, width, compiler=self.compiler))
             width = makers[-1].width
-        return [CreateStep(makers, before=before)], after, width
+        reads = any(subqueries_of(pattern) for pattern in given)  # what earlier rows created
+        return [CreateStep(makers, before=before, together=not reads)], after, width
 
     def _merge(
         self, clause: t.Merge, layout: dict[str, int], width: int
