@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import os
 import threading
 import time
 from collections.abc import Callable
 from functools import partial
 
-from doxa.base.run_slot import FAIR_S, RunSlot, _SlotWaiter, leave_run_slot
+import pytest
+
+from doxa.base.run_slot import ANY, FAIR_S, RunSlot, _SlotWaiter, any_processor, leave_run_slot
 
 FOREVER_S = 60.0
+_ALL = os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else set()
+binds = pytest.mark.skipif(len(_ALL) < 2, reason="needs two processors and a system that binds")
 
 
 def _thread(work: Callable[[], None]) -> threading.Thread:
@@ -139,3 +144,100 @@ def test_one_who_was_given_it_and_passed_over_before_waking_up_goes_on() -> None
     assert not slot._waiting
     slot._give(-1)  # another one, after LONG_S
     assert slot._is_mine(waiter)
+
+
+def _on_a_thread(work: Callable[[], None]) -> None:
+    """Run it on a thread of its own, whose binding ends with it."""
+    failed: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            work()
+        except BaseException as error:
+            failed.append(error)
+
+    _thread(run).join(30)
+    if failed:
+        raise failed[0]
+
+
+@binds
+def test_threads_share_a_processor_only_while_one_had_to_wait() -> None:
+    slot = RunSlot(0.001, number=1)
+
+    def work() -> None:
+        assert slot.bind(ANY) == ANY
+        assert os.sched_getaffinity(0) == _ALL
+        slot.take()
+        waits = _thread(slot.take)  # passes over
+        waits.join(30)
+        bound = slot.bind(ANY)
+        assert os.sched_getaffinity(0) == {bound}
+        assert RunSlot(number=2).bind(ANY) == ANY
+        slot._crowded_until = 0.0
+        assert slot.bind(bound) == ANY
+        assert os.sched_getaffinity(0) == _ALL
+
+    _on_a_thread(work)
+
+
+@binds
+def test_processes_of_a_server_use_different_processors() -> None:
+    slots = [RunSlot(number=number) for number in range(1, len(_ALL) + 1)]
+    found = []
+
+    def work() -> None:
+        for slot in slots:
+            slot._crowded_until = time.monotonic() + FOREVER_S
+            found.append(slot.bind(ANY))
+
+    _on_a_thread(work)
+    assert set(found) == _ALL
+
+
+@binds
+def test_one_who_runs_for_long_may_use_any_and_the_others_another_processor() -> None:
+    slot, bound, freed, seen = RunSlot(number=1), threading.Event(), threading.Event(), []
+    slot._crowded_until = time.monotonic() + FOREVER_S
+    numbers: list[int] = []
+
+    def runs_long() -> None:
+        seen.append(slot.bind(ANY))
+        numbers.append(threading.get_native_id())
+        bound.set()
+        assert freed.wait(30)
+        assert os.sched_getaffinity(0) == _ALL
+
+    thread = _thread(runs_long)
+    assert bound.wait(30)
+    slot.free(numbers[0])
+    freed.set()
+    thread.join(30)
+    _on_a_thread(lambda: seen.append(slot.bind(ANY)))
+    assert len(set(seen)) == 2
+    slot._aside_until = 0.0
+    _on_a_thread(lambda: seen.append(slot.bind(ANY)))
+    assert seen[2] == seen[0]
+
+
+@binds
+def test_what_a_bound_thread_starts_may_use_any_processor() -> None:
+    slot, seen = RunSlot(), []
+    slot._crowded_until = time.monotonic() + FOREVER_S
+
+    def start() -> None:
+        _thread(lambda: seen.append(os.sched_getaffinity(0))).join(30)
+
+    def work() -> None:
+        with any_processor():
+            start()
+        bound = slot.bind(ANY)
+        start()
+        with any_processor():
+            start()
+        assert os.sched_getaffinity(0) == {bound}
+        slot.unbind(bound)
+        start()
+
+    _on_a_thread(work)
+    assert [one == _ALL for one in seen] == [True, False, True, True]

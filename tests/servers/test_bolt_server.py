@@ -4,6 +4,7 @@ its memory while it streams."""
 from __future__ import annotations
 
 import asyncio
+import os
 import socket
 import ssl
 import subprocess
@@ -362,6 +363,29 @@ def test_a_long_statement_keeps_nobody_else_waiting(server: BoltServer) -> None:
         one.send("RESET")
         assert [one.answer()[0] for _ in range(3)][-1] == SUCCESS
         assert one.rows("RETURN 1") == [[1]]
+
+
+@pytest.mark.skipif(not hasattr(os, "sched_getaffinity"), reason="the system binds no threads")
+@pytest.mark.skipif((os.cpu_count() or 1) < 2, reason="needs two processors")
+def test_many_clients_share_a_processor_but_for_who_runs_for_long(server: BoltServer) -> None:
+    def bound() -> list[int]:
+        threads = [one._thread_id for one in server._connections.values()]
+        return sorted(len(os.sched_getaffinity(thread)) for thread in threads)
+
+    every = len(os.sched_getaffinity(0))
+    with Peer(server.port) as one, Peer(server.port) as two:
+        one.login()
+        two.login()
+        server.slot._crowded_until = time.monotonic() + 60
+        assert one.rows("RETURN 1") == two.rows("RETURN 1") == [[1]]
+        assert bound() == [1, 1]
+        one.send("RUN", SLOW, {}, {})
+        one.send("PULL", ALL)
+        until(lambda: bound() == [1, every])
+        one.send("RESET")
+        assert [one.answer()[0] for _ in range(3)][-1] == SUCCESS
+        assert one.rows("RETURN 1") == [[1]]
+        assert bound() == [1, 1]
 
 
 # Stopping

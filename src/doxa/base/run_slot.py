@@ -8,6 +8,11 @@ not interrupted, since the others wait for the slot.
 
     take ─► read, execute, answer ─► leave ─► wait for the client
 
+While several want the slot, they also share a processor (`bind`): the system wakes a thread on
+whichever processor is idle, and each change of thread then moves what the caches hold, which took
+as much processor time again as the work. One that runs for long may use any (`free`), and
+for a while the others use another one, since that one is busy.
+
 A thread that comes when the slot is free takes it before those that are still waking up, which is
 quicker for all; but who has waited for long is given it. The slot is an order and no lock: nothing
 relies on it. Who has it for longer than a few milliseconds is passed over and goes on
@@ -16,12 +21,49 @@ alongside the next; who waits for something else (a write lock, the disk) leaves
 
 from __future__ import annotations
 
+import os
 import threading
 import time
 from collections import deque
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 
 LONG_S = 0.005
 FAIR_S = 0.01  # after which one who waits is given the slot
+CROWDED_S = 1.0  # for how long threads share a processor after one had to wait
+ASIDE_S = 1.0  # for how long they use another one after one had run for long
+
+_BINDS = hasattr(os, "sched_setaffinity")
+_PROCESSORS = sorted(os.sched_getaffinity(0)) if _BINDS else []
+ANY = -1  # processor
+
+
+class _ThreadSlot(threading.local):
+    slot: RunSlot | None = None
+    bound = False
+
+
+_held = _ThreadSlot()
+
+
+def _run_on(thread_id: int, processors: Sequence[int]) -> None:
+    if len(_PROCESSORS) > 1:
+        with suppress(OSError):  # the thread has ended, or the system has taken the processor away
+            os.sched_setaffinity(thread_id, processors)
+
+
+@contextmanager
+def any_processor() -> Iterator[None]:
+    """Start threads and processes within this block: otherwise they would be bound to the processor
+    that the thread which starts them is bound to. Nothing happens if it is not (see `bind`)."""
+    bound = os.sched_getaffinity(0) if _held.bound else None
+    if bound is not None:
+        _run_on(0, _PROCESSORS)
+    try:
+        yield
+    finally:
+        if bound is not None:
+            _run_on(0, sorted(bound))
 
 
 class _SlotWaiter:
@@ -46,9 +88,12 @@ class _SlotWaiter:
 class RunSlot:
     """The slot that some threads share. A thread holds one at most."""
 
-    def __init__(self, long_s: float = LONG_S) -> None:
-        """`long_s`: for how many seconds others wait for one who has it."""
+    def __init__(self, long_s: float = LONG_S, *, number: int = 0) -> None:
+        """`long_s`: for how many seconds others wait for one who has it. `number`: of this process
+        among those of a server, which use different processors; 0 if it is the only one."""
         self._long_s = long_s
+        self._first = number or os.getpid()  # of the processors: the one to share
+        self._crowded_until = self._aside_until = 0.0
         self._lock = threading.Lock()
         self._holder = 0  # the number of a thread; 0: nobody
         self._taken_at = 0.0
@@ -66,6 +111,7 @@ class RunSlot:
                 return
             mine = _SlotWaiter()
             self._waiting.append(mine)
+            self._crowded_until = mine.since + CROWDED_S
         while True:
             mine.wait(self._long_s)
             with self._lock:
@@ -102,15 +148,34 @@ class RunSlot:
                     first.given = True
                 first.call()
 
+    def bind(self, bound: int) -> int:
+        """Let this thread run on the processor that those who want the slot share now, or on any if
+        they share none. `bound` is what the last call returned, ANY at first."""
+        now = time.monotonic()
+        wanted = ANY
+        if now < self._crowded_until and len(_PROCESSORS) > 1:
+            aside = now < self._aside_until
+            wanted = _PROCESSORS[(self._first + aside) % len(_PROCESSORS)]
+        if wanted != bound:
+            _run_on(0, _PROCESSORS if wanted == ANY else (wanted,))
+            _held.bound = wanted != ANY
+        return wanted
+
+    def free(self, thread_id: int) -> None:
+        """Let a thread that has run for long use any processor, and the others another one for a
+        while. `thread_id`: its number at the system."""
+        self._aside_until = time.monotonic() + ASIDE_S
+        _run_on(thread_id, _PROCESSORS)
+
+    @staticmethod
+    def unbind(bound: int) -> None:
+        """Let this thread, which will do something else, run on any processor."""
+        if bound != ANY:
+            _run_on(0, _PROCESSORS)
+            _held.bound = False
+
     def _give(self, thread: int) -> None:
         self._holder, self._taken_at = thread, time.monotonic()
-
-
-class _ThreadSlot(threading.local):
-    slot: RunSlot | None = None
-
-
-_held = _ThreadSlot()
 
 
 def leave_run_slot() -> None:

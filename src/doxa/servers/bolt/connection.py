@@ -32,7 +32,7 @@ from doxa.base.limits import (
     BOLT_QUEUE_BYTES_MAX,
     BOLT_SEND_MS,
 )
-from doxa.base.run_slot import RunSlot, leave_run_slot
+from doxa.base.run_slot import ANY, RunSlot, leave_run_slot
 from doxa.servers.bolt.conversation import BoltState, Conversation, RequestInterrupted
 from doxa.servers.bolt.framing import (
     HANDSHAKE_BYTES,
@@ -97,6 +97,7 @@ class BoltConnection:
         self._busy_since = 0.0  # 0 while the thread waits for the client
         self._finished = False  # the client sends no more, as the event loop saw
         self._wait_s: float | None = -1.0
+        self._thread_id, self._bound = 0, ANY  # at the system, and the processor that it runs on
 
     # From the event loop
 
@@ -133,6 +134,9 @@ class BoltConnection:
             return False
         if now - busy < BUSY_S:
             return True
+        if self._bound != ANY:
+            self._bound = ANY
+            self._host.slot.free(self._thread_id)
         if self._lock.acquire(blocking=False):
             try:
                 if self._busy_since and self._queued <= BOLT_QUEUE_BYTES_MAX:
@@ -173,6 +177,7 @@ class BoltConnection:
 
     def work(self) -> None:
         """Serve the client until either side ends it."""
+        self._thread_id = threading.get_native_id()
         try:
             self._serve()
         except (_Gone, RequestInterrupted, OSError):  # OSError: the socket is gone; ssl.SSLError
@@ -185,6 +190,7 @@ class BoltConnection:
             _LOG.exception("bolt-%d: an unexpected error", self.number)
         finally:
             leave_run_slot()
+            self._host.slot.unbind(self._bound)
             if self.conversation is not None:
                 self.conversation.close()
             self._hang_up()
@@ -279,6 +285,7 @@ class BoltConnection:
         self._busy_since = time.monotonic()
         if not self._host.watching:
             self._host.watch()
+        self._bound = self._host.slot.bind(self._bound)
         if not conversation.may_be_waited_for:  # others cannot go on before this one has
             self._host.slot.take()
         return True

@@ -86,7 +86,7 @@ class BoltServer:
             self._share.calls.answers("bolt.shed", self._shed)
         self._loop: asyncio.AbstractEventLoop | None = None
         self.watching = False
-        self.slot = RunSlot()
+        self.slot = RunSlot(number=self._share.number)
         self._quiet = 0  # looks in a row that found no thread busy
         self._stopping = False
         require_safe(
