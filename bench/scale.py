@@ -8,7 +8,8 @@ import os
 import shutil
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from bench.report import Report
 from bench.scale_forecast import Coefficients, Profile, forecast
 from doxa.replication.following import local_head
 from doxa.replication.opening import open_log
+from doxa.replication.protocol import SharedLog
 from doxa.replication.replica import Replica
 from doxa.replication.snapshot import put_snapshot
 from doxa.replication.transfer import replicate
@@ -27,6 +29,7 @@ from doxa.store import Store
 
 _TENANTS = 2_000
 _EACH = 10  # memories of a tenant of the check
+_THREADS = 8  # of its server
 _WAYS_MS = (0.0, 1.0, 5.0)  # round trips
 SIZES = (1_000, 100_000)
 _TABLED = (10**3, 10**6, 10**8)
@@ -357,63 +360,87 @@ def _connections(report: Report, url: str) -> float:
 def _check(
     report: Report, url: str, known: Coefficients, bytes_a_write: float, *, tenants: int
 ) -> None:
-    """Real tenants, and what was foretold of them."""
-    import threading
-
-    folder = Path(tempfile.mkdtemp(prefix="doxa-scale-"))
-    log, template = open_log(url), folder / "template.db"
-    Store(template).close()
-    before, names = _engine_bytes(url), iter([f"fleet-{n}" for n in range(tenants)])
-    lock, writing = threading.Lock(), [0.0]
-
-    def work() -> None:
-        while True:
-            with lock:
-                tenant = next(names, None)
-            if tenant is None:
-                return
-            path = folder / f"{tenant}.db"
-            shutil.copyfile(template, path)
-            with Store(path) as store:
-                Replica(store, log, tenant).catch_up()
-                began = time.perf_counter()
-                for n in range(_EACH):
-                    engines.write_one(store, n)
-                with lock:
-                    writing[0] += time.perf_counter() - began
-                store.shared = None
-            path.unlink()
-
-    began = time.perf_counter()
-    threads = [threading.Thread(target=work) for _ in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    seconds = time.perf_counter() - began
+    """Real tenants, and what was foretold of them: each is made and written to by one server, and
+    opened from nothing and read by another."""
+    names = [f"fleet-{n}" for n in range(tenants)]
+    before = _engine_bytes(url)
+    writing, wrote_s, _ = _served(url, names, _made)
     bytes_each = (_engine_bytes(url) - before) / (tenants * _EACH)
-    per_s = tenants * _EACH / (writing[0] / len(threads))
+    reading, read_s, read_used_s = _served(url, names, _read)
+    log = open_log(url)
     listed = len([one for one in log.tenants() if one.tenant.startswith("fleet-")])
-    assert listed == tenants
     log.close()
-    shutil.rmtree(folder, ignore_errors=True)
-    said = known.server_writes_per_s
+    assert listed == tenants
+    per_s = tenants * _EACH / (sum(writing) / _THREADS)
+    said, used_ms = known.server_writes_per_s, 1_000 * read_used_s / tenants
     rows = [
         _ratio("writes a second of one server", said, per_s),
         _ratio("bytes of a write at the engine", bytes_a_write, bytes_each),
         _ratio("tenants at the engine", tenants, listed),
+        ["tenants opened from nothing and read, a second", "", f"{tenants / read_s:,.0f}", ""],
+        ["processor time of one opening and reading, ms", "", f"{used_ms:.1f}", ""],
     ]
     report.put("check.bytes_ratio", bytes_each / bytes_a_write)
-    report.put("check.seconds", seconds)
+    report.put("check.seconds", wrote_s + read_s)
     report.put("check.tenants", tenants)
     report.put("check.writes_per_s", per_s)
     report.put("check.writes_ratio", per_s / said)
     report.put("check.engine_bytes", bytes_each)
+    report.put("check.opened_per_s", tenants / read_s)
+    report.put("check.open_used_ms", used_ms)
+    report.put("check.open_p50_ms", 1_000 * percentile(reading, 0.5))
+    report.put("check.open_p99_ms", 1_000 * percentile(reading, 0.99))
     report.table(
         f"The forecast, checked: {tenants:,} tenants of {_EACH} writes, files opened and closed",
         ("what", "foretold", "measured", "ratio"),
         rows,
     )
+
+
+def _served(
+    url: str, names: Sequence[str], work: Callable[[Store, SharedLog, str], float]
+) -> tuple[list[float], float, float]:
+    """Let one server of eight threads work on every tenant, each in a new file that is deleted
+    afterwards; the seconds that each reports, those of all, and the processor time of all."""
+    folder = Path(tempfile.mkdtemp(prefix="doxa-scale-"))
+    log, template = open_log(url), folder / "template.db"
+    Store(template).close()
+
+    def one(tenant: str) -> float:
+        path = folder / f"{tenant}.db"
+        shutil.copyfile(template, path)
+        with Store(path) as store:
+            seconds = work(store, log, tenant)
+            store.shared = None
+        path.unlink()
+        return seconds
+
+    began, used = time.perf_counter(), time.process_time()
+    with ThreadPoolExecutor(_THREADS) as threads:
+        found = list(threads.map(one, names))
+    seconds, used = time.perf_counter() - began, time.process_time() - used
+    log.close()
+    shutil.rmtree(folder, ignore_errors=True)
+    return found, seconds, used
+
+
+def _made(store: Store, log: SharedLog, tenant: str) -> float:
+    """The time of the writes."""
+    Replica(store, log, tenant).catch_up()
+    began = time.perf_counter()
+    for n in range(_EACH):
+        engines.write_one(store, n)
+    return time.perf_counter() - began
+
+
+def _read(store: Store, log: SharedLog, tenant: str) -> float:
+    """The time until all that was written to the tenant is read from a new replica."""
+    began = time.perf_counter()
+    Replica(store, log, tenant).catch_up()
+    with store.read() as snapshot:
+        (count,) = snapshot.rows("SELECT count(*) FROM node")[0]
+    assert count == _EACH, tenant
+    return time.perf_counter() - began
 
 
 def _ratio(name: str, foretold: float, measured: float) -> list[str]:

@@ -4,6 +4,7 @@ real model where it is installed."""
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -27,6 +28,23 @@ SPOOFS = (
     "Bob, whom the question names; superseded by nothing",
     "\\",
 )
+
+
+class StepCounts:
+    """What long work says of itself: the total and the count of each of its steps."""
+
+    def __init__(self) -> None:
+        self.steps: dict[str, list[int]] = {}
+
+    def __call__(self, what: str, total: int) -> Callable[[int], None]:
+        step = self.steps.setdefault(what, [0, 0])
+        step[0] += total
+
+        def advance(count: int) -> None:
+            assert count >= 0
+            step[1] += count
+
+        return advance
 
 
 def opened(path: Path, **options: Any) -> Memory:

@@ -13,7 +13,7 @@ from doxa.app import Memory
 from doxa.maintenance.erasure_proof import ErasureProof
 from doxa.replication import snapshot as snapshots
 from doxa.replication.protocol import FleetLog, ReplicaReport
-from tests.fixtures_shared import opened
+from tests.fixtures_shared import StepCounts, opened
 from tests.replication.conftest import *  # noqa: F403
 
 SECRET = "marzipan under the floor"
@@ -70,8 +70,10 @@ def test_an_erasure_is_complete_when_every_replica_has_it(
     assert halfway.erased and not halfway.complete
 
     two.replica.catch_up()
-    after = one.verify_erased(SECRET)
+    counted = StepCounts()
+    after = one._looked_for(SECRET, counted)
     assert set(states(after).values()) == {"gone"} and after.complete
+    assert counted.steps["transactions at the engine"] == [one.store.last_transaction()] * 2
     assert two.verify_erased(SECRET).complete
     for folder in ("one", "two"):
         for path in (tmp_path / folder).iterdir():

@@ -17,7 +17,7 @@ from doxa.app.care.copies import file_bytes, make_backup, restore_from_log
 from doxa.cli import app
 from doxa.cli.context import log_entries
 from doxa.cli.pictures.svg import Arrow, Card, cards_svg
-from tests.fixtures_shared import opened
+from tests.fixtures_shared import StepCounts, opened
 
 SVG = "{http://www.w3.org/2000/svg}"
 HOSTILE = (
@@ -125,17 +125,9 @@ def test_a_curve_is_drawn_with_its_threshold(tmp_path: Path) -> None:
 
 
 def test_long_work_counts_what_it_does(tmp_path: Path) -> None:
-    """Verifying, backups, restores, examining, exports: each ends at the total that its bar has."""
-    counted: dict[str, list[int]] = {}
-
-    def begin(what: str, total: int) -> Callable[[int], None]:
-        done = counted.setdefault(what, [total, 0])
-
-        def advance(count: int) -> None:
-            assert count >= 0
-            done[1] += count
-
-        return advance
+    """Verifying, backups, restores, examining, exports, looking for what was erased: each ends at
+    the total that its bar has."""
+    begin = StepCounts()
 
     with opened(tmp_path / "m.db") as memory:
         for at in range(300):
@@ -157,9 +149,11 @@ def test_long_work_counts_what_it_does(tmp_path: Path) -> None:
         memory._exported_to(
             tmp_path / "e.jsonl", lambda what, total: begin(f"export {what}", total)
         )
+        memory._looked_for("a text", lambda what, total: begin(f"erased {what}", total))
+    counted = begin.steps
     with (tmp_path / "e.jsonl").open() as file:
         assert len(file.readlines()) == counted["export lines"][1] + 1  # the last one ends it
-    assert len(counted) == 10, counted
+    assert len(counted) == 12, counted
     for what, (total, done) in counted.items():
         assert total == done > 0, what
 

@@ -68,6 +68,7 @@ def write(url: str, folder: str, name: str, journal: str, stop: str) -> None:
 
 def _by_store(memory: Memory, name: str, n: int, stop: str) -> Iterator[dict[str, Any]]:
     line: dict[str, Any] = {"by": name, "n": n, "began": time.monotonic()}
+    line["kept"] = _keeps(memory)
     try:
         with memory.store.write(_ME, op="test") as tx:
             tx.create_node(["Entry"], {"by": name, "n": n})
@@ -75,6 +76,13 @@ def _by_store(memory: Memory, name: str, n: int, stop: str) -> Iterator[dict[str
     except DoxaError as error:
         line |= {"state": error.fields.get("outcome", "none"), "why": error.message}
     yield line | {"ended": time.monotonic()}
+
+
+def _keeps(memory: Memory) -> bool:
+    """Whether the next write need not ask the engine for the right to append."""
+    assert memory.replica is not None
+    log: Any = memory.replica.log
+    return not log._kept.is_empty
 
 
 def _by_verb(memory: Memory, name: str, n: int, stop: str) -> Iterator[dict[str, Any]]:

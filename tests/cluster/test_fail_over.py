@@ -7,7 +7,7 @@ import os
 import random
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -15,37 +15,71 @@ from tests.cluster.conftest import ASKED, Play
 
 _EVERY_S = 30
 _DOWN_S = 10
+_KINDS = ("host", "postgresql")
 WRITERS = {"store-1": "app1", "verb-1": "app1", "store-2": "app2", "verb-2": "app2"}
 READERS = {"reader-1": "app1", "reader-2": "app2"}
 
 
 def test_leaders_are_killed_every_thirty_seconds(play: Play, tally: Callable[..., None]) -> None:
     """Alternately the power of the whole host, and PostgreSQL alone."""
-    seed = int(os.environ.get("DOXA_SEED", 0))
-    rng, cluster = random.Random(seed), play.cluster
     _begin(play)
-    kills = 0
-    end = time.monotonic() + float(ASKED)
+    kills = _kill_leaders(play, float(ASKED))
+    play.end()
+    _report(play, kills, tally, "leaders")
+
+
+def test_a_server_that_keeps_its_tenant_loses_its_leader(
+    play: Play, tally: Callable[..., None]
+) -> None:
+    """One server alone writes, so that its writes begin without asking; at the end another one
+    writes too."""
+    _begin(play, {"store-1": "app1"})
+    kills = _kill_leaders(play, max(2.0 * _EVERY_S, float(ASKED) / 4))
+    kept = sum(line["kept"] for line in play.lines("store-1") if line["state"] == "acked")
+    play.begin("write", "app2", "store-2")
+    play.wait_until_busy("store-2")
+    play.end()
+    counts = _report(play, kills, tally, "leaders_of_a_keeper")
+    print(f"{kept} began without asking")
+    assert kept > counts["acked"] / 2
+
+
+def _kill_leaders(play: Play, seconds: float) -> list[tuple[str, float]]:
+    """Kill one after the other; return the kind and the time of each kill."""
+    rng, cluster = random.Random(int(os.environ.get("DOXA_SEED", 0))), play.cluster
+    kills: list[tuple[str, float]] = []
+    end = time.monotonic() + seconds
     while time.monotonic() < end:
         before = time.monotonic()
         leader = cluster.wait_until_safe()
-        if kills % 2:
-            cluster.kill_postgres(leader)
-        else:
+        kills.append((_KINDS[len(kills) % 2], time.monotonic()))
+        if kills[-1][0] == "host":
             cluster.kill(leader)
             time.sleep(_DOWN_S)
             cluster.start(leader)
-        kills += 1
+        else:
+            cluster.kill_postgres(leader)
         time.sleep(max(0.0, before + _EVERY_S + rng.random() - time.monotonic()))
     cluster.wait_until_safe()
     time.sleep(5)
-    play.end()
-    entries = play.judged("app1", *WRITERS, *READERS)
-    counts = _accounted(play, entries)
-    gaps = _without_writes(play)
-    print(f"seed {seed}: {kills} leaders killed; {dict(counts)}; without writes {gaps} s")
-    assert counts["acked"] > kills > 0
-    tally(leaders_killed=kills, writes=counts["acked"], longest_gap_ms=int(max(gaps) * 1000))
+    return kills
+
+
+def _report(
+    play: Play, kills: Sequence[tuple[str, float]], tally: Callable[..., None], what: str
+) -> Counter[str]:
+    """Account for every write, and tell what the kills cost."""
+    counts = _accounted(play, play.judged("app1", *_present(play)))
+    gaps = _without_writes(play, kills)
+    print(f"{len(kills)} {what} killed; {dict(counts)}; without writes {gaps} s")
+    assert counts["acked"] > len(kills) > 0
+    longest = {f"longest_gap_{kind}_ms": int(max(gaps[kind]) * 1000) for kind in gaps}
+    tally(**{f"{what}_killed": len(kills)}, writes=counts["acked"], **longest)
+    return counts
+
+
+def _present(play: Play) -> list[str]:
+    return [name for name in (*WRITERS, *READERS) if play.lines(name)]
 
 
 def test_a_leader_that_is_cut_off_acknowledges_nothing(
@@ -82,12 +116,12 @@ def test_a_leader_that_is_cut_off_acknowledges_nothing(
     tally(partitions=1, refused_on_the_wrong_side=len(inside))
 
 
-def _begin(play: Play) -> None:
-    for name, host in WRITERS.items():
+def _begin(play: Play, writers: Mapping[str, str] = WRITERS) -> None:
+    for name, host in writers.items():
         play.begin("write", host, name)
     for name, host in READERS.items():
         play.begin("read", host, name)
-    play.wait_until_busy(*WRITERS, *READERS)
+    play.wait_until_busy(*writers, *READERS)
 
 
 def _attempts(play: Play, host: str) -> list[dict[str, Any]]:
@@ -125,9 +159,17 @@ def _accounted(play: Play, entries: Iterable[Sequence[Any]]) -> Counter[str]:
     return counts
 
 
-def _without_writes(play: Play) -> list[float]:
-    """The times of more than a second in which nothing was acknowledged, the longest first."""
+def _without_writes(play: Play, kills: Sequence[tuple[str, float]]) -> dict[str, list[float]]:
+    """The longest time after each kill in which nothing was acknowledged, by the kind of kill."""
     ends = sorted(
         line["ended"] for name in WRITERS for line in play.lines(name) if line["state"] == "acked"
     )
-    return sorted((round(b - a, 1) for a, b in pairwise(ends) if b - a > 1), reverse=True)
+    longest = [0.0] * len(kills)
+    for one, other in pairwise(ends):
+        last = sum(at < other for _, at in kills) - 1
+        if last >= 0:
+            longest[last] = max(longest[last], round(other - one, 1))
+    found: dict[str, list[float]] = {}
+    for (kind, _), gap in zip(kills, longest, strict=True):
+        found.setdefault(kind, []).append(gap)
+    return found

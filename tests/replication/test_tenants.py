@@ -27,7 +27,7 @@ from doxa.replication.moving import engine_of, with_login, without_password
 from doxa.replication.opening import open_log
 from doxa.replication.protocol import FleetLog
 from doxa.store import check, digest, replayed_digest, verify_log
-from tests.fixtures_shared import opened
+from tests.fixtures_shared import StepCounts, opened
 
 
 @pytest.fixture
@@ -128,7 +128,10 @@ def test_a_tenant_moves_while_servers_write(
     assert left["moved_to"] == without_password(second_url)
     assert left["transactions"] == 0 and left["size_bytes"] == 0
     assert fleet(shared_url).read("acme", 0, limit_bytes=1 << 20) == []
-    assert move_tenant_to(second_url, shared_url, "acme")["token"] == one_token(shared_url)
+    counted = StepCounts()
+    back = move_tenant_to(second_url, shared_url, "acme", stages=counted)
+    assert back["token"] == one_token(shared_url)
+    assert counted.steps == {"transactions": [back["transactions"]] * 2}
 
 
 def one_token(url: str) -> str:

@@ -11,6 +11,7 @@ from doxa.base.errors import RoleError
 from doxa.base.ids import is_below_operator
 from doxa.ingestion import arguments
 from doxa.store import Identity, Store
+from doxa.store.stages import Stages, no_stages
 
 if TYPE_CHECKING:
     from doxa.maintenance.erasure_proof import ErasureProof
@@ -78,11 +79,14 @@ class Keeping:
         exports that doxa wrote. Copies that cannot be reached are named. Of a shared log, also its
         engine is read, and every replica that has reported is named.
         """
+        return self._looked_for(text)
+
+    def _looked_for(self, text: str, stages: Stages = no_stages) -> ErasureProof:
         from doxa.app.care.shared import with_shared_traces
         from doxa.maintenance.erasure_proof import verify_erased
 
-        found = verify_erased(self.store, _text(text, "text"))
-        return with_shared_traces(found, self.replica, text)
+        found = verify_erased(self.store, _text(text, "text"), stages=stages)
+        return with_shared_traces(found, self.replica, text, stages=stages)
 
     def purge(self, source: str, *, confirm: str = "", preview: bool = False) -> Forgotten:
         """Erase everything that came from one source, and what depends on it alone.

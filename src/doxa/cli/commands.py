@@ -487,6 +487,13 @@ def _verify(memory: Memory, verb: Verb, values: Given, as_json: bool) -> None:
     show(proof, as_json, _proof_text)
 
 
+def _verify_erased(memory: Memory, verb: Verb, values: Given, as_json: bool) -> None:
+    text = _standard_input() if values["text"] == "-" else values["text"]
+    with stages(as_json) as begin:
+        proof = memory._looked_for(text, begin)
+    show(proof, as_json, _TEXTS[verb.result])
+
+
 def _proof_text(proof: Any) -> str:
     return (
         f"{proof.receipts} receipts and {proof.entries} entries verify and replay"
@@ -629,6 +636,7 @@ _SPECIAL: dict[str, Callable[[Memory, Verb, Given, bool], None]] = {
     "record_mentions": _record_mentions,
     "set_cursor": _set_cursor,
     "verify": _verify,
+    "verify_erased": _verify_erased,
     "explain": _explain,
     "backup": _backup,
 }

@@ -25,6 +25,7 @@ from doxa.store.file.scrub import left_over, marked
 from doxa.store.retention.copies import REMOTE, Copy, copies_of
 from doxa.store.retention.leftovers import RawFinding, cells_of_file, cells_with, scan_files
 from doxa.store.retention.occurrences import Needle, find
+from doxa.store.stages import Stages, no_stages
 
 State = Literal["gone", "holds", "unknown", "missing"]
 _SHORT = 3
@@ -53,7 +54,7 @@ class ErasureProof:
     note: str = ""
 
 
-def verify_erased(store: Store, text: str) -> ErasureProof:
+def verify_erased(store: Store, text: str, *, stages: Stages = no_stages) -> ErasureProof:
     """Look for a text, in upper or lower case, wherever doxa may have written it. Reads the whole
     file and all known copies; writes nothing but what an earlier erasure left to do."""
     check_text(text, field="text")
@@ -71,14 +72,14 @@ def verify_erased(store: Store, text: str) -> ErasureProof:
             store.scrub()
     with store.read() as snapshot:
         stated = _stated(snapshot, text)
-        cells = cells_with(snapshot._db, needle.forms())
+        cells = cells_with(snapshot._db, needle.forms(), stages=stages)
         vectors = _vectors(snapshot._db)
         words = _words_left(snapshot, text)
         control = _control(snapshot._db)
         copies = copies_of(snapshot._db)
         due = marked(snapshot._db)
     own, others = _paths(store.path), dict(_files_of(copies))
-    raw = scan_files([*own, *others], needle.forms(), control=control)
+    raw = scan_files([*own, *others], needle.forms(), control=control, stages=stages)
     here = [
         *stated,
         Trace("tables", "holds" if cells else "gone", _counted(cells)),

@@ -39,6 +39,7 @@ from doxa.base.limits import (
     MODEL_COMMAND_MS,
 )
 from doxa.base.run_slot import any_processor
+from doxa.base.stopping import release
 from doxa.models.chat import check_messages, completion, metered
 from doxa.models.contract import Completion, Message
 from doxa.models.meter import Meter
@@ -356,8 +357,4 @@ def _end(process: subprocess.Popen[bytes]) -> None:
     """Kill what is left of the program and of all that it started, and release its pipes."""
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(process.pid, signal.SIGKILL)
-    for pipe in (process.stdin, process.stdout, process.stderr):
-        if pipe is not None:
-            with contextlib.suppress(OSError):
-                pipe.close()
-    process.wait()
+    release(process)

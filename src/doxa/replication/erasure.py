@@ -8,11 +8,13 @@ from typing import Literal, NamedTuple
 
 from doxa.base.errors import UnreachableError
 from doxa.base.limits import REPLICA_FETCH_BYTES_MAX, REPLICA_LEASE_S
+from doxa.replication.following import local_head
 from doxa.replication.protocol import FleetLog, Head, ReplicaReport, SharedTransaction
 from doxa.replication.replica import Replica
 from doxa.replication.snapshot import opened_snapshot
 from doxa.store.retention.leftovers import scan_files
 from doxa.store.retention.occurrences import Needle
+from doxa.store.stages import Stages, no_stages
 
 _TOLD = 20
 
@@ -25,7 +27,7 @@ class SharedTrace(NamedTuple):
     detail: str = ""
 
 
-def shared_traces(replica: Replica, text: str) -> list[SharedTrace]:
+def shared_traces(replica: Replica, text: str, *, stages: Stages = no_stages) -> list[SharedTrace]:
     """Look for a text at the engine, and ask which replicas have applied all erasures. Reads the
     whole log."""
     log, tenant = replica.log, replica.tenant
@@ -34,21 +36,23 @@ def shared_traces(replica: Replica, text: str) -> list[SharedTrace]:
         if isinstance(log, FleetLog):
             replica.upkeep.report(log)
         return [
-            _in_log(replica, Needle(text)),
-            _in_snapshot(replica, Needle(text)),
+            _in_log(replica, Needle(text), stages),
+            _in_snapshot(replica, Needle(text), stages),
             *(_in_replicas(log, tenant) if isinstance(log, FleetLog) else ()),
         ]
     except UnreachableError as error:
         return [SharedTrace(f"shared log of {tenant}", "unknown", error.message)]
 
 
-def _in_log(replica: Replica, needle: Needle) -> SharedTrace:
+def _in_log(replica: Replica, needle: Needle, stages: Stages) -> SharedTrace:
+    advance = stages("transactions at the engine", local_head(replica.store).tx)
     place, held, head = f"shared log of {replica.tenant}", [], Head(0, b"")
     while run := replica.log.read(replica.tenant, head.tx, limit_bytes=REPLICA_FETCH_BYTES_MAX):
         for one in run:
             if any(needle.in_text(text) for text in _texts(one)):
                 held.append(one.tx)
             head = one.head
+        advance(len(run))
     if held:
         changes = ", ".join(map(str, held[:_TOLD]))
         return SharedTrace(place, "holds", f"{len(held)} transactions: {changes}")
@@ -69,7 +73,7 @@ def _texts(one: SharedTransaction) -> Iterator[str]:
         )
 
 
-def _in_snapshot(replica: Replica, needle: Needle) -> SharedTrace:
+def _in_snapshot(replica: Replica, needle: Needle, stages: Stages) -> SharedTrace:
     place = f"snapshot of {replica.tenant}"
     snapshot = replica.log.newest_snapshot(replica.tenant)
     if snapshot is None:
@@ -77,7 +81,9 @@ def _in_snapshot(replica: Replica, needle: Needle) -> SharedTrace:
     with opened_snapshot(replica.store, snapshot) as path:
         if path is None:
             return SharedTrace(place, "unknown", "it cannot be read")
-        found = scan_files([str(path)], needle.forms(), control=[snapshot.head.hash])[str(path)]
+        found = scan_files([path], needle.forms(), control=[snapshot.head.hash], stages=stages)[
+            str(path)
+        ]
     if found.error or not found.control:
         return SharedTrace(place, "unknown", found.error or "it is not a copy of this memory")
     return SharedTrace(place, "holds" if found.holds else "gone", f"at change {snapshot.head.tx}")

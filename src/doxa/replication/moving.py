@@ -21,6 +21,7 @@ from urllib.parse import urlsplit, urlunsplit
 from doxa.base.errors import ConflictError, NotFoundError
 from doxa.base.limits import BUSY_TIMEOUT_MS, REPLICA_FETCH_BYTES_MAX
 from doxa.replication.protocol import FleetLog, Head, SharedTransaction
+from doxa.store.stages import Stages, no_stages
 
 _ROUNDS = 1_000
 _LEFT_BYTES = 262_144  # that writers wait for
@@ -36,7 +37,13 @@ class MovedTenant(NamedTuple):
 
 
 def move_tenant(
-    source: FleetLog, target: FleetLog, tenant: str, *, source_url: str, target_url: str
+    source: FleetLog,
+    target: FleetLog,
+    tenant: str,
+    *,
+    source_url: str,
+    target_url: str,
+    stages: Stages = no_stages,
 ) -> MovedTenant:
     """Move a tenant. Raises NotFoundError if the source does not have it, ConflictError if the
     target has another log under its name, or if it has moved elsewhere."""
@@ -60,9 +67,11 @@ def move_tenant(
     pause_s, copied = 0.0, 0
     if not info.moved_to:
         _expect(source, target, tenant, place)
+        advance = stages("transactions", max(0, info.head.tx - target.head(tenant).tx))
         for _ in range(_ROUNDS):
             taken = _copy(source, target, tenant, place)
             copied += taken
+            advance(taken)
             if not taken:
                 break
         snapshot = source.newest_snapshot(tenant)
@@ -70,6 +79,7 @@ def move_tenant(
             target.put_snapshot(tenant, snapshot)
         pause_s, taken = _switch(source, target, tenant, place, there)
         copied += taken
+        advance(taken)
     target.configure(tenant, arriving="", moved_to="", quota_bytes=info.quota_bytes)
     for report in source.reports(tenant):  # who has not come yet is not forgotten
         target.report(tenant, report)

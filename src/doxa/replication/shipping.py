@@ -48,6 +48,7 @@ from doxa.base.limits import (
     FOLLOW_MESSAGE_BYTES_MAX,
     FOLLOW_SILENCE_S,
 )
+from doxa.base.stopping import release
 from doxa.store.chain.chain_file import ChainFile, Intake, Shipped
 from doxa.store.chain.shipment import ErasedRanges, Known, ShipmentEnd, ShippedPart, shipment
 from doxa.store.store import Store
@@ -348,11 +349,7 @@ def _started(argv: list[str], who: str) -> Iterator[subprocess.Popen[bytes]]:
             process.terminate()
             if _code(process) is None:
                 process.kill()
-        for end in (process.stdin, process.stdout):
-            with suppress(OSError):
-                assert end is not None
-                end.close()
-        process.wait()
+        release(process)
 
 
 def _code(process: subprocess.Popen[bytes]) -> int | None:

@@ -193,14 +193,16 @@ def replica_health(replica: Replica) -> HealthCheck:
     )
 
 
-def with_shared_traces(proof: ErasureProof, replica: Replica | None, text: str) -> ErasureProof:
+def with_shared_traces(
+    proof: ErasureProof, replica: Replica | None, text: str, *, stages: Stages = no_stages
+) -> ErasureProof:
     """Add to the proof of an erasure what the engine and the other replicas say."""
     from doxa.maintenance.erasure_proof import Trace
     from doxa.replication.erasure import shared_traces
 
     if replica is None:
         return proof
-    found = tuple(Trace(*one) for one in shared_traces(replica, text))
+    found = tuple(Trace(*one) for one in shared_traces(replica, text, stages=stages))
     complete = proof.complete and all(one.state == "gone" for one in found)
     note = f"{proof.note} Of the engine: its dead rows, write-ahead log and backups."
     return replace(proof, complete=complete, traces=(*proof.traces, *found), note=note)
@@ -293,14 +295,16 @@ def set_tenant_quota(url: str, size_bytes: int, tenant: str = "") -> dict[str, A
         return _tenant_row(log, log.configure(named, quota_bytes=size_bytes))
 
 
-def move_tenant_to(url: str, target: str, tenant: str = "") -> dict[str, Any]:
+def move_tenant_to(
+    url: str, target: str, tenant: str = "", *, stages: Stages = no_stages
+) -> dict[str, Any]:
     """Move a tenant to another engine, while servers use it. Repeat it if it was interrupted."""
     from doxa.replication.moving import move_tenant
 
     there, named = split_url(target, split_url(url, tenant or "-")[1])
     with _engine(url, named) as (source, _), _engine(there, named) as (log, _):
         here = split_url(url, named)[0]
-        moved = move_tenant(source, log, named, source_url=here, target_url=there)
+        moved = move_tenant(source, log, named, source_url=here, target_url=there, stages=stages)
         return {
             "tenant": named,
             "transactions": moved.transactions,

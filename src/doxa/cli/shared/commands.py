@@ -100,7 +100,9 @@ def move(
     from doxa.app.care.shared import move_tenant_to
 
     with errors_reported(as_json):
-        show(move_tenant_to(url, target, tenant), as_json, fields_text)
+        with stages(as_json) as begin:
+            moved = move_tenant_to(url, target, tenant, stages=begin)
+        show(moved, as_json, fields_text)
 
 
 @tenants.command("replicas")

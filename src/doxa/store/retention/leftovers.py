@@ -12,11 +12,14 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from pathlib import Path
+from threading import Timer
 
 import apsw
 
 from doxa.base.errors import StoreError
+from doxa.store.stages import Stages, no_stages
 
 _SCAN = """
 import json, sys
@@ -24,7 +27,8 @@ asked = json.load(sys.stdin)
 forms = [bytes.fromhex(form) for form in asked["forms"]]
 exact = [bytes.fromhex(form) for form in asked["exact"]]
 longest = max(map(len, forms + exact))
-out = {}
+def say(what):
+    print(json.dumps(what), flush=True)
 for path in asked["paths"]:
     found, proof, kept = [], False, b""
     try:
@@ -38,14 +42,15 @@ for path in asked["paths"]:
                 low = data.lower()
                 found += [n for n, form in enumerate(forms) if n not in found and form in low]
                 kept = data[-longest:]
-        out[path] = [found, proof]
+                say(len(part))
+        say([path, [found, proof]])
     except FileNotFoundError:
-        out[path] = None
+        say([path, None])
     except OSError as error:
-        out[path] = [str(error)]
-json.dump(out, sys.stdout)
+        say([path, [str(error)]])
 """
 _WAIT_S = 3_600
+_ROWS = 1_000  # that are read before it is said
 
 
 class RawFinding:
@@ -61,41 +66,83 @@ class RawFinding:
 
 
 def scan_files(
-    paths: Iterable[str | os.PathLike[str]], forms: Sequence[bytes], *, control: Sequence[bytes]
+    paths: Iterable[str | os.PathLike[str]],
+    forms: Sequence[bytes],
+    *,
+    control: Sequence[bytes],
+    stages: Stages = no_stages,
 ) -> dict[str, RawFinding]:
     """Search whole files for any of the forms, ASCII letters in any case, and for the control."""
+    names = [str(path) for path in paths]
     asked = {
-        "paths": [str(path) for path in paths],
+        "paths": names,
         "forms": sorted({form.lower().hex() for form in forms}),
         "exact": [one.hex() for one in control],
     }
-    done = subprocess.run(  # noqa: S603 - our own program
+    advance = stages("bytes of files", 0 if stages is no_stages else sum(map(_bytes_of, names)))
+    found: dict[str, RawFinding] = {}
+    with subprocess.Popen(  # noqa: S603 - our own program
         [sys.executable, "-c", _SCAN],
-        input=json.dumps(asked),
-        capture_output=True,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
         text=True,
-        timeout=_WAIT_S,
-        check=False,
-    )
-    if done.returncode:
+    ) as process:
+        assert process.stdin and process.stdout and process.stderr
+        late = Timer(_WAIT_S, process.kill)
+        late.daemon = True
+        late.start()
+        try:
+            with suppress(BrokenPipeError), process.stdin:
+                json.dump(asked, process.stdin)  # all of it is read before the first answer
+            for line in process.stdout:
+                said = json.loads(line)
+                if isinstance(said, int):
+                    advance(said)
+                else:
+                    found[said[0]] = RawFinding(said[1])
+            wrong = process.stderr.read().strip()[-200:]
+        except BaseException:
+            process.kill()
+            raise
+        finally:
+            late.cancel()
+    if process.returncode:
         raise StoreError(
-            f"The files could not be searched: {done.stderr.strip()[-200:]}.",
+            f"The files could not be searched: {wrong or 'it took too long'}.",
             next_step="Repeat the call.",
         )
-    return {path: RawFinding(answer) for path, answer in json.loads(done.stdout).items()}
+    return found
 
 
-def cells_with(db: apsw.Connection, forms: Sequence[bytes]) -> dict[str, int]:
+def _bytes_of(path: str) -> int:
+    with suppress(OSError):
+        return Path(path).stat().st_size
+    return 0
+
+
+def cells_with(
+    db: apsw.Connection, forms: Sequence[bytes], *, stages: Stages = no_stages
+) -> dict[str, int]:
     """Return how many rows of which tables hold any of the forms in one cell, ASCII letters in any
     case."""
     low = sorted({form.lower() for form in forms})
     found: dict[str, int] = {}
+    advance = stages("rows of tables", 0 if stages is no_stages else _rows(db))
     for table in _tables(db):
         names = [row[1] for row in db.execute(f"PRAGMA table_info({table})")]
-        for row in db.execute(f"SELECT {', '.join(names)} FROM {table}"):
+        number = 0
+        for number, row in enumerate(db.execute(f"SELECT {', '.join(names)} FROM {table}"), 1):
             if any(_holds(value, low) for value in row):
                 found[table] = found.get(table, 0) + 1
+            if not number % _ROWS:
+                advance(_ROWS)
+        advance(number % _ROWS)
     return found
+
+
+def _rows(db: apsw.Connection) -> int:
+    return sum(db.execute(f"SELECT count(*) FROM {table}").get for table in _tables(db))
 
 
 def _tables(db: apsw.Connection) -> list[str]:
