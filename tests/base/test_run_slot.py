@@ -10,7 +10,15 @@ from functools import partial
 
 import pytest
 
-from doxa.base.run_slot import ANY, FAIR_S, RunSlot, _SlotWaiter, any_processor, leave_run_slot
+from doxa.base.run_slot import (
+    ANY,
+    FAIR_S,
+    RunSlot,
+    _SlotWaiter,
+    any_processor,
+    leave_run_slot,
+    runnable_s,
+)
 
 FOREVER_S = 60.0
 _ALL = os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else set()
@@ -218,6 +226,33 @@ def test_one_who_runs_for_long_may_use_any_and_the_others_another_processor() ->
     slot._aside_until = 0.0
     _on_a_thread(lambda: seen.append(slot.bind(ANY)))
     assert seen[2] == seen[0]
+
+
+def test_a_thread_that_waits_is_not_counted_as_running() -> None:
+    numbers: list[int] = []
+    begun, end = threading.Event(), threading.Event()
+
+    def work() -> None:
+        numbers.append(threading.get_native_id())
+        begun.set()
+        end.wait(30)
+
+    thread = _thread(work)
+    assert begun.wait(30)
+    before = runnable_s(numbers[0]), runnable_s(threading.get_native_id())
+    until = time.process_time() + 0.2
+    while time.process_time() < until:
+        pass
+    waited, ran = (
+        runnable_s(numbers[0]) - before[0],
+        runnable_s(threading.get_native_id()) - before[1],
+    )
+    end.set()
+    thread.join(30)
+    assert ran >= 0.15
+    if os.path.exists("/proc/self/schedstat"):
+        assert waited < 0.1
+    assert runnable_s(2**30) <= time.monotonic()  # there is no such thread
 
 
 @binds

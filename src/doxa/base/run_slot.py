@@ -27,6 +27,7 @@ import time
 from collections import deque
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
+from pathlib import Path
 
 LONG_S = 0.005
 FAIR_S = 0.01  # after which one who waits is given the slot
@@ -50,6 +51,16 @@ def _run_on(thread_id: int, processors: Sequence[int]) -> None:
     if len(_PROCESSORS) > 1:
         with suppress(OSError):  # the thread has ended, or the system has taken the processor away
             os.sched_setaffinity(thread_id, processors)
+
+
+def runnable_s(thread_id: int) -> float:
+    """For how long a thread of this process has run so far, or waited for a processor; as if it
+    always had, if the system does not say it. `thread_id`: its number at the system."""
+    try:
+        ran, waited, *_ = Path(f"/proc/self/task/{thread_id}/schedstat").read_text().split()
+    except (OSError, ValueError):
+        return time.monotonic()
+    return (int(ran) + int(waited)) / 1e9
 
 
 @contextmanager

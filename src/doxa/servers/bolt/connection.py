@@ -32,7 +32,7 @@ from doxa.base.limits import (
     BOLT_QUEUE_BYTES_MAX,
     BOLT_SEND_MS,
 )
-from doxa.base.run_slot import ANY, RunSlot, leave_run_slot
+from doxa.base.run_slot import ANY, RunSlot, leave_run_slot, runnable_s
 from doxa.servers.bolt.conversation import BoltState, Conversation, RequestInterrupted
 from doxa.servers.bolt.framing import (
     HANDSHAKE_BYTES,
@@ -98,6 +98,8 @@ class BoltConnection:
         self._finished = False  # the client sends no more, as the event loop saw
         self._wait_s: float | None = -1.0
         self._thread_id, self._bound = 0, ANY  # at the system, and the processor that it runs on
+        # The message that the event loop saw a bound thread with last, when, and its time so far
+        self._seen = (0.0, 0.0, 0.0)
 
     # From the event loop
 
@@ -135,8 +137,7 @@ class BoltConnection:
         if now - busy < BUSY_S:
             return True
         if self._bound != ANY:
-            self._bound = ANY
-            self._host.slot.free(self._thread_id)
+            self._free_if_running(busy, now)
         if self._lock.acquire(blocking=False):
             try:
                 if self._busy_since and self._queued <= BOLT_QUEUE_BYTES_MAX:
@@ -146,6 +147,16 @@ class BoltConnection:
         if conversation.interrupted and not self.ended.is_set():
             conversation.cancel()
         return True
+
+    def _free_if_running(self, busy: float, now: float) -> None:
+        """Let a thread use any processor that has run since the last look, or wanted to, and did
+        not wait for the slot or for a lock."""
+        time_s = runnable_s(self._thread_id)
+        before, at, time_before_s = self._seen
+        self._seen = busy, now, time_s
+        if before == busy and time_s - time_before_s >= (now - at) / 2:
+            self._bound = ANY
+            self._host.slot.free(self._thread_id)
 
     def _read_ahead(self, conversation: Conversation) -> None:
         if self._finished:
