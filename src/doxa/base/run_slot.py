@@ -54,8 +54,8 @@ def _run_on(thread_id: int, processors: Sequence[int]) -> None:
 
 
 def runnable_s(thread_id: int) -> float:
-    """For how long a thread of this process has run so far, or waited for a processor; as if it
-    always had, if the system does not say it. `thread_id`: its number at the system."""
+    """Return for how many seconds a thread of this process has run so far, or waited for a
+    processor; as if it always had, if the system does not say it. `thread_id`: its number there."""
     try:
         ran, waited, *_ = Path(f"/proc/self/task/{thread_id}/schedstat").read_text().split()
     except (OSError, ValueError):
