@@ -11,12 +11,12 @@ from typing import Any, NoReturn
 from doxa.base.errors import InputError, LimitError, NotFoundError
 from doxa.base.ids import EdgeId, NodeId
 from doxa.base.values import decode_properties
-from doxa.query.core.collecting import many_objects
 from doxa.query.core.elements import Edge, Node
 from doxa.query.core.errors import fail
 from doxa.query.core.property_values import uniform
 from doxa.query.core.valid_time import ValidTime
 from doxa.store import ImageView, Indexes, Reader, Transaction, VisibilityFilter, int64_array
+from doxa.store.bulk.collecting import many_objects
 from doxa.store.bulk.edges import NewEdge, create_edges
 from doxa.store.bulk.nodes import create_nodes
 from doxa.store.bulk.sets import NodeSets
