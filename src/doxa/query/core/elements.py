@@ -88,9 +88,13 @@ class Node(Element):
         labels: tuple[str, ...] = (),
         props: dict[str, Any] | None = None,
     ) -> None:
-        super().__init__(identity, source)
+        self.id = identity  # as Element does: without a call, since queries make very many
+        self.source = source
         self._labels = labels
-        if props is not None:
+        if props is None:
+            self.epoch = -1
+            self._props = {}
+        else:
             self._props = props
             self.epoch = source.epoch if source is not None else 0
 
