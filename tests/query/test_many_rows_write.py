@@ -4,7 +4,7 @@ notifications, the same log, receipts and tables, the same error for the same ro
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from random import Random
@@ -15,6 +15,8 @@ import pytest
 import doxa
 from doxa.base.errors import DoxaError
 from doxa.query.core.comparison import group_key
+from doxa.query.core.elements import LOADED_BYTES_MAX, Node
+from doxa.query.core.graph import Graph
 from doxa.query.exec import merging, setting, update_steps
 from doxa.store import digest, replayed_digest, verify_log
 from doxa.store.bulk import edges as bulk_edges
@@ -203,10 +205,15 @@ def _ended(session: Any) -> str:
 
 
 def test_many_rows_write_what_single_rows_write(
-    tmp_path: Path, seed: int, campaign: int, tally: Callable[..., None]
+    tmp_path: Path,
+    seed: int,
+    campaign: int,
+    tally: Callable[..., None],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     rng, tried = Random(seed), Counter[str]()
     for number in range(WORLDS * campaign):
+        monkeypatch.setattr(setting, "LOADED_BYTES_MAX", rng.choice((40, 4_000_000)))
         with ExitStack() as stack:
             memories = [
                 stack.enter_context(
@@ -232,6 +239,31 @@ def test_many_rows_write_what_single_rows_write(
             path.unlink()
     tally(worlds=WORLDS * campaign, **tried)
     assert tried["errors"] < tried["statements"] / 2
+
+
+def test_nodes_that_hold_much_are_set_some_at_a_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    loaded: list[int] = []
+    load_nodes = Graph.load_nodes
+
+    def loading(graph: Graph, nodes: Iterable[Node], *, bytes_max: int) -> Node | None:
+        given = [node for node in nodes if node.epoch != graph.epoch]
+        stopped = load_nodes(graph, given, bytes_max=bytes_max)
+        loaded.append(
+            sum([len(node._props["text"]) for node in given if node.epoch == graph.epoch])
+        )
+        return stopped
+
+    with doxa.open(tmp_path / "a.db", role="operator", embedder=None, background=False) as memory:
+        rows = [{"id": number, "text": f"{number} " * 300_000} for number in range(20)]
+        memory.run("UNWIND $rows AS r CREATE (:A {id: r.id, text: r.text})", {"rows": rows})
+        monkeypatch.setattr(Graph, "load_nodes", loading)
+        memory.run("MATCH (n:A) UNWIND [1, 2] AS i SET n.old = i SET n.sum = i")
+        assert len(loaded) > 2
+        assert max(loaded) < LOADED_BYTES_MAX + 2 * max(len(row["text"]) for row in rows)
+        found = memory.run("MATCH (n:A) RETURN n.id, n.sum, n.text ORDER BY n.id")
+        assert [tuple(row) for row in found] == [(row["id"], 2, row["text"]) for row in rows]
 
 
 def test_a_redacted_text_is_not_found_again(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ import random
 import subprocess
 import sys
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -459,6 +460,42 @@ def test_a_bound_session_loads_into_its_project(memory: doxa.Memory, tmp_path: P
     with pytest.raises(InputError, match="no node with the key"):
         garden.load(pairs(tmp_path, 20, 10), edge="KNOWS", **ENDS)
     whole(memory)
+
+
+def test_edges_lie_where_their_ends_lie(tmp_path: Path) -> None:
+    """Also those between two labels, and those of a node with itself."""
+    rows = [(n, m, n % 2) for n in range(12) for m in (n, n + 1, n + 3) if m < 12]
+    (tmp_path / "rows.csv").write_text(
+        "src:int,dst:int,home:int\n" + "".join(f"{a},{b},{c}\n" for a, b, c in rows)
+    )
+    kinds = {"KNOWS": ("src", "dst", "Person"), "HAS": ("src", "src", "Person")}
+    kinds["LIVES"] = ("dst", "home", "Town")
+    states = []
+    for way in ("load", "one by one"):
+        with doxa.open(tmp_path / f"{way}.db", role="operator", embedder=None) as memory:
+            for n in range(12):
+                shop, garden = (memory.session(projects=[name]) for name in ("shop", "garden"))
+                (shop, garden, memory)[n % 3].run(
+                    "CREATE (:Person {id: $id}), (:Town {id: $id})", {"id": n}
+                )
+            for kind, (start, end, label) in kinds.items():
+                if way == "load":
+                    ends = {"start": f"{start}:Person.id", "end": f"{end}:{label}.id"}
+                    memory.load(tmp_path / "rows.csv", edge=kind, **ends)
+                    continue
+                for row in rows:
+                    given = dict(zip(("src", "dst", "home"), row, strict=True))
+                    memory.run(
+                        f"MATCH (a:Person {{id: $start}}), (b:{label} {{id: $end}})"
+                        f" CREATE (a)-[:{kind}]->(b)",
+                        {"start": given[start], "end": given[end]},
+                    )
+            with memory.store.read() as snapshot:
+                lying = "SELECT type, src, dst, project FROM main.edge"
+                states.append(Counter(snapshot._db.execute(lying)))
+            whole(memory)
+    assert states[0] == states[1]
+    assert {project for *_, project in states[0]} == {"shop", "garden", None}
 
 
 LABELLED = "label='Person', key='id'"

@@ -53,17 +53,19 @@ def _value(value: Any, place: str, depth: int) -> Any:
 def _map(value: Mapping[Any, Any], place: str, depth: int) -> dict[str, Any]:
     found = {}
     for name, item in value.items():
-        if not isinstance(name, str):
-            _refuse(f"A map's keys are text; {place} has {name!r:.40}.", place)
+        if type(name) is not str or not name.isascii():
+            if not isinstance(name, str):
+                _refuse(f"A map's keys are text; {place} has {name!r:.40}.", place)
+            name = _text(name, place)
         kind = type(item)
         if (  # most values: nothing to convert, and no error that would name the place
             (kind is str and item.isascii())
             or (kind is int and INT_MIN <= item <= INT_MAX)
             or kind in _AS_IT_IS
         ):
-            found[_text(name, place)] = item
+            found[name] = item
         else:
-            found[_text(name, place)] = _value(item, f"{place}.{name}", depth + 1)
+            found[name] = _value(item, f"{place}.{name}", depth + 1)
     return found
 
 

@@ -12,10 +12,11 @@ interrupted goes on there, and an undone batch leaves nothing.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from hashlib import sha256
 from itertools import islice
+from operator import itemgetter
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -23,6 +24,7 @@ from doxa.base.errors import InputError
 from doxa.base.limits import LOAD_EDGES_AT_ONCE_ITEMS_MAX, LOAD_NODES_AT_ONCE_ITEMS_MAX
 from doxa.base.values import canonical
 from doxa.store import Identity, Reader, Store, Transaction
+from doxa.store.bulk.collecting import many_objects
 from doxa.store.bulk.edges import NewEdge, create_edges
 from doxa.store.bulk.nodes import create_nodes
 from doxa.store.bulk.progress import LoadProgress, note_progress, progress_of
@@ -30,7 +32,7 @@ from doxa.transfer.load_items import ItemRows
 from doxa.transfer.row_files import RowFile
 
 _KEYS = (
-    "SELECT n.props ->> ?2, n.id FROM node_label l CROSS JOIN node n ON n.id = l.node"
+    "SELECT n.props ->> ?2, n.id, n.project FROM node_label l CROSS JOIN node n ON n.id = l.node"
     " WHERE l.label = ?1 AND json_type(n.props, ?2) IN ('integer', 'text') ORDER BY n.id"
 )
 _KEY_TYPES = frozenset((int, str))
@@ -55,20 +57,23 @@ class Loaded:
 
 
 class _Kept:
-    """The ids of the nodes of a label by a property, as of the last transaction of the load."""
+    """The nodes of a label, as of the last transaction of the load: their ids by a property, and
+    in what project each lies."""
 
     def __init__(self, label: str, name: str) -> None:
         self.label, self.name = label, name
         self.ids: dict[int | str, int] = {}
+        self.projects: dict[int, str | None] = {}
 
     def read(self, reader: Reader) -> None:
         """Raises InputError if two nodes have one key."""
         path = f'$."{self.name}"'
-        rows = reader._db.execute(_KEYS, (self.label, path)).fetchall()
-        self.ids = {key: identity for key, identity in rows}  # type: ignore[misc]
+        rows: list[Any] = reader._db.execute(_KEYS, (self.label, path)).fetchall()
+        self.ids = {key: identity for key, identity, _ in rows}
+        self.projects = {identity: project for _, identity, project in rows}
         if len(self.ids) < len(rows):
             seen: set[object] = set()
-            twice = next(key for key, _ in rows if key in seen or seen.add(key))  # type: ignore[func-returns-value]
+            twice = next(key for key, _, _ in rows if key in seen or seen.add(key))  # type: ignore[func-returns-value]
             raise InputError(
                 f"Two nodes {self.label} have the {self.name} {twice!r:.80}.",
                 next_step="Give a property that tells the nodes apart.",
@@ -95,10 +100,12 @@ class _Nodes:
         self.kept = () if self._kept is None else (self._kept,)
         self.spec = ["nodes", label, key]
 
-    def add(self, file: RowFile, row: Row) -> Row:
-        if self._kept is not None and type(row.get(self._kept.name)) not in _KEY_TYPES:
-            raise file.refuse(f"its {self._kept.name} is absent, or not an integer or a text")
-        return row
+    def read(self, file: RowFile, rows: Iterable[Row]) -> Iterator[Row]:
+        name = None if self._kept is None else self._kept.name
+        for row in rows:
+            if name is not None and type(row.get(name)) not in _KEY_TYPES:
+                raise file.refuse(f"its {name} is absent, or not an integer or a text")
+            yield row
 
     def write(self, tx: Transaction, rows: list[Any]) -> dict[str, int]:
         new = rows
@@ -124,35 +131,42 @@ class _Edges:
         self.kept = tuple({id(one): one for one in (self._from, self._to)}.values())
         self.spec = ["edges", kind, *start, *end]
 
-    def add(self, file: RowFile, row: Row) -> Row:
-        for column in (self._start.column, self._end.column):
-            if type(row.get(column)) not in _KEY_TYPES:
+    def read(self, file: RowFile, rows: Iterable[Row]) -> Iterator[tuple[Any, Any, Row]]:
+        """The keys of both ends, and the rest of the row."""
+        first, second = self._start.column, self._end.column
+        for row in rows:
+            start, end = row.get(first), row.get(second)
+            if type(start) not in _KEY_TYPES or type(end) not in _KEY_TYPES:
+                column = second if type(start) in _KEY_TYPES else first
                 raise file.refuse(f"its {column} is absent, or not an integer or a text")
-        return row
+            del row[first]
+            row.pop(second, None)
+            yield start, end, row
 
     def write(self, tx: Transaction, rows: list[Any]) -> dict[str, int]:
-        first, second = self._start.column, self._end.column
         ids_from, ids_to = self._from.ids, self._to.ids
-        edges: list[NewEdge] = []
         try:
-            for row in rows:
-                edges.append((ids_from[row.pop(first)], ids_to[row.pop(second)], row))
+            edges: list[NewEdge] = [
+                (ids_from[start], ids_to[end], props) for start, end, props in rows
+            ]
         except KeyError as error:
             raise InputError(
                 f"There is no node with the key {error.args[0]!r:.80} for an edge {self._kind}.",
                 next_step="Load the nodes first; then load this file again.",
                 field="path",
             ) from None
-        edges.sort(key=_ends)
-        create_edges(tx, self._kind, edges)
+        edges.sort(key=itemgetter(1))  # by both ends: a second sort leaves equals as they are
+        edges.sort(key=itemgetter(0))
+        create_edges(tx, self._kind, edges, projects=self._projects())
         return {"edges": len(edges)}
+
+    def _projects(self) -> Mapping[int, str | None]:
+        if self._to is self._from:
+            return self._from.projects
+        return self._from.projects | self._to.projects
 
 
 _Target = _Nodes | _Edges | ItemRows
-
-
-def _ends(edge: NewEdge) -> tuple[int, int]:
-    return edge[:2]
 
 
 def load_rows(
@@ -185,7 +199,8 @@ def load_rows(
     try:
         with store.read() as reader:
             before = None if again else progress_of(reader, load)
-        return _load(store, identity, file, target, load, before, progress)
+        with many_objects():
+            return _load(store, identity, file, target, load, before, progress)
     finally:
         file.close()
 
@@ -204,7 +219,8 @@ def _load(
     counts: Counter[str] = Counter()
     changes: list[int] = []
     last = -1
-    while batch := [target.add(file, row) for row in islice(rows, target.at_once)]:
+    given = target.read(file, rows)
+    while batch := list(islice(given, target.at_once)):
         with store.write(identity, op="load", note=file.path.name, by_hand=True) as tx:
             if tx.tx != last + 1:  # others wrote, or it is the first
                 for kept in target.kept:

@@ -10,7 +10,7 @@ opens a conflict, and what must hold is checked when the batch commits. A file v
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from doxa.base.clock import parse_time
@@ -72,7 +72,11 @@ class ItemRows:
         self._ledger = Ledger(store, identity)
         self.spec = ["items", column]
 
-    def add(self, file: RowFile, row: dict[str, Any]) -> Stated:
+    def read(self, file: RowFile, rows: Iterable[dict[str, Any]]) -> Iterator[Stated]:
+        """Return what each row states, as it is read."""
+        return (self._stated(file, row) for row in rows)
+
+    def _stated(self, file: RowFile, row: dict[str, Any]) -> Stated:
         """Return what a row states. Raises InputError for one that cannot be used."""
         address = row.pop(self._column, None)
         if not isinstance(address, str) or "text" not in row:

@@ -89,11 +89,11 @@ class RowFile:
         )
 
     def _lines(self) -> Iterator[str]:
-        first = True
-        while line := self._file.readline(IMPORT_LINE_BYTES_MAX + 1):
+        first, readline, read = True, self._file.readline, self._read.append
+        while line := readline(IMPORT_LINE_BYTES_MAX + 1):
             if len(line) > IMPORT_LINE_BYTES_MAX:
                 raise self.refuse(f"it is longer than {IMPORT_LINE_BYTES_MAX:,} bytes")
-            self._read.append(line)
+            read(line)
             try:
                 text = line.decode("utf-8-sig" if first else "utf-8")
             except UnicodeDecodeError:
@@ -135,9 +135,20 @@ class RowFile:
             names, types = self._header(next(reader, []))
             columns = list(zip(names, types, strict=True))
             for values in reader:
-                if values:
-                    self.count += 1
+                if not values:
+                    continue
+                self.count += 1
+                if "" in values or len(values) != len(names):
                     yield self._row(columns, values)
+                    continue
+                try:
+                    row = {
+                        name: convert(value)
+                        for name, convert, value in zip(names, types, values, strict=True)
+                    }
+                except (ValueError, KeyError):
+                    row = self._row(columns, values)  # says which it is
+                yield row
         except csv.Error as error:
             self.count += 1
             raise self.refuse(f"it is not CSV: {error}") from None

@@ -16,7 +16,7 @@ from doxa.base.limits import PROPERTIES_BYTES_MAX
 from doxa.cypher.errors import QueryError
 
 _ROWS_AT_ONCE, _GROWTH = 256, 4
-_BYTES_AT_ONCE = PROPERTIES_BYTES_MAX  # as much as one node may hold
+LOADED_BYTES_MAX = PROPERTIES_BYTES_MAX  # together: as much as one node may hold
 
 
 class Source(Protocol):
@@ -28,7 +28,7 @@ class Source(Protocol):
 
     def load_edge(self, identity: int) -> dict[str, Any]: ...
 
-    def load_nodes(self, nodes: Iterable[Node], *, bytes_max: int | None = None) -> bool: ...
+    def load_nodes(self, nodes: Iterable[Node], *, bytes_max: int) -> Node | None: ...
 
 
 class Element:
@@ -88,9 +88,13 @@ class Node(Element):
         labels: tuple[str, ...] = (),
         props: dict[str, Any] | None = None,
     ) -> None:
-        super().__init__(identity, source)
+        self.id = identity  # as Element does: without a call, since queries make very many
+        self.source = source
         self._labels = labels
-        if props is not None:
+        if props is None:
+            self.epoch = -1
+            self._props = {}
+        else:
             self._props = props
             self.epoch = source.epoch if source is not None else 0
 
@@ -226,7 +230,7 @@ def detached(rows: Iterable[tuple[Any, ...]]) -> Iterator[tuple[Any, ...]]:
             for row in rows:
                 part.append(row)
                 held += sum(map(_bytes_of, row)) if most > 1 else 0
-                if len(part) == most or held > _BYTES_AT_ONCE:
+                if len(part) == most or held > LOADED_BYTES_MAX:
                     done = False
                     break
         except Exception as error:  # it is raised after the rows before it
@@ -264,7 +268,7 @@ def _load_together(rows: Iterable[tuple[Any, ...]]) -> bool:
         return False
     source = nodes[0].source
     assert source is not None
-    return source.load_nodes(nodes, bytes_max=_BYTES_AT_ONCE)
+    return source.load_nodes(nodes, bytes_max=LOADED_BYTES_MAX) is not None
 
 
 def _bytes_of(value: Any) -> int:

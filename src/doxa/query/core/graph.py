@@ -11,12 +11,12 @@ from typing import Any, NoReturn
 from doxa.base.errors import InputError, LimitError, NotFoundError
 from doxa.base.ids import EdgeId, NodeId
 from doxa.base.values import decode_properties
-from doxa.query.core.collecting import many_objects
 from doxa.query.core.elements import Edge, Node
 from doxa.query.core.errors import fail
 from doxa.query.core.property_values import uniform
 from doxa.query.core.valid_time import ValidTime
 from doxa.store import ImageView, Indexes, Reader, Transaction, VisibilityFilter, int64_array
+from doxa.store.bulk.collecting import many_objects
 from doxa.store.bulk.edges import NewEdge, create_edges
 from doxa.store.bulk.nodes import create_nodes
 from doxa.store.bulk.sets import NodeSets
@@ -408,10 +408,10 @@ class Graph:
             self._writer()
             self._later.flush()
 
-    def load_nodes(self, nodes: Iterable[Node], *, bytes_max: int | None = None) -> bool:
+    def load_nodes(self, nodes: Iterable[Node], *, bytes_max: int) -> Node | None:
         """Load the nodes that are not loaded, in one statement, and the first ones only once they
-        hold more than `bytes_max`: whether it stopped there. One that is not found, and what is
-        read as of a time, is loaded when it is asked for."""
+        hold more than `bytes_max`: at which it stopped. One that is not found, and what is read as
+        of a time, is loaded when it is asked for."""
         waiting: dict[int, list[Node]] = {}
         for node in nodes:
             if node.source is self and node.epoch != self.epoch:
@@ -419,7 +419,7 @@ class Graph:
         for _, identity in self.revealed:
             waiting.pop(identity, None)
         if len(waiting) < 2 or self.as_of is not None:
-            return False
+            return None
         left = bytes_max
         sql = (
             f"SELECT n.id, n.labels, json(n.props) FROM carray(?) c CROSS JOIN"
@@ -427,11 +427,11 @@ class Graph:
         )
         for identity, labels, props in self.rows(sql, (int64_array(list(waiting)),)):
             for node in waiting[identity]:
-                if left is not None and left < 0:
-                    return True
+                if left < 0:
+                    return node
                 node.fill(self.labels_of(labels), decode_properties(props))
-                left = None if left is None else left - len(props)
-        return False
+                left -= len(props)
+        return None
 
     def _with_faded(self, element: Node | Edge, props: Mapping[str, Any]) -> Mapping[str, Any]:
         """Add the faded properties of the element: a query that does not see a property does not

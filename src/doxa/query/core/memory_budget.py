@@ -50,8 +50,14 @@ class MemoryBudget:
         added = _TUPLE + extra + _SLOT * len(row)
         for value, before in zip(row, last, strict=True):
             if value is not before:
-                scalar = _SCALARS.get(type(value))
-                added += estimated_bytes(value) if scalar is None else scalar
+                kind = type(value)
+                scalar = _SCALARS.get(kind)
+                if scalar is not None:
+                    added += scalar
+                elif kind is Node and value.epoch < 0:  # only its id is there
+                    added += _ELEMENT
+                else:
+                    added += estimated_bytes(value)
         self.bytes += added
         if self.bytes > QUERY_HELD_BYTES_MAX:
             self._too_much()
@@ -103,7 +109,7 @@ def estimated_bytes(value: Any) -> int:
     if kind is str or kind is bytes:
         return _TEXT + len(value)
     if kind is dict:
-        total = _MAP + _SLOT * len(value) + sum(map(len, value))
+        total = _MAP + _SLOT * len(value) + len("".join(value))
         for item in value.values():
             scalar = _SCALARS.get(type(item))
             total += estimated_bytes(item) if scalar is None else scalar

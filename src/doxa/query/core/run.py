@@ -13,7 +13,6 @@ from typing import Any, NoReturn, Protocol, TypeVar
 
 from doxa.cypher.errors import QueryError
 from doxa.query.core.access_log import AccessLog
-from doxa.query.core.collecting import many_objects
 from doxa.query.core.deadline import Deadline
 from doxa.query.core.graph import Graph
 from doxa.query.core.memory_budget import MemoryBudget
@@ -21,6 +20,7 @@ from doxa.query.core.open_transactions import OpenTransactions
 from doxa.query.core.profile import Profile
 from doxa.query.core.row import Row
 from doxa.store import Identity
+from doxa.store.bulk.collecting import many_objects
 
 T = TypeVar("T")
 

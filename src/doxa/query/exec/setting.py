@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple, Protocol
 
 from doxa.cypher import tree as t
-from doxa.query.core.elements import HOLDING, Node
+from doxa.query.core.elements import HOLDING, LOADED_BYTES_MAX, Node
 from doxa.query.core.row import Layout, Row
 from doxa.query.core.run import Run
 
@@ -91,9 +91,10 @@ def set_together(
         return False
     graph = run.graph
     with graph.setting_later():
-        for at in range(0, len(rows), _ROWS_AT_ONCE):
-            part = rows[at : at + _ROWS_AT_ONCE]
-            graph.load_nodes([row[about.slot] for row in part if row[about.slot] is not None])
+        at = 0
+        while at < len(rows):
+            part = _loaded(rows[at : at + _ROWS_AT_ONCE], about.slot, run)
+            at += len(part)
             seen: dict[int, Node] = {}
             for row in part:
                 node = row[about.slot]
@@ -109,6 +110,17 @@ def set_together(
                     changer.change(row, run)
             graph.write_later()
     return True
+
+
+def _loaded(rows: list[Row], slot: int, run: Run) -> list[Row]:
+    """Load the nodes of the rows together. Returns the first rows, whose nodes do not hold much."""
+    places: dict[int, int] = {}  # the first row of each node
+    for place, row in enumerate(rows):
+        if row[slot] is not None:
+            places.setdefault(row[slot].id, place)
+    firsts = [rows[place][slot] for place in places.values()]
+    stopped = run.graph.load_nodes(firsts, bytes_max=LOADED_BYTES_MAX)
+    return rows if stopped is None else rows[: max(1, places[stopped.id])]
 
 
 def may_hold_elements(value: Any) -> bool:

@@ -12,7 +12,6 @@ from typing import Any, NoReturn
 
 from doxa.cypher import tree as t
 from doxa.cypher.errors import QueryError
-from doxa.query.core.collecting import many_objects
 from doxa.query.core.elements import Edge, Node, Path
 from doxa.query.core.errors import fail, shown
 from doxa.query.core.names import InternalName, Kind
@@ -22,6 +21,7 @@ from doxa.query.core.run import Run
 from doxa.query.core.step import Evaluate, QueryStep
 from doxa.query.exec.setting import OneTarget, set_together
 from doxa.query.expressions.compiler import Compiler
+from doxa.store.bulk.collecting import many_objects
 
 _EDGES_AT_ONCE = 5_000
 _ROWS_AT_ONCE = 1_000

@@ -7,6 +7,7 @@ the mean, and the terms of doxa's analyser. `fulltext_query.py` parses the query
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import islice
 from typing import Any
 
 from doxa.base.bm25 import inverse_document_frequency, term_frequency, term_score
@@ -26,6 +27,7 @@ from doxa.query.procedures.index_entries import (
     declared_index,
     index_entries,
     visible_element,
+    visible_elements,
 )
 from doxa.store import IndexRule, after_key, int64_array
 
@@ -51,19 +53,11 @@ def fulltext(
     scores = _score_elements(
         run, rule, index_entries(run, rule), parse_fulltext_query(query, rule.properties)
     )
-    ranked = sorted(scores.items(), key=lambda item: (-item[1], item[0]))
-    passed = 0
-    for identity, score in ranked:
-        run.tick()
-        element = visible_element(run, rule, identity, history=history)
-        if element is None:
-            continue
-        passed += 1
-        if skip is not None and passed <= skip:
-            continue
-        if limit is not None and passed > limit + (skip or 0):
-            return
-        yield element, score
+    ranked = sorted(scores, key=lambda identity: (-scores[identity], identity))
+    most = None if limit is None else limit + (skip or 0)
+    found = visible_elements(run, rule, ranked, most=most, history=history)
+    for element in islice(found, skip, most):
+        yield element, scores[element.id]
 
 
 def _options(options: Any) -> tuple[int | None, int | None, bool]:
@@ -152,12 +146,18 @@ def _seen_of(run: Any, rule: IndexRule, postings: list[dict[int, tuple[int, int]
     sample is tested. Every result is tested in any case.
     """
     sight = run.graph.sight
-    if sight is None or run.revealing or not sight.test("n", edge=rule.edge):
+    test = "" if sight is None or run.revealing else sight.test("n", edge=rule.edge)
+    if not test:
         return [len(one) for one in postings]
     samples = [list(one)[:: max(1, -(-len(one) // _SAMPLED))] for one in postings]
-    asked = sorted({identity for sample in samples for identity in sample})
-    sql = f"SELECT id FROM {sight.table(edge=rule.edge)} WHERE id IN (SELECT value FROM carray(?))"
-    shown = {row[0] for row in run.graph.rows(sql, (int64_array(asked),))}
+    asked = set().union(*samples)
+    sql = (
+        f"SELECT n.id FROM carray(?) c CROSS JOIN {'edge' if rule.edge else 'node'} n"
+        f" WHERE n.id = c.value AND {test}"
+    )
+    shown = {identity for (identity,) in run.graph.rows(sql, (int64_array(list(asked)),))}
+    if len(shown) == len(asked):
+        return [len(one) for one in postings]
     found = []
     for one, sample in zip(postings, samples, strict=True):
         if len(sample) == len(one):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator
+from itertools import islice
 from typing import Any, Protocol
 
 from doxa.base.values import decode_properties
@@ -11,11 +12,12 @@ from doxa.query.core.elements import Edge, Node
 from doxa.query.core.errors import fail
 from doxa.query.core.memory_budget import MemoryBudget
 from doxa.query.sql.visible_edges import ALL, edge_source, edge_tests
-from doxa.store import IndexRule
+from doxa.store import IndexRule, int64_array
 
 # in a larger index the number of visible elements is estimated from those that contain a searched
 # word
 COUNTED_MAX = 100
+_LOOKED_FOR = 1_000  # nodes in one statement
 
 
 class Entries(Protocol):
@@ -128,15 +130,45 @@ def visible_element(
             f" {edge_source(run, revealed=ALL if run.revealing else 0)} e WHERE id = ?{tests}"
         )
         return next((graph.edge_of(*row) for row in graph.rows(sql, (identity,))), None)
+    table, tests = _visible_nodes(run, history=history)
+    sql = f"SELECT id, labels, json(props) FROM {table} n WHERE id = ?{tests}"
+    return next((graph.node_of(*row) for row in graph.rows(sql, (identity,))), None)
+
+
+def visible_elements(
+    run: Any, rule: IndexRule, identities: Iterable[int], *, most: int | None, history: bool = False
+) -> Iterator[Node | Edge]:
+    """Yield those of the elements that the query may see, in order. Of nodes, as many as are wanted
+    `most` are looked for by one statement, then more, and each is read when it is asked for."""
+    graph = run.graph
+    if rule.edge or graph.as_of is not None:
+        for identity in identities:
+            run.tick()
+            element = visible_element(run, rule, identity, history=history)
+            if element is not None:
+                yield element
+        return
+    table, tests = _visible_nodes(run, history=history)
+    sql = (
+        f"SELECT n.id, n.labels, json(n.props) FROM carray(?) c CROSS JOIN {table} n"
+        f" WHERE n.id = c.value{tests}"
+    )
+    rest, size = iter(identities), _LOOKED_FOR if most is None else min(most, _LOOKED_FOR)
+    while part := list(islice(rest, size)):
+        for row in graph.rows(sql, (int64_array(part),)):
+            run.tick()
+            yield graph.node_of(*row)
+        size = _LOOKED_FOR
+
+
+def _visible_nodes(run: Any, *, history: bool) -> tuple[str, str]:
+    """Return the table of nodes, and the tests of its rows `n`, behind another."""
+    graph = run.graph
     test = graph.valid.node("n") if graph.valid is not None else ""
-    table = graph.raw_table(edge=False) if run.revealing else graph.node_table()
     live = (
         ""
         if history or graph.as_of is not None
         else " AND NOT EXISTS (SELECT 1 FROM doc d WHERE d.node = n.id AND d.live = 0)"
     )
-    sql = (
-        f"SELECT id, labels, json(props) FROM {table} n WHERE id ="
-        f" ?{' AND ' + test if test else ''}{live}"
-    )
-    return next((graph.node_of(*row) for row in graph.rows(sql, (identity,))), None)
+    table = graph.raw_table(edge=False) if run.revealing else graph.node_table()
+    return table, f"{' AND ' + test if test else ''}{live}"

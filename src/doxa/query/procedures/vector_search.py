@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator
+from itertools import islice
 from typing import Any
 
 from doxa.query.core.elements import Edge, Node
 from doxa.query.core.errors import fail, shown
-from doxa.query.procedures.index_entries import declared_index, index_entries, visible_element
+from doxa.query.procedures.index_entries import declared_index, index_entries, visible_elements
 from doxa.store import IndexRule
 from doxa.store.index import FLOAT_MAX
 
@@ -90,16 +91,18 @@ def vectors(run: Any, name: str, most: int, query: Any, *, edge: bool) -> Iterat
     )
     similarity = _similarity(rule, matrix, sought.astype(np.float64))
     order = np.lexsort((np.asarray([identity for _, identity in rows]), -similarity))
-    found = 0
-    for place in order:
-        element = visible_element(run, rule, rows[int(place)][1])
-        if (
-            element is not None and rule.properties[0] in element.properties
-        ):  # the property may have faded
-            yield element, float(similarity[int(place)])
-            found += 1
-            if found >= most:
-                return
+    places: dict[int, int] = {}  # of the elements so far
+
+    def ranked() -> Iterator[int]:
+        for place in order:
+            identity = rows[int(place)][1]
+            places[identity] = int(place)
+            yield identity
+
+    found = visible_elements(run, rule, ranked(), most=most)
+    holding = (one for one in found if rule.properties[0] in one.properties)  # it may have faded
+    for element in islice(holding, most):
+        yield element, float(similarity[places[element.id]])
 
 
 def _similarity(rule: IndexRule, matrix: Any, sought: Any) -> Any:

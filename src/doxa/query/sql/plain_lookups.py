@@ -35,6 +35,9 @@ def plain_lookups(
 ) -> Iterator[tuple[Row, Prepared, list[Any]]]:
     """Yield the rows that may have a result, with their statements and arguments, as `prepare`
     gives them for each alone."""
+    if len(tests) == 1:
+        yield from _single(tests, run, source, prepare)
+        return
     evaluate = [test.value for test in tests]
     known: dict[tuple[type, ...], tuple[Prepared, Arguments]] = {}
     for row in source:
@@ -54,6 +57,31 @@ def plain_lookups(
             made = _arguments_of(prepared)
             if made is not None:
                 known[types] = prepared, made
+
+
+def _single(
+    tests: list[PushedTest], run: Run, source: Iterator[Row], prepare: Prepare
+) -> Iterator[tuple[Row, Prepared, list[Any]]]:
+    """The same for one test: a row's type is that of its value."""
+    evaluate = tests[0].value
+    known: dict[type, tuple[Prepared, Arguments]] = {}
+    for row in source:
+        value = evaluate(row, run)
+        kind = type(value)
+        held = known.get(kind)
+        if held is not None and (kind is not str or "\x00" not in value):
+            prepared, arguments = held
+            yield row, prepared, arguments([value])
+            continue
+        found = prepare(row, *classify_arguments(tests, [value]))
+        if found is None:
+            continue
+        prepared, given = found
+        yield row, prepared, given
+        if kind in _PLAIN and not _has_zero([value]):
+            made = _arguments_of(prepared)
+            if made is not None:
+                known[kind] = prepared, made
 
 
 def _has_zero(values: list[Any]) -> bool:
@@ -83,11 +111,16 @@ def _arguments_of(prepared: Prepared) -> Arguments | None:
 
 def _keyed(scan: IndexScan, places: list[int]) -> Arguments:
     in_key = [condition.bounds[0].test for condition in scan.points]
+    if in_key == [0]:
+        return lambda values: _placed(values, key_of(values[:1]), places)
 
     def arguments(values: list[Any]) -> list[Any]:
-        low = key_of([values[place] for place in in_key])
-        assert low is not None  # no value is null
-        high = low + b"\x00"
-        return [values[place] if place >= 0 else low if place == _LOW else high for place in places]
+        return _placed(values, key_of([values[place] for place in in_key]), places)
 
     return arguments
+
+
+def _placed(values: list[Any], low: bytes | None, places: list[int]) -> list[Any]:
+    assert low is not None  # no value is null
+    high = low + b"\x00"
+    return [values[place] if place >= 0 else low if place == _LOW else high for place in places]

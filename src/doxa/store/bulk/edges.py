@@ -8,13 +8,13 @@ at a time.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from itertools import repeat
 
 from doxa.base.ids import EdgeId, NodeId
 from doxa.base.values import Properties, canonical
 from doxa.store.bulk.log import add_entries
-from doxa.store.bulk.properties import Encoded, encode_all
+from doxa.store.bulk.properties import encode_all
 from doxa.store.elements import usable_name
 from doxa.store.reader import int64_array
 from doxa.store.transaction import Transaction
@@ -31,16 +31,24 @@ _INSERT = (
 )
 
 
-def create_edges(tx: Transaction, kind: str, edges: Sequence[NewEdge]) -> list[EdgeId]:
+def create_edges(
+    tx: Transaction,
+    kind: str,
+    edges: Sequence[NewEdge],
+    *,
+    projects: Mapping[int, str | None] | None = None,
+) -> list[EdgeId]:
     """Create edges of a type and return their ids, in order. Raises as `create_edge` does, after
-    which the transaction has to be undone."""
+    which the transaction has to be undone. `projects`: those of the ends, if the caller knows them
+    in the state that the transaction is in."""
     if len(edges) < _LEAST or not tx.is_plain(kind):
         return [
             tx.create_edge(kind, NodeId(src), dst=NodeId(dst), props=props)
             for src, dst, props in edges
         ]
     usable_name(kind, "edge type")
-    projects = _projects(tx, edges)
+    if projects is None:
+        projects = _projects(tx, edges)
     made: list[EdgeId] = []
     for start in range(0, len(edges), _AT_ONCE):
         made += _insert(tx, kind, edges[start : start + _AT_ONCE], projects)
@@ -50,50 +58,46 @@ def create_edges(tx: Transaction, kind: str, edges: Sequence[NewEdge]) -> list[E
 
 def _projects(tx: Transaction, edges: Sequence[NewEdge]) -> dict[int, str | None]:
     """Return the project of each end. Raises NotFoundError for one that does not exist."""
-    ends = sorted({end for edge in edges for end in edge[:2]})
+    ends = sorted({src for src, _, _ in edges} | {dst for _, dst, _ in edges})
     found: dict[int, str | None] = {}
     for start in range(0, len(ends), _NODES_AT_ONCE):
         part = ends[start : start + _NODES_AT_ONCE]
         found.update(tx._db.execute(_NODES, (int64_array(part),)))
-    for end in ends:
-        if end not in found:
-            tx._require_live(NodeId(end))
+    if len(found) < len(ends):
+        for end in ends:
+            if end not in found:
+                tx._require_live(NodeId(end))
     return found
 
 
-def _encoded(tx: Transaction, kind: str, edges: Sequence[NewEdge]) -> Sequence[Encoded]:
-    given = [props for _, _, props in edges]
+def _encoded(tx: Transaction, kind: str, given: Sequence[Properties]) -> Sequence[bytes]:
     if any(given):
-        return encode_all(given, owner=kind, left_out=tx.left_out)
-    return [({}, b"{}")] * len(given)
+        return [data for _, data in encode_all(given, owner=kind, left_out=tx.left_out)]
+    return [b"{}"] * len(given)
 
 
 def _insert(
-    tx: Transaction, kind: str, edges: Sequence[NewEdge], projects: dict[int, str | None]
+    tx: Transaction, kind: str, edges: Sequence[NewEdge], projects: Mapping[int, str | None]
 ) -> list[EdgeId]:
-    name, now, identity = canonical(kind), tx.now, tx._edge
-    tail = b',"type":%b}' % name
-    rows: list[tuple[Any, ...]] = []
-    entries: list[tuple[int, bytes]] = []
-    for (src, dst, _), (_, data) in zip(edges, _encoded(tx, kind, edges), strict=True):
-        identity += 1
-        body = b'{"dst":%d,"id":%d,"props":%b,"src":%d%b' % (dst, identity, data, src, tail)
-        entries.append((identity, body))
-        project = projects[src]
-        rows.append(
-            (
-                identity,
-                kind,
-                src,
-                dst,
-                data.decode(),
-                now,
-                now,
-                project if project == projects[dst] else None,
-            )
+    ids = list(map(EdgeId, range(tx._edge + 1, tx._edge + 1 + len(edges))))
+    starts, ends, given = zip(*edges, strict=True)
+    encoded = _encoded(tx, kind, given)
+    tail = b',"type":%b}' % canonical(kind)
+    payloads = [
+        b'{"dst":%d,"id":%d,"props":%b,"src":%d%b' % (dst, identity, data, src, tail)
+        for src, dst, identity, data in zip(starts, ends, ids, encoded, strict=True)
+    ]
+    tx._require_room(len(ids))
+    add_entries(tx.entries, "edge.create", ids, payloads)
+    texts = map(bytes.decode, encoded)
+    lying = [
+        one if one == other else None
+        for one, other in zip(
+            map(projects.__getitem__, starts), map(projects.__getitem__, ends), strict=True
         )
-    tx._require_room(len(entries))
-    add_entries(tx.entries, "edge.create", entries)
-    tx._db.executemany(_INSERT, rows)
-    tx._edge = identity
-    return [row[0] for row in rows]
+    ]
+    now = repeat(tx.now)
+    rows = zip(ids, repeat(kind), starts, ends, texts, now, now, lying)
+    tx._db.executemany(_INSERT, list(rows))
+    tx._edge = ids[-1]
+    return ids

@@ -5,22 +5,31 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from hashlib import sha256
+from itertools import repeat
 
 from doxa.store.log_writer import RUN_BYTES_MAX, RUN_ENTRIES_MAX, SALT_BYTES, LogWriter
 
 
-def add_entries(log: LogWriter, op: str, entries: Sequence[tuple[int, bytes]]) -> None:
-    """Add entries of one operation: (element, payload) each. The hashes are those of `add`."""
-    seq, head, tx, middle = log.seq, log.head, log._tx, f"|{log._tx}|{op}|"
-    salts = os.urandom(SALT_BYTES * len(entries))
-    for at, (element, payload) in enumerate(entries):
-        seq += 1
-        salt = salts[at * SALT_BYTES : (at + 1) * SALT_BYTES]
-        hashed = sha256(salt + payload).digest()
-        head = sha256(head + f"{seq}{middle}{element}".encode() + hashed).digest()
-        log._entries.append((seq, tx, op, element, hashed, head))
-        log._payloads.append((seq, salt, payload))
-        log._bytes += len(payload)
-    log.seq, log.head = seq, head
+def add_entries(
+    log: LogWriter, op: str, elements: Sequence[int], payloads: Sequence[bytes]
+) -> None:
+    """Add entries of one operation. The hashes are those of `add`."""
+    if not payloads:
+        return
+    head, middle = log.head, f"|{log._tx}|{op}|".encode()
+    seqs = range(log.seq + 1, log.seq + 1 + len(payloads))
+    drawn = os.urandom(SALT_BYTES * len(payloads))
+    salts = [drawn[at : at + SALT_BYTES] for at in range(0, len(drawn), SALT_BYTES)]
+    hashed = [
+        sha256(salt + payload).digest() for salt, payload in zip(salts, payloads, strict=True)
+    ]
+    heads = [
+        head := sha256(b"%b%d%b%d%b" % (head, seq, middle, element, one)).digest()
+        for seq, element, one in zip(seqs, elements, hashed, strict=True)
+    ]
+    log._entries += zip(seqs, repeat(log._tx), repeat(op), elements, hashed, heads)
+    log._payloads += zip(seqs, salts, payloads, strict=True)
+    log._bytes += sum(map(len, payloads))
+    log.seq, log.head = seqs[-1], head
     if len(log._entries) >= RUN_ENTRIES_MAX or log._bytes >= RUN_BYTES_MAX:
         log.flush()

@@ -57,7 +57,7 @@ def _insert(
     binding, searched = tx.binding, tx._search.rules
     text, now, identity = canonical(names), tx.now, tx._node
     label_text = text.decode()
-    rows, entries, made = [], [], []
+    rows, payloads, made = [], [], []
     for props, data in encoded:
         identity += 1
         project = None
@@ -66,12 +66,10 @@ def _insert(
             if binding is not None:
                 binding.check(names, props, searched)
         stated = b"" if project is None else b',"project":%b' % canonical(project)
-        entries.append(
-            (identity, b'{"id":%d,"labels":%b%b,"props":%b}' % (identity, text, stated, data))
-        )
+        payloads.append(b'{"id":%d,"labels":%b%b,"props":%b}' % (identity, text, stated, data))
         rows.append((identity, label_text, data.decode(), now, now, project))
         made.append((identity, props))
-    add_entries(tx.entries, "node.create", entries)
+    add_entries(tx.entries, "node.create", [row[0] for row in rows], payloads)
     tx._db.executemany(_INSERT, rows)
     for label in names:
         tx._db.executemany(_LABEL, [(label, one) for one, _ in made])

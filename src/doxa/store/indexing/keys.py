@@ -32,6 +32,7 @@ _RANKS: dict[type, int] = {
     float: 15,
 }
 _PREFIXES = {kind: bytes((rank,)) for kind, rank in _RANKS.items()}
+_OF_NUMBERS = _PREFIXES[int]
 _SIGN = 1 << 63
 _EXACT = 1 << 53  # up to here every whole number is a float
 _FLOAT, _BITS, _PAIR = struct.Struct(">d"), struct.Struct(">q"), struct.Struct(">QQ")
@@ -40,7 +41,10 @@ _FLOAT, _BITS, _PAIR = struct.Struct(">d"), struct.Struct(">q"), struct.Struct("
 def key_of(values: list[Any]) -> bytes | None:
     """Return the key of several values, or None if one of them is null."""
     if len(values) == 1:
-        return None if values[0] is None else _one(values[0])
+        value = values[0]
+        if type(value) is int and 0 <= value <= _EXACT:  # most of them: as _one and _number say
+            return _OF_NUMBERS + _PAIR.pack(_BITS.unpack(_FLOAT.pack(value))[0] + _SIGN, _SIGN)
+        return None if value is None else _one(value)
     parts = []
     for value in values:
         if value is None:

@@ -17,9 +17,9 @@ _before = (0, 0, 0)
 def many_objects() -> Iterator[None]:
     """Let the collector run once in many new objects within the block.
 
-    A statement of many rows makes objects that all stay until it ends; with the usual threshold a
-    quarter of its time goes into looking for garbage among them. Blocks of several threads may
-    overlap; a higher threshold, or none, is left as it is.
+    A statement, or a batch of a file, makes objects that all stay until it ends; with the usual
+    threshold a quarter of its time goes into looking for garbage among them. Blocks of several
+    threads may overlap; a higher threshold, or none, is left as it is.
     """
     global _inside, _before
     with _lock:

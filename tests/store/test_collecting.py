@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from doxa.query.core.collecting import many_objects
+from doxa.store.bulk.collecting import many_objects
 
 
 @pytest.fixture(autouse=True)
