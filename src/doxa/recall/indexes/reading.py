@@ -65,7 +65,7 @@ Columns = dict[str, NDArray[Any]]
 
 
 class IndexEntries(NamedTuple):
-    """IndexEntries of an index in the order of their numbers: the row of each, and the vectors or codes,
+    """Entries of an index in the order of their numbers: the row of each, and the vectors or codes,
     one a row of the array."""
 
     rows: Rows
