@@ -10,40 +10,29 @@ the source: hits are read again from the store before they are returned.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
-from itertools import chain, compress, islice
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from doxa.recall import constants
-from doxa.recall.indexes.vector_index import VectorIndex
-from doxa.store import INDEXED_PARTS, Reader, int64_array, vector_id
-
-_COLUMNS: tuple[tuple[str, str], ...] = (
-    ("node", "i8"),
-    ("live", "?"),
-    ("kind", "i4"),
-    ("space", "i4"),
-    ("speaker", "i4"),
-    ("thread", "i4"),
-    ("time", "i8"),
-    ("valid_from", "i8"),
-    ("valid_until", "i8"),
-    ("trust", "i1"),
-    ("prev", "i4"),
-    ("length", "f4"),
-    ("vectors", "i4"),
-    ("vis_from", "i8"),
-    ("vis_until", "i8"),
+from doxa.recall.indexes.reading import (
+    COLUMNS,
+    Columns,
+    read_all,
+    read_changed,
+    read_entries,
 )
-_SELECT = ", ".join(name for name, _ in _COLUMNS)
+from doxa.recall.indexes.vector_index import VectorIndex
+from doxa.store import Reader, int64_array
+
 _WINDOWS = ("valid_from", "valid_until", "vis_from", "vis_until")
 # How rows are read; none of these changes what is read.
 _CAPACITY_MIN = 1_024
-_SINGLE_ROWS_MAX = 500  # more changed rows are read in one pass over the project,
-_ROWS_AT_ONCE = 8_192  # so many at a time
+_SINGLE_ROWS_MAX = 500  # of more changed rows entries are read in one pass over the project,
+_ROWS_AT_ONCE = 8_192  # so many rows at a time
+_SPARE = 9  # eighths: room for somewhat more entries than are expected
 
 Mask = NDArray[np.bool_]
 Rows = NDArray[np.int64]
@@ -69,7 +58,7 @@ class ProjectIndex:
         self.oldest_changed = 0  # the lowest row that changed since this was last set to `count`
         self._lock = threading.Lock()
         self._columns: dict[str, NDArray[Any]] = {
-            name: np.zeros(_CAPACITY_MIN, dtype=kind) for name, kind in _COLUMNS
+            name: np.zeros(_CAPACITY_MIN, dtype=kind) for name, kind in COLUMNS
         }
         self._indexed = np.zeros(_CAPACITY_MIN, dtype=bool)
         self._following = np.full(_CAPACITY_MIN, -1, dtype=np.int32)
@@ -151,38 +140,52 @@ class ProjectIndex:
                 return
             if vector_set != self._vector_set:
                 # the new vectors are not comparable with the old, and rows need not have changed
-                self.vector_index = VectorIndex(exact=True)
                 self._vector_set, self.change = vector_set, -1
-                self._indexed[:] = False
-            sql, args = f"SELECT doc, {_SELECT} FROM doc WHERE scope = ?", [self.scope]
-            if self.change >= 0:  # else all rows, which lie in their order
-                sql, args = f"{sql} AND changed > ?", [self.scope, self.change]
-            columns = _columns_of(reader.stream(f"{sql} ORDER BY doc", args))
-            if columns:
-                numbers = columns[0]
-                before = self._vectors_before(numbers)
-                self._store_rows(columns, numbers)
+            if self.change < 0:
+                rows, columns = read_all(reader, self.scope)
+                self._replace_rows(rows, columns)
+                before = self._columns["vectors"][rows]
+            else:
+                rows, columns = read_changed(reader, self.scope, self.change)
+                before = self._vectors_before(rows)
+                self._store_rows(rows, columns)
+            if len(rows):
+                self._follow(rows)
                 try:
-                    self._store_vectors(reader, numbers, before)
+                    self._store_vectors(reader, rows, before)
                 except BaseException:
                     self.change = -1  # read all rows again: the index lacks some
                     raise
                 if self._mask_rows is not None:
-                    self._mask_rows.append(numbers)
-                self.oldest_changed = min(self.oldest_changed, int(numbers[0]))
+                    self._mask_rows.append(rows)
+                self.oldest_changed = min(self.oldest_changed, int(rows[0]))
                 self._pending = int(np.count_nonzero((self["vectors"] == 0) & (self["node"] > 0)))
             self.change = change
 
-    def _vectors_before(self, numbers: Rows) -> NDArray[np.int32]:
-        known = numbers < self.count
-        held = np.zeros(len(numbers), dtype=np.int32)
-        held[known] = self._columns["vectors"][numbers[known]]
+    def _vectors_before(self, rows: Rows) -> NDArray[np.int32]:
+        known = rows < self.count
+        held = np.zeros(len(rows), dtype=np.int32)
+        held[known] = self._columns["vectors"][rows[known]]
         return held
 
-    def _store_rows(self, columns: list[NDArray[Any]], numbers: Rows) -> None:
-        needed = int(numbers[-1]) + 1
+    def _replace_rows(self, rows: Rows, columns: Columns) -> None:
+        """Take all rows of the project for those that are held, and begin another index."""
+        count = int(rows[-1]) + 1 if len(rows) else 0
+        if count > len(rows):
+            sparse = {name: np.zeros(count, dtype=kind) for name, kind in COLUMNS}
+            for name, column in columns.items():
+                sparse[name][rows] = column
+            columns = sparse
+        self._columns, self.count = columns, count
+        self.vector_index = VectorIndex(exact=True)
+        self._indexed, self._mask = np.zeros(count, dtype=bool), np.zeros(count, dtype=bool)
+        self._following = np.full(count, -1, dtype=np.int32)
+        self._speaker_tokens, self._mask_rows = set(), None
+
+    def _store_rows(self, rows: Rows, columns: Columns) -> None:
+        needed = int(rows[-1]) + 1 if len(rows) else 0
         if needed > len(self._columns["node"]):
-            capacity = max(needed, 2 * len(self._columns["node"]))
+            capacity = max(needed, 2 * len(self._columns["node"]), _CAPACITY_MIN)
             self._columns = {
                 name: _resized(column, capacity) for name, column in self._columns.items()
             }
@@ -191,29 +194,29 @@ class ProjectIndex:
             following = np.full(capacity, -1, dtype=np.int32)
             following[: self.count] = self._following[: self.count]
             self._following = following
-        for (name, _), values in zip(_COLUMNS, columns[1:], strict=True):
-            self._columns[name][numbers] = values
-        self._speaker_tokens.update(np.unique(self._columns["speaker"][numbers]).tolist())
-        if (self._columns["node"][numbers] <= 0).any():
-            self._speaker_tokens = set(
-                np.unique(self._columns["speaker"][: max(self.count, needed)]).tolist()
-            )
-            self._speakers = {
-                token: name
-                for token, name in self._speakers.items()
-                if token in self._speaker_tokens
-            }
-        previous = self._columns["prev"][numbers]
-        linked = previous >= 0
-        self._following[previous[linked]] = numbers[linked]
+        for name, values in columns.items():
+            self._columns[name][rows] = values
         self.count = max(self.count, needed)
 
-    def _store_vectors(self, reader: Reader, numbers: Rows, before: NDArray[np.int32]) -> None:
+    def _follow(self, rows: Rows) -> None:
+        """Note who speaks in these rows, and after which others they come."""
+        speakers = self._columns["speaker"]
+        self._speaker_tokens.update(np.unique(speakers[rows]).tolist())
+        if (self._columns["node"][rows] <= 0).any():
+            self._speaker_tokens = set(np.unique(speakers[: self.count]).tolist())
+        self._speakers = {
+            token: name for token, name in self._speakers.items() if token in self._speaker_tokens
+        }
+        previous = self._columns["prev"][rows]
+        linked = previous >= 0
+        self._following[previous[linked]] = rows[linked]
+
+    def _store_vectors(self, reader: Reader, rows: Rows, before: NDArray[np.int32]) -> None:
         """Add vectors to the index. `before` is how many each row had. Entries of deleted rows
         stay: no mask includes them."""
-        counts, indexed = self._columns["vectors"][numbers], self._indexed[numbers]
-        live = self._columns["node"][numbers] > 0
-        missing = numbers[live & (counts > 0) & ~indexed]
+        counts, indexed = self._columns["vectors"][rows], self._indexed[rows]
+        live = self._columns["node"][rows] > 0
+        missing = rows[live & (counts > 0) & ~indexed]
         # other vectors than the index holds
         rebuild = bool(np.any(live & indexed & (counts != before)))
         if not len(missing) and not rebuild:
@@ -224,26 +227,21 @@ class ProjectIndex:
         if rebuild:
             self.vector_index = VectorIndex(exact=self.vector_index.exact)
             self._indexed[:] = False
-        table, column = ("vector", "data") if self.vector_index.exact else ("vector_code", "code")
-        sql = (
-            f"SELECT doc, {column} FROM {table} WHERE id BETWEEN ? AND ? AND part < {INDEXED_PARTS}"
-            " ORDER BY id"
-        )
         if rebuild or len(missing) > _SINGLE_ROWS_MAX:
             starts = range(0, self.count, _ROWS_AT_ONCE)
             spans = [(first, first + _ROWS_AT_ONCE - 1) for first in starts]
         else:
-            spans = [(number, number) for number in missing.tolist()]
-        for first, last in spans:
-            span = vector_id(self.scope, first), vector_id(self.scope, last + 1) - 1
-            found = reader.rows(sql, span)
-            if not found:
-                continue
-            docs, data = zip(*found, strict=True)
-            numbers = np.array(docs, dtype=np.int64)
-            new = ~self._indexed[numbers]
-            self.vector_index.add(numbers[new], data if new.all() else list(compress(data, new)))
-            self._indexed[numbers] = True
+            spans = [(row, row) for row in missing.tolist()]
+        for span in spans:
+            found, data = read_entries(reader, self.scope, span, exact=self.vector_index.exact)
+            new = ~self._indexed[found]
+            if not new.all():
+                found, data = found[new], data[new]
+            self.vector_index.add(found, data)
+            self._indexed[found] = True
+            if len(spans) > 1:  # the other rows will have about as many entries each
+                held, done = self.vector_index.count, min(span[1] + 1, self.count)
+                self.vector_index.reserve(held * self.count // done * _SPARE // 8)
 
 
 class IndexCache:
@@ -268,19 +266,6 @@ def believed(lengths: NDArray[np.float32], mask: Mask) -> Believed:
     """Count the rows of a mask and their mean length."""
     total = int(np.count_nonzero(mask))
     return Believed(mask, total, float(lengths @ mask.astype(np.float32)) / total if total else 0.0)
-
-
-def _columns_of(rows: Iterator[tuple[int, ...]]) -> list[NDArray[Any]]:
-    """The columns of rows of whole numbers, those of the rows first; an empty list if there is no
-    row. Values go straight into arrays: hundreds of thousands of tuples would be visited again and
-    again by the collector of garbage."""
-    kinds = ("i8", *(kind for _, kind in _COLUMNS))
-    values, size = chain.from_iterable(rows), len(kinds) * _ROWS_AT_ONCE
-    blocks = []
-    while len(block := np.fromiter(islice(values, size), np.int64)):
-        table = block.reshape(-1, len(kinds))
-        blocks.append([table[:, place].astype(kind) for place, kind in enumerate(kinds)])
-    return [np.concatenate(parts) for parts in zip(*blocks, strict=True)]
 
 
 def _resized(column: NDArray[Any], capacity: int) -> NDArray[Any]:

@@ -56,6 +56,7 @@ class VectorIndex:
     def __init__(self, *, exact: bool) -> None:
         self.exact = exact
         self.count = 0
+        self._reserved = 0
         self._rows = np.zeros(_CAPACITY_MIN, dtype=np.int32)
         self._wholes = np.full(_CAPACITY_MIN, -1, dtype=np.int32)  # by row: its first entry
         # exact: float32 [capacity, D]; otherwise codes, uint8 [capacity, bytes]
@@ -63,20 +64,25 @@ class VectorIndex:
         self._signs = np.zeros((0, 0), dtype=np.uint64)  # of codes, [words, capacity]
         self._levels = np.zeros(0, dtype=np.uint8)  # from which signs are taken
 
-    def add(self, rows: Rows, data: Sequence[bytes]) -> None:
-        """Add entries. `data` are half-precision vectors if the index is exact, codes if not; all
-        entries of an index have one length, and those of a row arrive together, its whole text
-        first. Raises CorruptError for other lengths."""
+    def reserve(self, capacity: int) -> None:
+        """Make room for so many entries in all when the next are added, so that arrays need not
+        grow step by step."""
+        self._reserved = max(self._reserved, capacity)
+
+    def add(self, rows: Rows, data: Sequence[bytes] | NDArray[Any]) -> None:
+        """Add entries. `data` are half-precision vectors if the index is exact, codes if not,
+        packed or unpacked; all entries of an index have one length, and those of a row arrive
+        together, its whole text first. Raises CorruptError for other lengths."""
         if not len(rows):
             return
-        width = None if self._data is None else self._data.shape[1]
-        new: NDArray[Any] = unpack_vectors(data, width) if self.exact else unpack_codes(data, width)
+        new = self._unpacked(data)
         start, needed = self.count, self.count + len(rows)
-        held = self._reserve(needed, new)
+        held = self._room(needed, new)
         self._rows[start:needed] = rows
-        first, places = np.unique(rows, return_index=True)
-        if first[-1] >= len(self._wholes):
-            wholes = np.full(max(int(first[-1]) + 1, 2 * len(self._wholes)), -1, dtype=np.int32)
+        first, places = _firsts(rows)
+        if (last := int(first.max())) >= len(self._wholes):
+            size = max(last + 1, 2 * len(self._wholes), len(self._rows))
+            wholes = np.full(size, -1, dtype=np.int32)
             wholes[: len(self._wholes)] = self._wholes
             self._wholes = wholes
         held[start:needed] = new
@@ -87,14 +93,23 @@ class VectorIndex:
         self._wholes[first] = start + places
         self.count = needed  # last, so that a concurrent question sees whole entries only
 
-    def _reserve(self, needed: int, like: NDArray[Any]) -> NDArray[Any]:
+    def _unpacked(self, data: Sequence[bytes] | NDArray[Any]) -> NDArray[Any]:
+        width = None if self._data is None else self._data.shape[1]
+        if not isinstance(data, np.ndarray):
+            return unpack_vectors(data, width) if self.exact else unpack_codes(data, width)
+        if width is not None and data.shape[1] != width:
+            scale = 2 if self.exact else 1
+            raise wrong_length(scale * data.shape[1], scale * width, of="bytes")
+        return data
+
+    def _room(self, needed: int, like: NDArray[Any]) -> NDArray[Any]:
         """The array of the data, with capacity for so many of such entries."""
         width, capacity = like.shape[1], len(self._rows)
         if self._data is None:
             self._data = np.zeros((0, width), dtype=like.dtype)
         elif needed <= capacity:
             return self._data
-        capacity = max(needed, 2 * self.count, _CAPACITY_MIN)
+        capacity = max(needed, 2 * self.count, self._reserved, _CAPACITY_MIN)
         self._rows = _resized(self._rows, (capacity,))
         self._data = _resized(self._data, (capacity, width))
         if not self.exact:
@@ -209,6 +224,16 @@ class VectorIndex:
         sample = np.flatnonzero(keep)[:: -(-total // constants.CODE_SAMPLE)]
         cosines = code_products(self._data[sample], vector)
         return found, float(cosines.mean()), float(cosines.std())
+
+
+def _firsts(rows: Rows) -> tuple[Rows, Rows]:
+    """Return each row once, and where it is first."""
+    rows = np.asarray(rows, dtype=np.int64)
+    steps = np.diff(rows)
+    if (steps < 0).any():
+        return np.unique(rows, return_index=True)
+    places = np.flatnonzero(np.concatenate(([True], steps > 0)))
+    return rows[places], places
 
 
 def _within(rows: NDArray[np.int32], allowed: Mask) -> Mask:

@@ -39,6 +39,7 @@ _DEVIATIONS = 6  # how many standard deviations the 16 steps of a code span
 # that of E5 0.9
 _COMMON = 0.5
 _ENOUGH = 100  # vectors to tell it by: the mean of a few is long by chance
+_SIGNED_AT_ONCE = 512  # codes
 _BATCH = 8_192  # vectors that are compared with their codes at once: some megabytes
 _TOLD_MAX = 10
 
@@ -88,11 +89,14 @@ def code_signs(codes: Codes, levels: Codes) -> NDArray[np.uint64]:
     import numpy as np
 
     half = codes.shape[1]
-    above = (
-        np.packbits(codes >> 4 >= levels[:half], axis=1),
-        np.packbits(codes & 0x0F >= levels[half:], axis=1),
-    )
-    return np.concatenate(above, axis=1).view(np.uint64)
+    signs = np.empty((len(codes), 2, half // 8), dtype=np.uint8)
+    # few at once: what lies between stays in the cache, and needs no new memory
+    for start in range(0, len(codes), _SIGNED_AT_ONCE):
+        part = codes[start : start + _SIGNED_AT_ONCE]
+        made = signs[start : start + _SIGNED_AT_ONCE]
+        for place, above in enumerate((part >= levels[:half] << 4, part & 0x0F >= levels[half:])):
+            made[:, place] = np.packbits(above).reshape(len(part), half // 8)
+    return signs.reshape(len(codes), half // 4).view(np.uint64)
 
 
 def code_levels(codes: Codes) -> Codes:
