@@ -13,11 +13,12 @@ import pytest
 from doxa.base.run_slot import (
     ANY,
     FAIR_S,
+    ProcessorBinding,
     RunSlot,
     _SlotWaiter,
-    any_processor,
     leave_run_slot,
     runnable_s,
+    use_any_processor,
 )
 
 FOREVER_S = 60.0
@@ -174,58 +175,115 @@ def test_threads_share_a_processor_only_while_one_had_to_wait() -> None:
     slot = RunSlot(0.001, number=1)
 
     def work() -> None:
-        assert slot.bind(ANY) == ANY
+        binding = ProcessorBinding()
+        slot.bind(binding)
         assert os.sched_getaffinity(0) == _ALL
         slot.take()
         waits = _thread(slot.take)  # passes over
         waits.join(30)
-        bound = slot.bind(ANY)
-        assert os.sched_getaffinity(0) == {bound}
-        assert RunSlot(number=2).bind(ANY) == ANY
+        slot.bind(binding)
+        assert os.sched_getaffinity(0) == {binding.processor}
         slot._crowded_until = 0.0
-        assert slot.bind(bound) == ANY
+        slot.bind(binding)
+        assert binding.processor == ANY
         assert os.sched_getaffinity(0) == _ALL
 
     _on_a_thread(work)
+
+
+def _crowded(number: int = 0) -> RunSlot:
+    slot = RunSlot(number=number)
+    slot._crowded_until = time.monotonic() + FOREVER_S
+    return slot
+
+
+def _processor_of(slot: RunSlot) -> int:
+    found: list[int] = []
+
+    def work() -> None:
+        binding = ProcessorBinding()
+        slot.bind(binding)
+        assert os.sched_getaffinity(0) == {binding.processor}
+        found.append(binding.processor)
+
+    _on_a_thread(work)
+    return found[0]
 
 
 @binds
 def test_processes_of_a_server_use_different_processors() -> None:
-    slots = [RunSlot(number=number) for number in range(1, len(_ALL) + 1)]
-    found = []
-
-    def work() -> None:
-        for slot in slots:
-            slot._crowded_until = time.monotonic() + FOREVER_S
-            found.append(slot.bind(ANY))
-
-    _on_a_thread(work)
-    assert set(found) == _ALL
+    slots = [_crowded(number) for number in range(1, len(_ALL) + 1)]
+    assert {_processor_of(slot) for slot in slots} == _ALL
 
 
 @binds
 def test_one_who_runs_for_long_may_use_any_and_the_others_another_processor() -> None:
-    slot, bound, freed, seen = RunSlot(number=1), threading.Event(), threading.Event(), []
-    slot._crowded_until = time.monotonic() + FOREVER_S
-    numbers: list[int] = []
+    slot, bound, freed = _crowded(), threading.Event(), threading.Event()
+    bindings: list[ProcessorBinding] = []
+    first = _processor_of(slot)
 
     def runs_long() -> None:
-        seen.append(slot.bind(ANY))
-        numbers.append(threading.get_native_id())
+        bindings.append(ProcessorBinding())
+        slot.bind(bindings[0])
         bound.set()
         assert freed.wait(30)
         assert os.sched_getaffinity(0) == _ALL
+        slot.bind(bindings[0])  # at the next message
+        assert os.sched_getaffinity(0) == {bindings[0].processor}
 
-    thread = _thread(runs_long)
+    thread = threading.Thread(target=_on_a_thread, args=(runs_long,))
+    thread.start()
     assert bound.wait(30)
-    slot.free(numbers[0])
+    slot.free(bindings[0])
     freed.set()
     thread.join(30)
-    _on_a_thread(lambda: seen.append(slot.bind(ANY)))
-    assert len(set(seen)) == 2
+    assert _processor_of(slot) != first
     slot._aside_until = 0.0
-    _on_a_thread(lambda: seen.append(slot.bind(ANY)))
-    assert seen[2] == seen[0]
+    assert _processor_of(slot) == first
+    assert bindings[0].processor not in (ANY, first)
+
+
+@binds
+def test_what_a_bound_thread_starts_may_use_any_processor() -> None:
+    slot, seen = _crowded(), []
+
+    def start() -> None:
+        _thread(lambda: seen.append(os.sched_getaffinity(0))).join(30)
+
+    def work() -> None:
+        use_any_processor()
+        binding = ProcessorBinding()
+        use_any_processor()
+        start()
+        slot.bind(binding)
+        start()
+        use_any_processor()
+        start()
+        assert (binding.processor, os.sched_getaffinity(0)) == (ANY, _ALL)
+        slot.bind(binding)
+        slot.free(binding)  # while it starts something
+        use_any_processor()
+        assert (binding.processor, os.sched_getaffinity(0)) == (ANY, _ALL)
+        slot.bind(binding)
+        binding.end()
+        start()
+
+    _on_a_thread(work)
+    assert [one == _ALL for one in seen] == [True, False, True, True]
+
+
+def test_the_slot_knows_who_waits_for_it() -> None:
+    slot = RunSlot(FOREVER_S)
+    slot.take()
+    waits = _thread(slot.take)
+    while not slot._waiting:
+        time.sleep(0.001)
+    assert waits.ident is not None
+    assert slot.awaited_by(waits.ident)
+    assert not slot.awaited_by(threading.get_ident())
+    leave_run_slot()
+    waits.join(30)
+    assert not slot.awaited_by(waits.ident)
 
 
 def test_a_thread_that_waits_is_not_counted_as_running() -> None:
@@ -253,26 +311,3 @@ def test_a_thread_that_waits_is_not_counted_as_running() -> None:
     if os.path.exists("/proc/self/schedstat"):
         assert waited < 0.1
     assert runnable_s(2**30) <= time.monotonic()  # there is no such thread
-
-
-@binds
-def test_what_a_bound_thread_starts_may_use_any_processor() -> None:
-    slot, seen = RunSlot(), []
-    slot._crowded_until = time.monotonic() + FOREVER_S
-
-    def start() -> None:
-        _thread(lambda: seen.append(os.sched_getaffinity(0))).join(30)
-
-    def work() -> None:
-        with any_processor():
-            start()
-        bound = slot.bind(ANY)
-        start()
-        with any_processor():
-            start()
-        assert os.sched_getaffinity(0) == {bound}
-        slot.unbind(bound)
-        start()
-
-    _on_a_thread(work)
-    assert [one == _ALL for one in seen] == [True, False, True, True]

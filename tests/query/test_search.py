@@ -145,6 +145,8 @@ def test_the_best_comes_first_and_limits_hold(session: GraphSession) -> None:
     assert found(session, "mysql")[0] == 2
     assert found(session, "mysql", {"limit": 1}) == [2]
     assert found(session, "mysql", {"skip": 1}) == [1]
+    assert found(session, "mysql", {"skip": 1, "limit": 2**63 - 1}) == [1]
+    assert found(session, "mysql", {"skip": 2**63 - 1, "limit": 2**63 - 1}) == []
 
 
 @pytest.mark.parametrize(

@@ -369,8 +369,8 @@ def test_a_long_statement_keeps_nobody_else_waiting(server: BoltServer) -> None:
 @pytest.mark.skipif((os.cpu_count() or 1) < 2, reason="needs two processors")
 def test_many_clients_share_a_processor_but_for_who_runs_for_long(server: BoltServer) -> None:
     def bound() -> list[int]:
-        threads = [one._thread_id for one in server._connections.values()]
-        return sorted(len(os.sched_getaffinity(thread)) for thread in threads)
+        found = [one._binding for one in server._connections.values()]
+        return sorted(len(os.sched_getaffinity(one.thread_id)) for one in found if one)
 
     every = len(os.sched_getaffinity(0))
     with Peer(server.port) as one, Peer(server.port) as two:

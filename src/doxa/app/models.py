@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from doxa.base.errors import DoxaError, InputError, LimitError, ModelError
 from doxa.base.limits import MODEL_OUTAGE_MS
-from doxa.base.run_slot import any_processor
+from doxa.base.run_slot import use_any_processor
 from doxa.models.cache import CachedEmbedder
 from doxa.models.meter import Meter, Price, Spend, used_for
 from doxa.models.minilm import NAME as MINILM
@@ -138,8 +138,8 @@ class Models:
             self._loading = threading.Thread(
                 target=self._embedder.get, name="doxa-model", daemon=True
             )
-            with any_processor():
-                self._loading.start()
+            use_any_processor()
+            self._loading.start()
 
     def finish_loading(self) -> None:
         """Wait for what `load_ahead` began: a process must not end within it."""

@@ -25,8 +25,8 @@ import os
 import threading
 import time
 from collections import deque
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 
 LONG_S = 0.005
@@ -39,9 +39,26 @@ _PROCESSORS = sorted(os.sched_getaffinity(0)) if _BINDS else []
 ANY = -1  # processor
 
 
+class ProcessorBinding:
+    """Where a thread may run. The thread makes it; the event loop may end it (`RunSlot.free`)."""
+
+    __slots__ = ("processor", "thread_id")
+
+    def __init__(self) -> None:
+        self.processor = ANY
+        self.thread_id = threading.get_native_id()
+        _held.binding = self
+
+    def end(self) -> None:
+        """Let the thread run on any processor. What is said is at worst less than what holds: a
+        thread that runs anywhere may pass for a bound one, and not the reverse."""
+        self.processor = ANY
+        _run_on(self.thread_id, _PROCESSORS)
+
+
 class _ThreadSlot(threading.local):
     slot: RunSlot | None = None
-    bound = False
+    binding: ProcessorBinding | None = None
 
 
 _held = _ThreadSlot()
@@ -63,18 +80,11 @@ def runnable_s(thread_id: int) -> float:
     return (int(ran) + int(waited)) / 1e9
 
 
-@contextmanager
-def any_processor() -> Iterator[None]:
-    """Start threads and processes within this block: otherwise they would be bound to the processor
-    that the thread which starts them is bound to. Nothing happens if it is not (see `bind`)."""
-    bound = os.sched_getaffinity(0) if _held.bound else None
-    if bound is not None:
-        _run_on(0, _PROCESSORS)
-    try:
-        yield
-    finally:
-        if bound is not None:
-            _run_on(0, sorted(bound))
+def use_any_processor() -> None:
+    """Let this thread, which is about to start threads or processes that compute, run on any
+    processor until its client's next message: they may run where it may."""
+    if _held.binding is not None and _held.binding.processor != ANY:
+        _held.binding.end()
 
 
 class _SlotWaiter:
@@ -159,31 +169,27 @@ class RunSlot:
                     first.given = True
                 first.call()
 
-    def bind(self, bound: int) -> int:
+    def bind(self, binding: ProcessorBinding) -> None:
         """Let this thread run on the processor that those who want the slot share now, or on any if
-        they share none. `bound` is what the last call returned, ANY at first."""
+        they share none."""
         now = time.monotonic()
         wanted = ANY
         if now < self._crowded_until and len(_PROCESSORS) > 1:
             aside = now < self._aside_until
             wanted = _PROCESSORS[(self._first + aside) % len(_PROCESSORS)]
-        if wanted != bound:
+        if wanted != binding.processor:
             _run_on(0, _PROCESSORS if wanted == ANY else (wanted,))
-            _held.bound = wanted != ANY
-        return wanted
+            binding.processor = wanted
 
-    def free(self, thread_id: int) -> None:
+    def free(self, binding: ProcessorBinding) -> None:
         """Let a thread that has run for long use any processor, and the others another one for a
-        while. `thread_id`: its number at the system."""
+        while."""
         self._aside_until = time.monotonic() + ASIDE_S
-        _run_on(thread_id, _PROCESSORS)
+        binding.end()
 
-    @staticmethod
-    def unbind(bound: int) -> None:
-        """Let this thread, which will do something else, run on any processor."""
-        if bound != ANY:
-            _run_on(0, _PROCESSORS)
-            _held.bound = False
+    def awaited_by(self, thread: int) -> bool:
+        """Return whether a thread waits for the slot. `thread`: its identifier in Python."""
+        return any(one.thread == thread for one in tuple(self._waiting))
 
     def _give(self, thread: int) -> None:
         self._holder, self._taken_at = thread, time.monotonic()

@@ -38,7 +38,7 @@ from doxa.base.limits import (
     MODEL_COMMAND_BYTES_MAX,
     MODEL_COMMAND_MS,
 )
-from doxa.base.run_slot import any_processor
+from doxa.base.run_slot import use_any_processor
 from doxa.base.stopping import release
 from doxa.models.chat import check_messages, completion, metered
 from doxa.models.contract import Completion, Message
@@ -166,16 +166,16 @@ class CommandCompleter:
             raise self._failed("is not there, or may not be run", outage=True)
         with tempfile.TemporaryDirectory(prefix="doxa-command-") as folder:
             try:
-                with any_processor():
-                    process = subprocess.Popen(  # noqa: S603 - the person's command, and no shell
-                        [program, *self._argv[1:]],
-                        stdin=subprocess.PIPE,
-                        stdout=subprocess.PIPE,
-                        stderr=subprocess.PIPE,
-                        cwd=folder,
-                        env=self._environment,
-                        start_new_session=True,
-                    )
+                use_any_processor()
+                process = subprocess.Popen(  # noqa: S603 - the person's own command, and no shell
+                    [program, *self._argv[1:]],
+                    stdin=subprocess.PIPE,
+                    stdout=subprocess.PIPE,
+                    stderr=subprocess.PIPE,
+                    cwd=folder,
+                    env=self._environment,
+                    start_new_session=True,
+                )
             except OSError as error:
                 raise self._failed(f"cannot be run: {error.strerror}", outage=True) from error
             try:

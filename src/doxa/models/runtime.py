@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from doxa.base.errors import ModelError
 from doxa.base.limits import MODEL_THREADS_MAX
-from doxa.base.run_slot import any_processor
+from doxa.base.run_slot import use_any_processor
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -78,12 +78,12 @@ def open_graph(
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
     options.log_severity_level = 3
     try:
-        with any_processor():  # it starts threads of its own
-            graph: GraphRun = onnxruntime.InferenceSession(
-                str(model) if isinstance(model, Path) else model,
-                options,
-                providers=["CPUExecutionProvider"],
-            )
+        use_any_processor()  # it starts threads of its own
+        graph: GraphRun = onnxruntime.InferenceSession(
+            str(model) if isinstance(model, Path) else model,
+            options,
+            providers=["CPUExecutionProvider"],
+        )
     # onnxruntime raises classes of its own that share no base but Exception.
     except Exception as error:
         raise ModelError(

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 from doxa.base.errors import BusyError, ConflictError, DoxaError, InputError, UnreachableError
 from doxa.base.limits import BUSY_TIMEOUT_MS, REPLICA_FETCH_BYTES_MAX
-from doxa.base.run_slot import any_processor
+from doxa.base.run_slot import use_any_processor
 from doxa.replication.following import apply_transactions, diverged, local_head
 from doxa.replication.protocol import (
     AppendHold,
@@ -234,8 +234,8 @@ class Replica:
     def start(self) -> None:
         """Follow the log in the background."""
         self._thread = threading.Thread(target=self._run, name="doxa-replica", daemon=True)
-        with any_processor():
-            self._thread.start()
+        use_any_processor()
+        self._thread.start()
 
     def stop_following(self) -> None:
         self._stopping.set()

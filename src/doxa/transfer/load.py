@@ -128,6 +128,7 @@ class _Edges:
         self._kind, self._start, self._end = kind, start, end
         self._from = _Kept(start.label, start.name)
         self._to = self._from if end[1:] == start[1:] else _Kept(end.label, end.name)
+        self._joined = self._from.projects, self._to.projects, dict[int, str | None]()
         self.kept = tuple({id(one): one for one in (self._from, self._to)}.values())
         self.spec = ["edges", kind, *start, *end]
 
@@ -161,9 +162,15 @@ class _Edges:
         return {"edges": len(edges)}
 
     def _projects(self) -> Mapping[int, str | None]:
+        """Those of both labels, joined again only if they were read again."""
         if self._to is self._from:
             return self._from.projects
-        return self._from.projects | self._to.projects
+        before, after, joined = self._joined
+        if before is not self._from.projects or after is not self._to.projects:
+            before, after = self._from.projects, self._to.projects
+            joined = before | after
+            self._joined = before, after, joined
+        return joined
 
 
 _Target = _Nodes | _Edges | ItemRows

@@ -8,7 +8,7 @@ import weakref
 from abc import ABC, abstractmethod
 
 from doxa.base.limits import JOB_STOP_S
-from doxa.base.run_slot import any_processor
+from doxa.base.run_slot import use_any_processor
 
 
 class BackgroundThread(ABC):
@@ -36,8 +36,8 @@ class BackgroundThread(ABC):
         # the process. So threads of memories that nobody closed are ended first.
         atexit.register(_stop, weakref.ref(self))
         self._thread = threading.Thread(target=self._work, name=self.name, daemon=True)
-        with any_processor():
-            self._thread.start()
+        use_any_processor()
+        self._thread.start()
 
     @abstractmethod
     def _work(self) -> None: ...

@@ -54,7 +54,8 @@ def fulltext(
         run, rule, index_entries(run, rule), parse_fulltext_query(query, rule.properties)
     )
     ranked = sorted(scores, key=lambda identity: (-scores[identity], identity))
-    most = None if limit is None else limit + (skip or 0)
+    skip = min(skip or 0, len(ranked))
+    most = None if limit is None else min(skip + limit, len(ranked))
     found = visible_elements(run, rule, ranked, most=most, history=history)
     for element in islice(found, skip, most):
         yield element, scores[element.id]

@@ -25,7 +25,7 @@ from doxa.recall.indexes.reading import (
     read_entries,
 )
 from doxa.recall.indexes.vector_index import VectorIndex
-from doxa.store import Reader, int64_array
+from doxa.store import INDEXED_PARTS, Reader, int64_array
 
 _WINDOWS = ("valid_from", "valid_until", "vis_from", "vis_until")
 # How rows are read; none of these changes what is read.
@@ -239,9 +239,15 @@ class ProjectIndex:
                 found, data = found[new], data[new]
             self.vector_index.add(found, data)
             self._indexed[found] = True
-            if len(spans) > 1:  # the other rows will have about as many entries each
-                held, done = self.vector_index.count, min(span[1] + 1, self.count)
-                self.vector_index.reserve(held * self.count // done * _SPARE // 8)
+            if len(spans) > 1:
+                self._reserve(min(span[1] + 1, self.count))
+
+    def _reserve(self, done: int) -> None:
+        """Make room for the entries of the rows that follow so many: about as many each as those
+        have, and no more than they can have."""
+        held = self.vector_index.count
+        most = int(np.clip(self._columns["vectors"][done : self.count], 0, INDEXED_PARTS).sum())
+        self.vector_index.reserve(min(held * self.count // done * _SPARE // 8, held + most))
 
 
 class IndexCache:

@@ -57,7 +57,9 @@ _JOINED = ", ".join(
 )
 _ROWS_DECODED = 4_096  # so few that what lies between stays in the cache
 _BYTES_KEPT = 64  # a row: several arrays of numbers at once
-_ROWS_JOINED = 1_024  # whose entries are one blob: a megabyte or so
+_ROWS_FIRST = 64  # whose entries are one blob; then more, if they have few,
+_ROWS_JOINED = 1_024  # at most so many,
+_BYTES_JOINED = 4_194_304  # and fewer rows if their blob is larger
 _ASTRAL = 65_536  # from this number on characters have one width
 
 Rows = NDArray[np.int64]
@@ -150,9 +152,10 @@ def read_entries(reader: Reader, scope: int, span: tuple[int, int], *, exact: bo
     first, last = span
     where = f"FROM {table} WHERE id BETWEEN ?1 AND ?2 AND (id & {PARTS - 1}) < {INDEXED_PARTS}"
     blobs, rows, widths = [], [], set()
-    for start in range(first, last + 1, _ROWS_JOINED):
-        low = vector_id(scope, start)
-        high = vector_id(scope, min(start + _ROWS_JOINED, last + 1)) - 1
+    start, step = first, _ROWS_FIRST
+    while start <= last:
+        begun, start = start, min(start + step, last + 1)
+        low, high = vector_id(scope, begun), vector_id(scope, start) - 1
         joined, places, least, most, fit = reader.rows(
             f"SELECT CAST(group_concat({column}, '') AS BLOB),"
             f" group_concat(char({_ASTRAL} + id - ?1), ''), min(length({column})),"
@@ -161,11 +164,15 @@ def read_entries(reader: Reader, scope: int, span: tuple[int, int], *, exact: bo
         )[0]
         if joined is None:
             continue
+        if len(joined) > _BYTES_JOINED:
+            step = max(1, step // 2)
+        elif 2 * len(joined) < _BYTES_JOINED:
+            step = min(2 * step, _ROWS_JOINED)
         ids = np.frombuffer(places.encode("utf-32-le"), dtype="<u4").astype(np.int64) - _ASTRAL
         widths |= {least, most} if fit and len(joined) == len(ids) * least else {0}
         widths |= set() if (np.diff(ids) > 0).all() else {0}
         blobs.append(joined)
-        rows.append(start + ids // PARTS)
+        rows.append(begun + ids // PARTS)
     if not blobs:
         return IndexEntries(np.zeros(0, dtype=np.int64), np.zeros((0, 0), dtype=np.uint8))
     if len(widths) == 1 and (width := widths.pop()) and width % unit == 0:

@@ -81,7 +81,7 @@ class VectorIndex:
         self._rows[start:needed] = rows
         first, places = _firsts(rows)
         if (last := int(first.max())) >= len(self._wholes):
-            size = max(last + 1, 2 * len(self._wholes), len(self._rows))
+            size = max(last + 1, 2 * len(self._wholes))
             wholes = np.full(size, -1, dtype=np.int32)
             wholes[: len(self._wholes)] = self._wholes
             self._wholes = wholes

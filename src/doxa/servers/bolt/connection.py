@@ -32,7 +32,7 @@ from doxa.base.limits import (
     BOLT_QUEUE_BYTES_MAX,
     BOLT_SEND_MS,
 )
-from doxa.base.run_slot import ANY, RunSlot, leave_run_slot, runnable_s
+from doxa.base.run_slot import ANY, ProcessorBinding, RunSlot, leave_run_slot, runnable_s
 from doxa.servers.bolt.conversation import BoltState, Conversation, RequestInterrupted
 from doxa.servers.bolt.framing import (
     HANDSHAKE_BYTES,
@@ -97,7 +97,8 @@ class BoltConnection:
         self._busy_since = 0.0  # 0 while the thread waits for the client
         self._finished = False  # the client sends no more, as the event loop saw
         self._wait_s: float | None = -1.0
-        self._thread_id, self._bound = 0, ANY  # at the system, and the processor that it runs on
+        self._binding: ProcessorBinding | None = None  # of the thread
+        self._thread = 0
         # The message that the event loop saw a bound thread with last, when, and its time so far
         self._seen = (0.0, 0.0, 0.0)
 
@@ -136,8 +137,9 @@ class BoltConnection:
             return False
         if now - busy < BUSY_S:
             return True
-        if self._bound != ANY:
-            self._free_if_running(busy, now)
+        binding = self._binding
+        if binding is not None and binding.processor != ANY:
+            self._free_if_running(binding, busy, now)
         if self._lock.acquire(blocking=False):
             try:
                 if self._busy_since and self._queued <= BOLT_QUEUE_BYTES_MAX:
@@ -148,15 +150,16 @@ class BoltConnection:
             conversation.cancel()
         return True
 
-    def _free_if_running(self, busy: float, now: float) -> None:
+    def _free_if_running(self, binding: ProcessorBinding, busy: float, now: float) -> None:
         """Let a thread use any processor that has run since the last look, or wanted to, and did
         not wait for the slot or for a lock."""
-        time_s = runnable_s(self._thread_id)
+        if self._host.slot.awaited_by(self._thread):
+            return
+        time_s = runnable_s(binding.thread_id)
         before, at, time_before_s = self._seen
         self._seen = busy, now, time_s
         if before == busy and time_s - time_before_s >= (now - at) / 2:
-            self._bound = ANY
-            self._host.slot.free(self._thread_id)
+            self._host.slot.free(binding)
 
     def _read_ahead(self, conversation: Conversation) -> None:
         if self._finished:
@@ -188,7 +191,7 @@ class BoltConnection:
 
     def work(self) -> None:
         """Serve the client until either side ends it."""
-        self._thread_id = threading.get_native_id()
+        self._thread, self._binding = threading.get_ident(), ProcessorBinding()
         try:
             self._serve()
         except (_Gone, RequestInterrupted, OSError):  # OSError: the socket is gone; ssl.SSLError
@@ -201,7 +204,9 @@ class BoltConnection:
             _LOG.exception("bolt-%d: an unexpected error", self.number)
         finally:
             leave_run_slot()
-            self._host.slot.unbind(self._bound)
+            if self._binding is not None:
+                self._binding.end()
+                self._binding = None
             if self.conversation is not None:
                 self.conversation.close()
             self._hang_up()
@@ -296,7 +301,8 @@ class BoltConnection:
         self._busy_since = time.monotonic()
         if not self._host.watching:
             self._host.watch()
-        self._bound = self._host.slot.bind(self._bound)
+        if self._binding is not None:
+            self._host.slot.bind(self._binding)
         if not conversation.may_be_waited_for:  # others cannot go on before this one has
             self._host.slot.take()
         return True

@@ -93,7 +93,7 @@ def scan_files(
         late.daemon = True
         late.start()
         try:
-            with suppress(BrokenPipeError), process.stdin:
+            with suppress(OSError), process.stdin:  # it has ended; what it said is read below
                 json.dump(asked, process.stdin)  # all of it is read before the first answer
             for line in process.stdout:
                 said = json.loads(line)
