@@ -89,6 +89,12 @@ def longer_way(port: int, one_way_s: float) -> Iterator[int]:
         found.append(server.sockets[0].getsockname()[1])
         started.set()
 
+    async def end() -> None:
+        mine = asyncio.all_tasks() - {asyncio.current_task()}
+        for task in mine:
+            task.cancel()
+        await asyncio.gather(*mine, return_exceptions=True)
+
     loop.create_task(listen())
     thread = threading.Thread(target=loop.run_forever, daemon=True)
     thread.start()
@@ -96,6 +102,7 @@ def longer_way(port: int, one_way_s: float) -> Iterator[int]:
     try:
         yield found[0]
     finally:
+        asyncio.run_coroutine_threadsafe(end(), loop).result(10)
         loop.call_soon_threadsafe(loop.stop)
         thread.join(10)
 
