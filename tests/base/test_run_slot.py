@@ -310,4 +310,4 @@ def test_a_thread_that_waits_is_not_counted_as_running() -> None:
     assert ran >= 0.15
     if os.path.exists("/proc/self/schedstat"):
         assert waited < 0.1
-    assert runnable_s(2**30) <= time.monotonic()  # there is no such thread
+    assert runnable_s(2**30) <= time.monotonic()  # no thread of this process has this number

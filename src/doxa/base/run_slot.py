@@ -50,8 +50,8 @@ class ProcessorBinding:
         _held.binding = self
 
     def end(self) -> None:
-        """Let the thread run on any processor. What is said is at worst less than what holds: a
-        thread that runs anywhere may pass for a bound one, and not the reverse."""
+        """Let the thread run on any processor. If `bind` runs at the same moment, an unbound thread
+        may be noted as bound until its next change, and never a bound one as unbound."""
         self.processor = ANY
         _run_on(self.thread_id, _PROCESSORS)
 
