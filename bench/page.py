@@ -33,10 +33,12 @@ _ASK = """async (question) => {
   field.dispatchEvent(new Event('input', {bubbles: true}));
   const start = performance.now();
   const asked = new URLSearchParams({q: question}).toString();
-  const seen = new Promise((done) => {
+  const seen = new Promise((done, failed) => {
     const look = () => {
       const row = location.hash.endsWith(asked) && document.querySelector('main ol.rows > li');
-      if (row && row.innerText) done(performance.now());
+      const late = performance.now() > start + 30000;
+      if (late) failed(new Error(`No hit in 30 s: ${location.hash}`));
+      else if (row && row.innerText) done(performance.now());
       else requestAnimationFrame(look);
     };
     look();

@@ -341,6 +341,22 @@ def test_what_is_typed_into_the_search_stays(team: ServedPage, reader: Readers) 
     assert page.input_value("#search") == "which database"
 
 
+def test_a_search_sent_in_the_moment_it_is_typed_asks_what_stands_in_the_field(
+    team: ServedPage, reader: Readers
+) -> None:
+    """A program that fills the field and sends it leaves the page no time to draw in between."""
+    page = reader(team).go("ask")
+    page.evaluate(
+        """() => {
+          const field = document.querySelector('#search');
+          field.value = 'which database';
+          field.dispatchEvent(new Event('input', {bubbles: true}));
+          field.form.requestSubmit();
+        }"""
+    )
+    page.wait_for_function("location.hash.endsWith('q=which+database')")
+
+
 # Long work
 
 

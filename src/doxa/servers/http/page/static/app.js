@@ -104,7 +104,7 @@ function Search() {
   }, [asked]);
   const search = (event) => {
     event.preventDefault();
-    const question = (typed ?? asked).trim();
+    const question = event.currentTarget.elements.q.value.trim();
     type(null);
     go("ask", { q: question });
   };
