@@ -312,10 +312,11 @@ def _add_policy_scores(
         return False
     owner, row = _owners(candidates)
     starts = np.concatenate(([0], np.cumsum([len(one.rows) for one in candidates])))
-    for i in np.argsort(-scores, kind="stable")[:count].tolist():
-        one = candidates[owner[i]]
-        node = int(one.project["node"][row[i]])
-        one.lanes["policy"][i - starts[owner[i]]] = reader.score_of(node)
+    best = np.argsort(-scores, kind="stable")[:count].tolist()
+    nodes = [int(candidates[owner[i]].project["node"][row[i]]) for i in best]
+    found = reader.scores_of(nodes)
+    for i, node in zip(best, nodes, strict=True):
+        candidates[owner[i]].lanes["policy"][i - starts[owner[i]]] = found.get(node, 1.0)
     return True
 
 

@@ -42,6 +42,7 @@ _NUMBERS = (
 _TOKEN = lazy_re(
     r"[^\W\d_]+(?:-[^\W\d_]+)*-\d+\b|[^\W\d_]+|[$€£¥]?\d(?:[\d.,:/-]*\d)?%?|[.!?]+(?=\s|$)|[\n,;:()]"
 )
+_SENTENCE_END = lazy_re(r"[.!?]+(?=\s|$)|\n")
 _TITLES = frozenset("mr mrs ms dr prof st".split())
 _CODE = lazy_re(r"```.*?(?:```|\Z)", re.DOTALL)
 _QUOTED = lazy_re(r"[\"“«][^\"“”«»\n]{1,400}[\"”»]")
@@ -147,29 +148,31 @@ def read_slots(text: str) -> list[Slot]:
 def states_nothing(text: str) -> bool:
     """Return whether a turn only asks or acknowledges: "Thanks, great! When do you leave?". Reads
     no further than the first sentence that states something."""
-    sentence: list[str] = []
-    for match in _TOKEN.finditer(text[:RESTATED_CHARS_READ] + "\n"):
-        token = match.group()
-        if token[0] not in ".!?\n":
-            sentence.append(token.casefold())
-        elif not _is_idle(sentence, token):
+    said, start = text[:RESTATED_CHARS_READ] + "\n", 0
+    for end in _SENTENCE_END.finditer(said):
+        if not _is_idle(said[start : end.start()], end.group()):
             return False
-        else:
-            sentence = []
+        start = end.end()
     return bool(text.strip())
 
 
-def _is_idle(plain: Sequence[str], end: str) -> bool:
-    """Whether a sentence asks or acknowledges."""
-    words = [word for word in plain if word[0].isalnum()]
-    if not words:
+def _is_idle(sentence: str, end: str) -> bool:
+    """Whether a sentence asks or acknowledges. Of most, the first word says that they do not."""
+    tokens = (match.group().casefold() for match in _TOKEN.finditer(sentence))
+    words = (token for token in tokens if token[0].isalnum())
+    first = next(words, "")
+    if not first:
         return True
-    if "?" in end:
-        first = next((word for word in words if word not in _JOINING), words[0])
-        return first in _ASKING or len(words) <= constants.ASKING_WORDS
-    said = [word for word in words if _content(word) and word not in _ACKNOWLEDGED]
-    numbers = any(word[0].isdigit() for word in words)
-    return words[0] in _ACKNOWLEDGED and len(said) <= constants.IDLE_WORDS and not numbers
+    asks = "?" in end
+    if not asks and first not in _ACKNOWLEDGED:
+        return False
+    plain = [first, *words]
+    if asks:
+        opening = next((word for word in plain if word not in _JOINING), first)
+        return opening in _ASKING or len(plain) <= constants.ASKING_WORDS
+    said = [word for word in plain if _content(word) and word not in _ACKNOWLEDGED]
+    numbers = any(word[0].isdigit() for word in plain)
+    return len(said) <= constants.IDLE_WORDS and not numbers
 
 
 def _sentences(tokens: Sequence[str]) -> list[tuple[list[str], bool]]:

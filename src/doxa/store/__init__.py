@@ -42,8 +42,9 @@ from doxa.store.indexing.trust import TRUST_DEFAULT, TRUSTS, UNTRUSTED, trust_of
 from doxa.store.indexing.vector_tables import FIELDS_FROM, INDEXED_PARTS, PARTS, vector_id
 from doxa.store.proof.addresses import AddressProblem
 from doxa.store.proof.verify import LogProof, check, digest, replayed_digest, verify_log
-from doxa.store.reader import Reader, int64_array
+from doxa.store.reader import Reader
 from doxa.store.rows import RUN_KREF, RUN_MODEL, Edge, Identity, LogEntry, Node, Receipt
+from doxa.store.sql_values import int64_array
 from doxa.store.store import Store
 from doxa.store.transaction import Transaction
 from doxa.store.visibility.access import Access, AccessData, AccessRecord, checked_access

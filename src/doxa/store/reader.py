@@ -24,6 +24,7 @@ from doxa.store.indexing.vector_tables import (
     sets_before,
 )
 from doxa.store.rows import Edge, LogEntry, Node, Receipt
+from doxa.store.sql_values import int64_array
 from doxa.store.visibility.access import ACCESSES
 
 _NOW = "doxa_now()"
@@ -112,7 +113,7 @@ class Reader:
         if not identities:
             return []
         rows = self._db.execute(
-            f"SELECT {_NODE} FROM node WHERE id IN carray(?)", (apsw.carray(_int64(identities)),)
+            f"SELECT {_NODE} FROM node WHERE id IN carray(?)", (int64_array(identities),)
         )
         found = {row[0]: read_node(row) for row in rows}
         return [found[i] for i in identities if i in found]
@@ -302,16 +303,12 @@ class Reader:
         found = self.subject(identity, edge=edge)
         return found is not None and self.declared().evaluator.seen(*found, self.scored_at)
 
-    def score_of(self, identity: int) -> float:
-        """Return what a policy leaves of a node now, in [0, 1]; 1 if none is about it."""
-        found = self.subject(identity, edge=False)
-        evaluator = self.declared().evaluator
-        rule = evaluator.rule(found[0]) if found is not None else None
-        return (
-            evaluator.standing(*found, self.scored_at, rule=rule).score
-            if found is not None and rule is not None
-            else 1.0
-        )
+    def scores_of(self, identities: Sequence[int]) -> dict[int, float]:
+        """Return what policies leave now of those of the nodes that are there, in [0, 1]; 1 where
+        none is about one."""
+        from doxa.store.visibility.scores import scores_of
+
+        return scores_of(self._db, self.declared().evaluator, identities, self.scored_at)
 
     def shown_of(self, edge: bool, identity: int, props: str, fades: str) -> str:
         """Return an element's properties (JSON) without those that have faded by now."""
@@ -464,18 +461,6 @@ def timed(sql: str) -> str:
         if rest.startswith("WITH ")
         else f"WITH doxa_moment(now) AS (SELECT ?1) {rest}"
     )
-
-
-def int64_array(values: Sequence[int]) -> Any:
-    """Bind a list of integers as a table: `… IN carray(?)`. The binding refuses an empty array;
-    null is the empty table."""
-    return apsw.carray(_int64(values)) if len(values) else None
-
-
-def _int64(values: Sequence[int]) -> Any:
-    import array
-
-    return array.array("q", values)
 
 
 def read_node(row: Sequence[Any]) -> Node:

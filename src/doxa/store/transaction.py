@@ -39,10 +39,10 @@ from doxa.store.intake.secrets import check_name, without_secrets
 from doxa.store.locking.group import WriterTurn
 from doxa.store.log_writer import Tail, receipt_hash
 from doxa.store.proof.addresses import lying_in_nothing
-from doxa.store.reader import int64_array
 from doxa.store.retention.holds import require_free
 from doxa.store.rows import Identity, Receipt, RunStamp
 from doxa.store.scope.quota import QUOTA, check_quota, forget_count, parse_quota
+from doxa.store.sql_values import int64_array
 from doxa.store.visibility.access import AccessRecord, encode_access, used
 from doxa.store.visibility.evaluator import Expressions, PolicyEvaluator
 from doxa.store.visibility.window_writer import Seen, load, note_swept, swept

@@ -34,7 +34,7 @@ from doxa.base.limits import ARCHIVE_BATCH_ITEMS_MAX
 from doxa.base.places import agents_folder
 from doxa.base.values import canonical, decode
 from doxa.store import Node, Reader, Store
-from doxa.store.reader import int64_array
+from doxa.store.sql_values import int64_array
 
 MARK = "mark"  # a line that only says how far the log was read
 _MADE = ("node.create", "node.import")

@@ -18,8 +18,8 @@ from typing import Any, NamedTuple
 from doxa.base.temporal_instant import INSTANT_FORMS, instant_key, instant_of
 from doxa.base.values import canonical
 from doxa.query.core.errors import fail, shown
-from doxa.query.core.json_paths import json_path, pushable_name
 from doxa.store import Constraints
+from doxa.store.sql_values import json_path, pushable_name
 
 _NS = 1_000_000_000
 _PARTS = (

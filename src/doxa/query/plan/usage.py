@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 from doxa.cypher import tree as t
-from doxa.query.core.json_paths import pushable_name
+from doxa.store.sql_values import pushable_name
 
 
 def variable_usage(query: t.Query) -> tuple[frozenset[str], dict[str, tuple[str, ...]]]:

@@ -154,19 +154,21 @@ def _seen_of(run: Any, rule: IndexRule, postings: list[dict[int, tuple[int, int]
     asked = set().union(*samples)
     sql = (
         f"SELECT n.id FROM carray(?) c CROSS JOIN {'edge' if rule.edge else 'node'} n"
-        f" WHERE n.id = c.value AND {test}"
+        f" WHERE n.id = c.value AND ({test}) IS NOT TRUE"
     )
-    shown = {identity for (identity,) in run.graph.rows(sql, (int64_array(list(asked)),))}
-    if len(shown) == len(asked):
+    hidden = {identity for (identity,) in run.graph.rows(sql, (int64_array(list(asked)),))}
+    if not hidden:
         return [len(one) for one in postings]
     found = []
     for one, sample in zip(postings, samples, strict=True):
         if len(sample) == len(one):
             for identity in sample:
-                if identity not in shown:
+                if identity in hidden:
                     del one[identity]
         found.append(
-            round(len(one) * sum(identity in shown for identity in sample) / max(1, len(sample)))
+            round(
+                len(one) * sum(identity not in hidden for identity in sample) / max(1, len(sample))
+            )
             if len(sample) < len(one)
             else len(one)
         )

@@ -138,8 +138,9 @@ def visible_element(
 def visible_elements(
     run: Any, rule: IndexRule, identities: Iterable[int], *, most: int | None, history: bool = False
 ) -> Iterator[Node | Edge]:
-    """Yield those of the elements that the query may see, in order. Of nodes, as many as are wanted
-    `most` are looked for by one statement, then more, and each is read when it is asked for."""
+    """Yield those of the elements that the query may see, in order. Of nodes, twice as many as are
+    wanted `most` are looked for by one statement, then more, and each is read when it is asked
+    for."""
     graph = run.graph
     if rule.edge or graph.as_of is not None:
         for identity in identities:
@@ -153,12 +154,12 @@ def visible_elements(
         f"SELECT n.id, n.labels, json(n.props) FROM carray(?) c CROSS JOIN {table} n"
         f" WHERE n.id = c.value{tests}"
     )
-    rest, size = iter(identities), _LOOKED_FOR if most is None else min(most, _LOOKED_FOR)
+    rest, size = iter(identities), _LOOKED_FOR if most is None else min(2 * most, _LOOKED_FOR)
     while part := list(islice(rest, size)):
         for row in graph.rows(sql, (int64_array(part),)):
             run.tick()
             yield graph.node_of(*row)
-        size = _LOOKED_FOR
+        size = min(2 * size, _LOOKED_FOR)
 
 
 def _visible_nodes(run: Any, *, history: bool) -> tuple[str, str]:

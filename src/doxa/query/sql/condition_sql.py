@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from doxa.query.core.json_paths import json_path
 from doxa.query.sql.pushed_test import PushedTest
 from doxa.query.sql.value_kinds import UNDECIDED_KINDS
+from doxa.store.sql_values import json_path
 
 # SQL
 

@@ -17,12 +17,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from doxa.cypher import tree as t
-from doxa.query.core.json_paths import pushable_name
 from doxa.query.core.pattern import free_variables
 from doxa.query.core.row import Layout
 from doxa.query.expressions.compiler import Compiler
 from doxa.query.sql.pushed_test import PushedTest
 from doxa.query.sql.value_kinds import UNDECIDED_KINDS
+from doxa.store.sql_values import pushable_name
 
 _FLIPPED = {"=": "=", "<": ">", "<=": ">=", ">": "<", ">=": "<=", "<>": "<>"}
 _UNSTABLE = ("rand", "randomuuid")

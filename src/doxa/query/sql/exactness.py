@@ -8,9 +8,9 @@ and the ordinary steps run, so that only the speed differs, never the answer.
 from __future__ import annotations
 
 from doxa.cypher import tree as t
-from doxa.query.core.json_paths import pushable_name
 from doxa.query.sql.pattern_sql import StatementBuilder
 from doxa.query.sql.pushed_pattern import PushedDownPattern
+from doxa.store.sql_values import pushable_name
 
 
 class UndecidedInSQL(Exception):

@@ -15,7 +15,6 @@ from doxa.cypher import tree as t
 from doxa.cypher.semantics.infer import has_aggregate
 from doxa.cypher.semantics.projection import Resolved
 from doxa.query.core.comparison import group_key
-from doxa.query.core.json_paths import json_path
 from doxa.query.core.row import Row
 from doxa.query.core.run import Run
 from doxa.query.core.step import QueryStep
@@ -26,6 +25,7 @@ from doxa.query.sql.pattern_scan import PatternScanStep
 from doxa.query.sql.pattern_sql import StatementBuilder
 from doxa.query.sql.pushed_pattern import PushedDownPattern
 from doxa.query.sql.resident_columns import ResidentGroups, scanned_label
+from doxa.store.sql_values import json_path
 
 # Grouping
 

@@ -13,7 +13,6 @@ from typing import Any, NamedTuple
 from doxa.base.values import canonical
 from doxa.cypher import tree as t
 from doxa.query.core.graph import Graph
-from doxa.query.core.json_paths import json_path
 from doxa.query.core.pattern import EdgeVar, plain_types
 from doxa.query.core.run import Run
 from doxa.query.core.step import Evaluate
@@ -23,6 +22,7 @@ from doxa.query.sql.pushed_pattern import PushedDownPattern
 from doxa.query.sql.row_batches import Template
 from doxa.query.sql.value_kinds import UNDECIDED_KINDS
 from doxa.store import Transaction
+from doxa.store.sql_values import json_path
 
 # Estimated selectivity of an access path: an id, whole keys of an index, an address, a part of an
 # index, a whole index, an equality, a label

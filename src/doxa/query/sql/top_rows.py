@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from doxa.cypher import tree as t
-from doxa.query.core.json_paths import json_path
 from doxa.query.core.row import Row
 from doxa.query.core.row_count import row_count
 from doxa.query.core.run import Run
@@ -18,6 +17,7 @@ from doxa.query.sql.pattern_scan import PatternScanStep
 from doxa.query.sql.pattern_sql import StatementBuilder
 from doxa.query.sql.resident_columns import ResidentOrder, scanned_label
 from doxa.store import int64_array
+from doxa.store.sql_values import json_path
 
 TOP_ROWS_MAX = 10_000  # larger limits are sorted in Python
 

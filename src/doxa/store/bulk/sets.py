@@ -20,7 +20,7 @@ from doxa.base.values import (
     same_value,
 )
 from doxa.store.intake.secrets import cleaned
-from doxa.store.reader import int64_array
+from doxa.store.sql_values import int64_array
 from doxa.store.transaction import Transaction
 
 _SINCE = "SELECT id, since, born FROM node WHERE id IN carray(?)"

@@ -19,13 +19,14 @@ import apsw
 
 from doxa.base.values import canonical, decode
 from doxa.store.file.scrub import mark
-from doxa.store.reader import Reader, int64_array
+from doxa.store.reader import Reader
 from doxa.store.retention.holds import held_elements, holds_of
 from doxa.store.retention.horizon import LOG, note_dropped
 from doxa.store.retention.policies import RetentionPolicy, policies_of
 from doxa.store.retention.rewriting import destroy_payloads, reindex_past, restate, set_usage
 from doxa.store.retention.state import drop_versions, state_of
 from doxa.store.rows import Identity
+from doxa.store.sql_values import int64_array
 from doxa.store.store import Store
 from doxa.store.transaction import Transaction
 

@@ -16,8 +16,8 @@ import apsw
 
 from doxa.base.errors import ConflictError
 from doxa.base.values import decode
-from doxa.store.reader import int64_array
 from doxa.store.retention.occurrences import Needle
+from doxa.store.sql_values import int64_array
 
 PREFIX = "hold:"
 KINDS = ("address", "project", "text", "speaker")

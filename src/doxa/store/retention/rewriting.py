@@ -12,9 +12,9 @@ from doxa.base.ids import EdgeId, NodeId
 from doxa.base.values import canonical, decode, decode_properties
 from doxa.store.file.scrub import mark
 from doxa.store.guard import rank
-from doxa.store.reader import int64_array
 from doxa.store.retention.holds import require_free
 from doxa.store.retention.state import put_usage, state_of
+from doxa.store.sql_values import int64_array
 from doxa.store.transaction import Transaction
 from doxa.store.visibility.window_writer import load
 

@@ -232,6 +232,15 @@ class PolicyEvaluator:
             access.suppressed,
         )
 
+    def final_score(self, subject: Subject, access: Access, now: int) -> float:
+        """Return the score of the element, in [0, 1]; 1 if no rule is about it."""
+        rule = self.rule(subject)
+        if rule is None:
+            return 1.0
+        clause = self.clause(rule.policy, subject, access, now)
+        promotion = clause.promotion if clause is not None else NO_PROMOTION
+        return score(rule.curve.decay, promotion, now - anchor_of(rule.curve, subject, access))
+
     def decide(self, subject: Subject, access: Access, rule: Rule | None) -> VisibilityDecision:
         """Return what to store with the element."""
         if access.suppressed:

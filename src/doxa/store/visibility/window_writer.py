@@ -14,7 +14,7 @@ done, elements beyond where it has come to are judged when they are read.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import apsw
@@ -24,6 +24,7 @@ from doxa.base.values import decode, decode_properties
 from doxa.store.change_counter import next_change
 from doxa.store.indexing.search_rows import rule_of
 from doxa.store.indexing.search_texts import SearchRule
+from doxa.store.sql_values import int64_array
 from doxa.store.visibility.access import Access, decode_access
 from doxa.store.visibility.evaluator import (
     SEEN,
@@ -51,6 +52,16 @@ def load(db: apsw.Connection, identity: int, *, edge: bool) -> Seen | None:
     """Read an element with its metadata and the decision stored with it."""
     row: Any = db.execute(f"{_EDGES if edge else _NODES} WHERE n.id = ?", (identity,)).fetchone()
     return None if row is None else _seen(row, edge)
+
+
+def load_nodes(db: apsw.Connection, identities: Sequence[int]) -> Iterator[Seen]:
+    """Read those of the nodes that are there, by one statement."""
+    if not identities:
+        return iter(())
+    rows: list[Any] = db.execute(
+        f"{_NODES} WHERE n.id IN (SELECT value FROM carray(?))", (int64_array(identities),)
+    ).fetchall()
+    return (_seen(row, False) for row in rows)
 
 
 def _seen(row: Any, edge: bool) -> Seen:
