@@ -3,43 +3,61 @@
     sh scripts/postgres.sh && DOXA_TEST_DB=postgresql .venv/bin/python -m pytest tests/app
 
 Every memory that a test opens by a new path is then the replica of a tenant of its own, at a
-PostgreSQL that the lane starts; its file is at that path. A file that the test made otherwise stays
-a file. `folder` uses the folder engine. LEFT_OUT says which tests are not about this, and why.
+PostgreSQL that the lane starts; its file is at that path. So it is in the processes that tests
+start (lane_child/sitecustomize.py). A file that the test made otherwise stays a file. `folder` uses
+the folder engine. LEFT_OUT says which tests are not about this, and why.
 """
 
 from __future__ import annotations
 
 import hashlib
 import os
+import sys
 import tempfile
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import pytest
+if TYPE_CHECKING:
+    import pytest
 
+_HERE = Path(__file__).parent
 LANE = os.environ.get("DOXA_TEST_DB", "")
 
 _FILES = "it compares or damages the file itself"
-_PROCESS = "another process opens the path as a file of its own"
+_COPIES = "each case begins with a copy of a file"
 LEFT_OUT: dict[str, str] = {
+    "tests/agent/test_gate_suite.py::test_a_gate_holds": _COPIES,
     "tests/app/test_app_verbs.py::test_every_verb": "doctor has one more finding, of the replica",
-    "tests/crash/": _PROCESS,
-    "tests/cli/": _PROCESS,
-    "tests/hosts/": _PROCESS,
+    "tests/adversary/test_hostile_exports.py": _FILES,
+    "tests/adversary/test_idempotency_keys.py::test_without_a_key_a_write_costs_what_it_did": (
+        "it counts statements, and a replica has more"
+    ),
+    "tests/imports/test_resuming.py::test_a_cursor_goes_on_only_in_the_same_file_and_memory": (
+        "it deletes the file, which its log brings back"
+    ),
+    "tests/crash/": "it kills processes that open a store, not a memory",
     "tests/store/": _FILES,
     "tests/maintenance/": _FILES,
-    "tests/events/test_on_event.py::test_a_consumer_killed_at_random_points": _PROCESS,
-    "tests/transfer/test_load.py::test_a_killed_load_loses_and_doubles_nothing": _PROCESS,
     "tests/replication/": "they open the engines themselves",
 }
 
 
 def begin(config: pytest.Config) -> None:
-    """Open every memory through the engine from here on."""
+    """Open every memory through the engine from here on, also in processes that tests start."""
+    url = _engine(config)
+    share(url)
+    places = [str(_HERE / "lane_child"), str(_HERE.parent)]
+    driver = [one for one in sys.path if one.endswith("/postgres/site")]
+    given = [one for one in (os.environ.get("PYTHONPATH"),) if one]
+    os.environ["PYTHONPATH"] = os.pathsep.join([*places, *driver, *given])
+    os.environ["DOXA_LANE_URL"] = url
+
+
+def share(url: str) -> None:
+    """Open every memory of this process through the engine."""
     from doxa.app import file as module
 
-    url = _engine(config)
     real = module.MemoryFile.__init__
 
     def opened(self: Any, given: Any, *rest: Any) -> None:
@@ -51,6 +69,8 @@ def begin(config: pytest.Config) -> None:
 def _engine(config: pytest.Config) -> str:
     if LANE == "folder":
         return f"folder:{tempfile.mkdtemp(prefix='doxa-lane-')}"
+    import pytest
+
     from tests.replication.postgres import MISSING, PostgresServer, programs
 
     if LANE != "postgresql" or programs() is None:
@@ -77,6 +97,8 @@ def _shared(given: Any, url: str) -> Any:
 
 def leave_out(items: list[pytest.Item]) -> None:
     """Skip what is not about a shared log."""
+    import pytest
+
     for item in items:
         for start, why in LEFT_OUT.items():
             if item.nodeid.startswith(start):

@@ -178,8 +178,7 @@ def test_a_night_shift_that_loses_its_lease_reports_what_it_did(memory: Memory) 
 
 def _token(memory: Memory) -> int:
     with memory.store.read() as reader:
-        ((token,),) = reader.rows("SELECT seq FROM main.cursor WHERE name = 'lease/nightshift'")
-    return int(token)
+        return reader.lease_until("nightshift")
 
 
 def test_a_heartbeat_says_how_long_ago(memory: Memory) -> None:

@@ -142,6 +142,27 @@ def test_a_missing_runtime_and_a_missing_package(
         load_minilm(tmp_path)
 
 
+def test_a_load_that_was_begun_is_taken_once() -> None:
+    pytest.importorskip("onnxruntime")
+    folder = Path("no such folder")
+    minilm.load_ahead(folder)
+    begun = minilm._begun[folder].result()
+    assert begun is not None
+    assert load_minilm(folder) is begun
+    assert load_minilm(folder) is not begun
+
+
+def test_a_load_that_was_begun_and_failed_is_tried_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("onnxruntime")
+    pytest.importorskip("tokenizers")
+    without_package(monkeypatch)
+    minilm.load_ahead(tmp_path)
+    with pytest.raises(ModelError, match="the local embedding model is not installed"):
+        load_minilm(tmp_path)
+
+
 def test_readable() -> None:
     assert readable("  plain ") == "plain "
     assert readable("\ud83d\ude00 \ud83d") == "\U0001f600 \ufffd"

@@ -443,6 +443,10 @@ class SimulatedLog:
 
         return self.call(run)
 
+    def lease_until(self, tenant: str, name: str) -> int:
+        leases = self._engine.tenant(tenant).leases
+        return self.call(lambda: leases.get(name, 0))
+
     def tenants(self) -> list[TenantInfo]:
         known = sorted(self._engine.tenants.items())
         return self.call(

@@ -165,11 +165,14 @@ def test_a_lease_has_one_holder(open_log: OpenLog) -> None:
     assert token == 150
     assert other.take_lease("acme", "dream", held=0, now=120, ttl_ns=50) == 0
     assert other.take_lease("zoo", "dream", held=0, now=120, ttl_ns=50) == 170
+    assert other.lease_until("acme", "dream") == 150
+    assert other.lease_until("acme", "other") == other.lease_until("nobody", "dream") == 0
     renewed = log.take_lease("acme", "dream", held=token, now=140, ttl_ns=50)
     assert renewed == 190
     assert other.take_lease("acme", "dream", held=0, now=191, ttl_ns=50) == 241
     assert log.take_lease("acme", "dream", held=renewed, now=192, ttl_ns=50) == 0
     assert other.take_lease("acme", "dream", held=241, now=195, ttl_ns=0) == 0
+    assert log.lease_until("acme", "dream") == 0
     assert log.take_lease("acme", "dream", held=0, now=196, ttl_ns=50) == 246
 
 

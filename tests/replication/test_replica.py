@@ -270,5 +270,7 @@ def test_a_job_runs_on_one_server_at_a_time(open_replica: OpenReplica) -> None:
     one, other = open_replica("one"), open_replica("other")
     token = one.store.take_lease("dream", held=0, ttl_ns=60_000_000_000)
     assert token and not other.store.take_lease("dream", held=0, ttl_ns=60_000_000_000)
+    with other.store.read() as reader, one.store.write(ROOT, op="test") as tx:
+        assert reader.lease_until("dream") == tx.lease_until("dream") == token
     one.store.take_lease("dream", held=token, ttl_ns=0)
     assert other.store.take_lease("dream", held=0, ttl_ns=60_000_000_000)

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from doxa.app import Memory
+from doxa.app.care.shared import pull_file
 from doxa.base.clock import FakeClock
 from doxa.base.errors import InputError
 from doxa.store import check, digest, replayed_digest, verify_log
@@ -96,3 +97,31 @@ def test_the_tenant_may_stand_in_the_url(shared_url: str, tmp_path: Path) -> Non
     assert len(list((tmp_path / "r").glob("*.db"))) == 1
     with pytest.raises(InputError, match="none is named"):
         opened(shared_url, replica=tmp_path / "r")  # type: ignore[arg-type]
+
+
+def test_a_replica_s_file_is_written_through_its_engine_alone(
+    server: Callable[..., Memory], tmp_path: Path
+) -> None:
+    with server("one") as memory:
+        memory.remember("The heron waits by the pond")
+        path = Path(memory.store.path)
+    with pytest.raises(InputError, match="is the replica of a shared log") as caught:
+        opened(path)
+    assert "make a backup" in caught.value.next_step
+    with opened(path, read_only=True) as reader:
+        assert reader.recall("heron").hits
+        reader.backup(tmp_path / "copy.db")
+    with opened(tmp_path / "copy.db") as own:
+        own.remember("The heron has left")
+        assert len(own.recall("heron").hits) == 2
+
+
+def test_a_pulled_file_is_a_memory_of_its_own(
+    server: Callable[..., Memory], shared_url: str, tmp_path: Path
+) -> None:
+    with server("one") as memory:
+        memory.remember("The heron waits by the pond")
+    pull_file(shared_url, tmp_path / "own.db", "acme")
+    with opened(tmp_path / "own.db") as own:
+        own.remember("The heron has left")
+        assert len(own.recall("heron").hits) == 2

@@ -158,7 +158,6 @@ class MemoryFile:
 
         What is not embedded yet stays pending.
         """
-        self._models.finish_loading()
         self._embedding.stop()
         self.maintenance.stop()
         with self._working_lock:
@@ -228,10 +227,6 @@ class MemoryFile:
         """The embedding model with a cache, loaded at first need; None if there is none
         (`embedder_error` says why)."""
         return self._models.embedder
-
-    def _load_ahead(self) -> None:
-        """Begin to load the embedder while the caller prepares a question."""
-        self._models.load_ahead()
 
     @property
     def embedder_error(self) -> ModelError | None:

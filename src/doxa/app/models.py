@@ -14,13 +14,13 @@ import os
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from doxa.base.errors import DoxaError, InputError, LimitError, ModelError
 from doxa.base.limits import MODEL_OUTAGE_MS
-from doxa.base.run_slot import use_any_processor
 from doxa.models.cache import CachedEmbedder
 from doxa.models.meter import Meter, Price, Spend, used_for
 from doxa.models.minilm import NAME as MINILM
@@ -72,6 +72,16 @@ def default_model_folder() -> Path:
     return (Path(base) if base else Path.home() / ".cache") / "doxa"
 
 
+def load_model_ahead() -> None:
+    """Begin to load the local embedding model, where the settings name no other: the memory that is
+    opened next takes it. Settings that are wrong are reported then."""
+    from doxa.models.minilm import load_ahead
+
+    with suppress(InputError):
+        if configuration().text("models.embedder") in (None, "", "auto", "minilm"):
+            load_ahead(default_model_folder())
+
+
 class Models:
     """The models of one opened memory, each made at first need, and what they spent. Safe to share
     between threads."""
@@ -117,7 +127,6 @@ class Models:
             self.specs["embedder"], "provider", ""
         ) in ("auto", "minilm")
         self._former: _Lazy[CachedEmbedder] = _Lazy(self._build_local, None)
-        self._loading: threading.Thread | None = None
         self._own: Completer | None = given["model"]
         self._model: _Lazy[Completer] = _Lazy(self._build_model, given["model"])
         self._reranker: _Lazy[Reranker] = _Lazy(self._build_reranker, given["reranker"])
@@ -130,21 +139,6 @@ class Models:
     @property
     def embedder(self) -> CachedEmbedder | None:
         return self._embedder.get()
-
-    def load_ahead(self) -> None:
-        """Begin to load the local embedder on a thread; `embedder` waits for it. Most of the time
-        it takes is that of libraries which let other threads run."""
-        if self._is_local and not self._embedder.tried:
-            self._loading = threading.Thread(
-                target=self._embedder.get, name="doxa-model", daemon=True
-            )
-            use_any_processor()
-            self._loading.start()
-
-    def finish_loading(self) -> None:
-        """Wait for what `load_ahead` began: a process must not end within it."""
-        if self._loading is not None:
-            self._loading.join()
 
     @property
     def embedder_error(self) -> ModelError | None:

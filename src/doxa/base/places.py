@@ -54,3 +54,8 @@ def is_of_memory(memory: Path, path: Path) -> bool:
     folders = (hooks_folder, signals_folder, imports_folder, agents_folder)
     files = (file, *(file.with_name(f"{file.name}-{end}") for end in ("wal", "shm", "journal")))
     return found in files or any(found.is_relative_to(one(file)) for one in folders)
+
+
+def mark_of_replica(path: Path | str) -> Path:
+    """Return the file that lies next to a replica. Its time tells when the engine last answered."""
+    return Path(f"{path}.heard")

@@ -96,6 +96,12 @@ def run(verb: Verb, values: Mapping[str, Any]) -> None:
         return
     if verb.name == "restore" and _is_backup(rest, as_json):
         return
+    if verb.name == "recall":
+        import_numpy_alone()
+        if not rest["words_only"] and (not rest["lanes"] or "meaning" in rest["lanes"]):
+            from doxa.app.models import load_model_ahead
+
+            load_model_ahead()
     with opened(db, as_json, read_only=verb.name in _READ_ONLY) as memory:
         if rest.get("project") == "auto" and verb.name != "ingest":
             rest["project"] = project_named("auto")
@@ -197,9 +203,6 @@ _CONVERT: dict[Kind, Callable[[Any], Any]] = {
 def _recall(memory: Memory, verb: Verb, values: Given, as_json: bool) -> None:
     if values["words_only"] and not values["lanes"]:
         values["lanes"] = list(WITHOUT_MEANING)
-    import_numpy_alone()
-    if not values["lanes"] or "meaning" in values["lanes"]:
-        memory._load_ahead()
     answer = call(memory, verb, values)
     tokens = values["tokens_max"]
     show(answer, as_json, (lambda a: a.framed(tokens)) if values["framed"] else recall_text)

@@ -72,7 +72,8 @@ def last(reader: Reader, job: str, *, project: str | None = None, now: int) -> H
     if not runs:
         return None
     done = next((run for run in runs if run.state in ("done", "undone")), None)
-    return Heartbeat(job, runs[0], done, now, is_held(reader, job, now=now))
+    held = runs[0].state == "running" and is_held(reader, job, now=now)
+    return Heartbeat(job, runs[0], done, now, held)
 
 
 def heartbeats(reader: Reader, *, project: str | None = None, now: int) -> list[Heartbeat]:

@@ -83,8 +83,7 @@ def lease(
 
 def is_held(reader: Reader, job: str, *, now: int) -> bool:
     """Return whether a process holds the lease of a job."""
-    rows = reader.rows("SELECT seq FROM main.cursor WHERE name = ?", (f"lease/{job}",))
-    return bool(rows) and int(rows[0][0]) > now
+    return reader.lease_until(job) > now
 
 
 def _taken(job: str) -> BusyError:

@@ -16,8 +16,10 @@ from __future__ import annotations
 
 import hashlib
 import importlib.util
+import threading
 import warnings
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -69,8 +71,12 @@ def load_minilm(
     `model_folder` is searched when doxa-memory-minilm is not installed. `weights` is a model.onnx
     with its tokenizer.json next to it, to use instead of either. `cache_folder` is deprecated: the
     old name of `model_folder`. Raises ModelError when the runtime or the files are missing, or when
-    the files are not the released ones.
+    the files are not the released ones. What `load_ahead` began for this folder is waited for.
     """
+    begun = _begun.pop(model_folder, None) if weights is None else None
+    found = None if begun is None else begun.result()
+    if found is not None:
+        return found
     if cache_folder is not None:
         warnings.warn(
             "cache_folder is deprecated; use model_folder.", DeprecationWarning, stacklevel=2
@@ -88,6 +94,34 @@ def load_minilm(
     _read(model, sha256=MODEL_SHA256, bytes_max=MODEL_FILE_BYTES_MAX)
     session = open_graph(onnxruntime, model, off=_OFF, step=_UPGRADE_STEP, name=NAME)
     return MiniLmEmbedder(session=session, tokenizer=tokenizer)
+
+
+class _Loading:
+    """A load on a thread of its own. The process waits for it: ending within one of the libraries
+    would crash."""
+
+    def __init__(self, model_folder: Path | None) -> None:
+        self._folder = model_folder
+        self._found: Embedder | None = None
+        self._thread = threading.Thread(target=self._load, name="doxa-model")
+        self._thread.start()
+
+    def _load(self) -> None:
+        with suppress(ModelError):  # who asks for the model tries by himself, and meets it
+            self._found = load_minilm(self._folder)
+
+    def result(self) -> Embedder | None:
+        self._thread.join()
+        return self._found
+
+
+_begun: dict[Path | None, _Loading] = {}
+
+
+def load_ahead(model_folder: Path | None = None) -> None:
+    """Begin to load the embedder of this folder while the caller prepares a question. Most of the
+    time it takes is that of libraries which let other threads run."""
+    _begun[model_folder] = _Loading(model_folder)
 
 
 def find_weights(model_folder: Path | None = None) -> Path | None:

@@ -179,6 +179,10 @@ class SharedLog(Protocol):
         """Take, renew (`held`) or give back (`ttl_ns` 0) a named lease; as Store.take_lease."""
         ...
 
+    def lease_until(self, tenant: str, name: str) -> int:
+        """Return until when a lease holds, in ns; 0 if it was never taken, or given back."""
+        ...
+
     def tenants(self) -> list[TenantInfo]:
         """Return all tenants in the order of their names. For operators."""
         ...

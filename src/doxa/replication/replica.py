@@ -220,6 +220,11 @@ class Replica:
                 self.tenant, name, held=held, now=self.store.clock.now_ns(), ttl_ns=ttl_ns
             )
 
+    def lease_until(self, name: str) -> int:
+        with suppress(UnreachableError), self._heard_of():
+            return self.log.lease_until(self.tenant, name)
+        return 0
+
     @contextmanager
     def reading(self, level: str) -> Iterator[None]:
         before = getattr(self._local, "level", self.level)

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from doxa.base.errors import ConflictError, StoreError
 from doxa.base.limits import BUSY_TIMEOUT_MS, REPLICA_FETCH_BYTES_MAX
+from doxa.base.places import mark_of_replica
 from doxa.replication.following import local_head
 from doxa.replication.protocol import FleetLog, Head, SharedLog, SharedTransaction, check_tenant
 from doxa.replication.replica import Replica, read_transactions
@@ -98,4 +99,5 @@ def pull(
             verify_log(store)
         finally:
             store.shared = None
+    mark_of_replica(path).unlink(missing_ok=True)
     return Moved(tenant, head.tx, head)

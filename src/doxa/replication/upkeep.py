@@ -14,6 +14,7 @@ from pathlib import Path
 from doxa.base.clock import NS
 from doxa.base.errors import DoxaError
 from doxa.base.limits import REPLICA_REPORT_S, SNAPSHOT_CHANGES_ITEMS_MIN
+from doxa.base.places import mark_of_replica
 from doxa.replication.following import local_head
 from doxa.replication.protocol import FleetLog, ReplicaReport, SharedLog, TenantInfo
 from doxa.replication.snapshot import is_due, put_snapshot
@@ -39,7 +40,7 @@ class ReplicaUpkeep:
         self._store, self._tenant = store, tenant
         self._said = 0.0
         self._checked = -SNAPSHOT_CHANGES_ITEMS_MIN
-        self._heard_path = Path(f"{store.path}.heard")
+        self._heard_path = mark_of_replica(store.path)
         self._marked = 0.0
         self._lock = threading.Lock()
 

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from doxa.store.declared import Declared
     from doxa.store.image.images import ImageView
     from doxa.store.log_writer import LogWriter
+    from doxa.store.stream.shared_writes import SharedWrites
     from doxa.store.visibility.access import Access
     from doxa.store.visibility.evaluator import Expressions, Subject
     from doxa.store.visibility.visible_now import VisibilityFilter
@@ -64,7 +65,9 @@ class Reader:
         pending: LogWriter | None = None,
         expressions: Expressions | None = None,
         neutral: bool = False,
+        shared: SharedWrites | None = None,
     ) -> None:
+        self._shared = shared
         self._held: Declared | None = None
         self.neutral = neutral  # policies are kept, but hide nothing and score nothing
         self._expressions = expressions
@@ -309,6 +312,14 @@ class Reader:
         from doxa.store.visibility.scores import scores_of
 
         return scores_of(self._db, self.declared().evaluator, identities, self.scored_at)
+
+    def lease_until(self, name: str) -> int:
+        """Return until when a process holds the lease of a job, in ns; 0 if none does. Of a replica
+        the engine is asked, whatever the snapshot."""
+        if self._shared is not None:
+            return self._shared.lease_until(name)
+        found = self._db.execute("SELECT seq FROM main.cursor WHERE name = ?", (f"lease/{name}",))
+        return int(found.get or 0)
 
     def shown_of(self, edge: bool, identity: int, props: str, fades: str) -> str:
         """Return an element's properties (JSON) without those that have faded by now."""

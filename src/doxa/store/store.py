@@ -208,6 +208,7 @@ class Store:
             pending=pending,
             expressions=self._expressions,
             neutral=not self.decay_enabled,
+            shared=self.shared,
         )
 
     def _judging(self, reader: Reader) -> None:
@@ -305,6 +306,7 @@ class Store:
                     rights=rights,
                     by_hand=by_hand,
                     counted=counted,
+                    shared=self.shared,
                 )
                 tx.turn = turn
                 if shared is not None:

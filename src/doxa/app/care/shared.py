@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from doxa.app.config import Config, default_path
 from doxa.base.errors import InputError
+from doxa.base.places import mark_of_replica
 from doxa.ingestion import arguments
 from doxa.store.stages import Stages, no_stages
 
@@ -74,13 +75,16 @@ def split_url(path: str | Path, tenant: str = "-") -> tuple[str, str]:
 
 def open_engine(config: Config) -> SharedLog | None:
     """Open the engine of a memory whose log is shared, and make the file of a new replica from a
-    snapshot. None for a memory of its own."""
+    snapshot. None for a memory of its own. Raises InputError for a replica's file that is to be
+    written without its engine."""
+    if config.shared is None:
+        if not config.read_only and mark_of_replica(config.path).exists():
+            raise _written_by_itself(config.path)
+        return None
     from doxa.app.expressions import LazyExpressions
     from doxa.replication.opening import connect, prepare, shared_log
     from doxa.store import Store
 
-    if config.shared is None:
-        return None
     log = shared_log(config.shared)
     try:
         prepare(log, config.tenant, config.path, reopen=_reopening(config.shared))
@@ -92,6 +96,18 @@ def open_engine(config: Config) -> SharedLog | None:
         log.close()
         raise
     return log
+
+
+def _written_by_itself(path: Path) -> InputError:
+    return InputError(
+        f"{path} is the replica of a shared log: what is written to the file alone reaches nobody,"
+        " and the replica could not follow its log any more.",
+        next_step=(
+            "Open the URL of the engine with its tenant, or the file with read_only. To go on"
+            " without the engine, make a backup of the file and restore that."
+        ),
+        field="path",
+    )
 
 
 def _reopening(url: str) -> Callable[[str], SharedLog]:
@@ -108,10 +124,10 @@ def _reopening(url: str) -> Callable[[str], SharedLog]:
 
 def open_replica(store: Store, config: Config, log: SharedLog | None) -> Replica | None:
     """Connect a store with its shared log. Closes both if that fails."""
-    from doxa.replication.opening import connect
-
     if log is None:
         return None
+    from doxa.replication.opening import connect
+
     try:
         assert config.shared is not None
         reopen = _reopening(config.shared)

@@ -189,6 +189,12 @@ class FolderLog:
                 )
             return token
 
+    def lease_until(self, tenant: str, name: str) -> int:
+        if not self._path(tenant).exists():
+            return 0
+        with self._reached(tenant) as db:
+            return int(db.execute("SELECT until FROM lease WHERE name = ?", (name,)).get or 0)
+
     def tenants(self) -> list[TenantInfo]:
         found = []
         for path in sorted(self._folder.glob("*.log.db")):

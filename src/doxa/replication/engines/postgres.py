@@ -257,6 +257,11 @@ class PostgresLog:
                 run(sql.DROP_LEASE, name=name)
             return token or 0
 
+    def lease_until(self, tenant: str, name: str) -> int:
+        with self._transaction(tenant) as run:
+            row = run(sql.LEASE, name=name).fetchone()
+        return int(row[0]) if row else 0
+
     def tenants(self) -> list[TenantInfo]:
         connection = self._connection()
         try:

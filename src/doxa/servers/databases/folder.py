@@ -20,7 +20,7 @@ from doxa.app import Memory
 from doxa.base.clock import SystemClock, format_time
 from doxa.base.errors import ConflictError, InputError, LimitError, NotFoundError, StoreError
 from doxa.base.limits import DATABASES_ITEMS_MAX
-from doxa.base.places import hooks_folder, imports_folder, signals_folder
+from doxa.base.places import hooks_folder, imports_folder, mark_of_replica, signals_folder
 from doxa.servers.credentials import Principal
 from doxa.servers.databases.names import SUFFIX, check_database_name
 from doxa.servers.memory import DATABASE, MemoryDatabase
@@ -29,6 +29,7 @@ _SIDES = ("-wal", "-shm")
 # what belongs to a memory file and stands next to it: before it goes, so that what is cut short is
 # done again
 _BESIDE = (
+    mark_of_replica(Path("x")).name[1:],
     *(f"{kind}{side}" for kind in (".spend", ".working") for side in ("", *_SIDES, "-journal")),
     hooks_folder(Path("x")).name[1:],
     imports_folder(Path("x")).name[1:],
