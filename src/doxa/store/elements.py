@@ -7,9 +7,9 @@ it holds the write lock.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 import apsw
 
@@ -42,9 +42,6 @@ from doxa.store.scope.views import seeing_all
 from doxa.store.visibility.evaluator import Expressions, Subject
 from doxa.store.visibility.window_writer import WindowWriter
 
-if TYPE_CHECKING:
-    from doxa.store.stream.shared_writes import SharedWrites
-
 _ANY_END = End((), False)  # where no guard asks
 _LIVE_MAX = 200_000
 _PROJECT_OF_PAST = "SELECT project FROM main.node_past WHERE id = ? ORDER BY since DESC LIMIT 1"
@@ -65,7 +62,7 @@ class ElementWriter(Reader):
         neutral: bool,
         rights: Role | None = None,
         by_hand: bool = False,
-        shared: SharedWrites | None = None,
+        leases: Callable[[str], int] | None = None,
     ) -> None:
         self.tx = TxId(tail.tx + 1)
         self.entries = LogWriter(db, tx=self.tx, seq=tail.seq, head=tail.head)
@@ -75,7 +72,7 @@ class ElementWriter(Reader):
             pending=self.entries,
             expressions=expressions,
             neutral=neutral,
-            shared=shared,
+            leases=leases,
         )
         self.identity = identity
         # by which guards judge: an import that nobody looked at has an agent's

@@ -38,7 +38,6 @@ if TYPE_CHECKING:
     from doxa.store.declared import Declared
     from doxa.store.image.images import ImageView
     from doxa.store.log_writer import LogWriter
-    from doxa.store.stream.shared_writes import SharedWrites
     from doxa.store.visibility.access import Access
     from doxa.store.visibility.evaluator import Expressions, Subject
     from doxa.store.visibility.visible_now import VisibilityFilter
@@ -65,9 +64,9 @@ class Reader:
         pending: LogWriter | None = None,
         expressions: Expressions | None = None,
         neutral: bool = False,
-        shared: SharedWrites | None = None,
+        leases: Callable[[str], int] | None = None,
     ) -> None:
-        self._shared = shared
+        self._leases = leases  # until when a job's lease holds, where an engine keeps them
         self._held: Declared | None = None
         self.neutral = neutral  # policies are kept, but hide nothing and score nothing
         self._expressions = expressions
@@ -316,8 +315,8 @@ class Reader:
     def lease_until(self, name: str) -> int:
         """Return until when a process holds the lease of a job, in ns; 0 if none does. Of a replica
         the engine is asked, whatever the snapshot."""
-        if self._shared is not None:
-            return self._shared.lease_until(name)
+        if self._leases is not None:
+            return self._leases(name)
         found = self._db.execute("SELECT seq FROM main.cursor WHERE name = ?", (f"lease/{name}",))
         return int(found.get or 0)
 

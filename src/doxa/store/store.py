@@ -208,8 +208,11 @@ class Store:
             pending=pending,
             expressions=self._expressions,
             neutral=not self.decay_enabled,
-            shared=self.shared,
+            leases=self._leases(),
         )
+
+    def _leases(self) -> Callable[[str], int] | None:
+        return None if self.shared is None else self.shared.lease_until
 
     def _judging(self, reader: Reader) -> None:
         """From here on the SQL of this thread judges visibility at the time of this transaction,
@@ -306,7 +309,7 @@ class Store:
                     rights=rights,
                     by_hand=by_hand,
                     counted=counted,
-                    shared=self.shared,
+                    leases=self._leases(),
                 )
                 tx.turn = turn
                 if shared is not None:

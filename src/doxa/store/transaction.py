@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import apsw
 
@@ -47,9 +47,6 @@ from doxa.store.visibility.access import AccessRecord, encode_access, used
 from doxa.store.visibility.evaluator import Expressions, PolicyEvaluator
 from doxa.store.visibility.window_writer import Seen, load, note_swept, swept
 
-if TYPE_CHECKING:
-    from doxa.store.stream.shared_writes import SharedWrites
-
 RUN_LABEL = "Run"
 
 
@@ -73,7 +70,7 @@ class Transaction(ElementWriter):
         rights: Role | None = None,
         by_hand: bool = False,
         counted: bool | None = None,
-        shared: SharedWrites | None = None,
+        leases: Callable[[str], int] | None = None,
     ) -> None:
         """`check_before_commit` is called at the end, while it may still write: it keeps what must
         hold after every transaction, whichever interface wrote it. `counted`: whether a quota may
@@ -98,7 +95,7 @@ class Transaction(ElementWriter):
             neutral=neutral,
             rights=rights,
             by_hand=by_hand,
-            shared=shared,
+            leases=leases,
         )
         self._counted = identity.role != "system" if counted is None else counted
         self.op = op
