@@ -37,6 +37,7 @@ LEFT_OUT: dict[str, str] = {
         "it deletes the file, which its log brings back"
     ),
     "tests/crash/": "it kills processes that open a store, not a memory",
+    "tests/servers/test_workers.py": "several workers serve a file, and no replica",
     "tests/store/": _FILES,
     "tests/maintenance/": _FILES,
     "tests/replication/": "they open the engines themselves",

@@ -54,6 +54,31 @@ def test_a_file_goes_to_the_engine_and_comes_back(
     assert told["tenant"] == "acme" and told["size_bytes"] > 1_000
 
 
+def test_what_is_done_once_is_not_done_again_behind_the_engine(
+    shared_url: str, tmp_path: Path
+) -> None:
+    """The answers of keyed calls, and how far a file is loaded, move along with the log."""
+    path = tmp_path / "p.csv"
+    people = [f"{n}" for n in range(5)]
+    path.write_text("\n".join(["id", *people, ""]))
+    with opened(tmp_path / "own.db") as own:
+        made = own.remember("We ship on Monday", project="shop", idempotency_key="k1")
+        assert own.load(path, label="Person", key="id").nodes == 5
+    replicate_file(tmp_path / "own.db", shared_url, "acme")
+    path.write_text("\n".join(["id", *people, "5", ""]))
+    for name, new in (("one", 1), ("two", 0)):  # the second server follows the first
+        replica = {"tenant": "acme", "replica": tmp_path / name}
+        with opened(shared_url, **replica) as memory:  # type: ignore[arg-type]
+            loaded = memory.load(path, label="Person", key="id")
+            assert (loaded.nodes, loaded.continued) == (new, 6 - new)
+            assert (
+                memory.remember("We ship on Monday", project="shop", idempotency_key="k1") == made
+            )
+    pull_file(shared_url, tmp_path / "back.db", "acme")
+    with opened(tmp_path / "back.db") as back:
+        assert back.load(path, label="Person", key="id").nodes == 0
+
+
 def test_the_commands(shared_url: str, tmp_path: Path) -> None:
     def run(*given: object) -> object:
         done = CliRunner().invoke(app, [*map(str, given), "--json"])

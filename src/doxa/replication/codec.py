@@ -2,7 +2,7 @@
 since an erasure clears all of them at once.
 
     body     = zlib(msgpack [receipt, [[op, element, salt, payload, payload_hash], ...], erased,
-               retained])
+               retained, progress of loads if there is some])
     answers  = zlib(msgpack [[key, expires, salt, request, answer], ...]), or nothing
 
 Hashes of entries are not stored: they follow from the chain, and the reader recomputes them.
@@ -26,6 +26,8 @@ _VERSION = b"\x01"
 
 def encode_body(one: SharedTransaction) -> bytes:
     told = [one.receipt, one.entries, one.erased, one.retained]
+    if one.progress:
+        told.append(one.progress)
     return _VERSION + zlib.compress(msgspec.msgpack.encode(told), _LEVEL)
 
 
@@ -38,7 +40,8 @@ def encode_answers(one: SharedTransaction) -> bytes | None:
 def decode_transaction(body: bytes, answers: bytes | None) -> SharedTransaction:
     """Return the transaction of a body. Raises CorruptError if it is not one."""
     try:
-        receipt, entries, erased, retained = _decoded(body)
+        receipt, entries, erased, retained, *more = _decoded(body)
+        progress = more[0] if more else ()
         kept = _decoded(answers) if answers else []
         return SharedTransaction(
             tuple(receipt),
@@ -46,6 +49,7 @@ def decode_transaction(body: bytes, answers: bytes | None) -> SharedTransaction:
             tuple(erased),
             retained,
             tuple(tuple(row) for row in kept),
+            tuple(tuple(row) for row in progress),
         )
     except (zlib.error, msgspec.MsgspecError, ValueError, TypeError) as error:
         raise CorruptError(

@@ -22,6 +22,7 @@ from doxa.replication.protocol import Head, SharedTransaction, chained, continue
 from doxa.store import Identity, Store, Transaction, int64_array
 from doxa.store import apply as rows
 from doxa.store.batches import insert_rows
+from doxa.store.bulk.progress import write_progress
 from doxa.store.declared import SUPPRESSING, declared
 from doxa.store.dump.derived import index_nodes, sweep_windows
 from doxa.store.file.engine import translated
@@ -146,6 +147,8 @@ def _write_log(db: apsw.Connection, tenant: str, tail: Tail, one: SharedTransact
         db.execute("INSERT OR REPLACE INTO meta VALUES('retained', ?)", (one.retained,))
     for key, *rest in one.answers:
         db.execute(_ANSWER, (key, one.tx, *rest))
+    for name, loaded in one.progress:
+        write_progress(db, name, loaded)
 
 
 def diverged(tenant: str, tx: int) -> CorruptError:

@@ -52,7 +52,8 @@ class SharedTransaction(NamedTuple):
 
     `erased` are the numbers of entries whose payloads it destroyed. `retained` is the horizon of
     retention after it, None if it did not move. `answers` are the rows of calls with an idempotency
-    key that it carried out: key, expires, salt, request, answer.
+    key that it carried out: key, expires, salt, request, answer. `progress` are names and rows of
+    loads that it took further.
     """
 
     receipt: tuple[Any, ...]
@@ -60,6 +61,7 @@ class SharedTransaction(NamedTuple):
     erased: tuple[int, ...] = ()
     retained: str | None = None
     answers: tuple[tuple[Any, ...], ...] = ()
+    progress: tuple[tuple[str, int], ...] = ()
 
     @property
     def tx(self) -> int:

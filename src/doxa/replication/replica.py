@@ -39,6 +39,9 @@ LEVELS = ("local", "session", "latest")
 _SLICE_S = 0.05
 _WAIT_S = 5.0
 _ARRIVING_S = 5.0
+_ANSWER = (
+    "SELECT key, expires, salt, request, answer FROM main.idempotency_key WHERE key = ? AND tx = ?"
+)
 _RETRY_S, _RETRY_MOST_S = 0.1, 5.0
 
 
@@ -324,15 +327,11 @@ def transaction_of(tx: Transaction) -> SharedTransaction:
         erased = tuple(row[0] for row in gone)
         retained = db.execute("SELECT value FROM main.meta WHERE key = 'retained'").get
     answers: tuple[tuple[Any, ...], ...] = ()
-    if tx.is_keyed:
-        answers = tuple(
-            db.execute(
-                "SELECT key, expires, salt, request, answer FROM main.idempotency_key WHERE tx = ?",
-                (tx.tx,),
-            ).fetchall()
-        )
+    if tx.call_key is not None:
+        answers = tuple(db.execute(_ANSWER, (tx.call_key, tx.tx)).fetchall())
     found = next(read_transactions(tx._db, tx.tx, tx.tx))
-    return found._replace(erased=erased, retained=retained, answers=answers)
+    progress = () if tx.load_progress is None else (tx.load_progress,)
+    return found._replace(erased=erased, retained=retained, answers=answers, progress=progress)
 
 
 def read_transactions(db: Any, first: int, last: int) -> Iterator[SharedTransaction]:

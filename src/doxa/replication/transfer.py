@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from doxa.base.errors import ConflictError, StoreError
 from doxa.base.limits import BUSY_TIMEOUT_MS, REPLICA_FETCH_BYTES_MAX
@@ -15,6 +15,7 @@ from doxa.replication.protocol import FleetLog, Head, SharedLog, SharedTransacti
 from doxa.replication.replica import Replica, read_transactions
 from doxa.replication.snapshot import is_due, put_snapshot
 from doxa.store import Store, verify_log
+from doxa.store.bulk.progress import all_progress
 from doxa.store.stages import Stages, no_stages
 from doxa.store.visibility.evaluator import Expressions
 
@@ -64,18 +65,32 @@ def replicate(store: Store, log: SharedLog, tenant: str, *, stages: Stages = no_
 def _batches(store: Store, after: int, own: Head) -> Iterator[list[SharedTransaction]]:
     db = store.connection()
     retained = db.execute("SELECT value FROM meta WHERE key = 'retained'").get
+    answers = _answers(db)
     batch: list[SharedTransaction] = []
     size = 0
     for start in range(after + 1, own.tx + 1, _TRANSACTIONS_AT_ONCE):
         last = min(start + _TRANSACTIONS_AT_ONCE - 1, own.tx)
         for one in read_transactions(db, start, last):
-            batch.append(one._replace(retained=retained) if one.tx == own.tx else one)
+            if one.tx in answers:
+                one = one._replace(answers=tuple(answers[one.tx]))
+            if one.tx == own.tx:
+                one = one._replace(retained=retained, progress=all_progress(db))
+            batch.append(one)
             size += sum(len(entry.payload or b"") for entry in one.entries)
             if size >= REPLICA_FETCH_BYTES_MAX or len(batch) >= _TRANSACTIONS_AT_ONCE:
                 yield batch
                 batch, size = [], 0
     if batch:
         yield batch
+
+
+def _answers(db: Any) -> dict[int, list[tuple[Any, ...]]]:
+    """The kept answers of calls with an idempotency key, by their transactions."""
+    found: dict[int, list[tuple[Any, ...]]] = {}
+    sql = "SELECT tx, key, expires, salt, request, answer FROM main.idempotency_key"
+    for tx, *answer in db.execute(sql):
+        found.setdefault(tx, []).append(tuple(answer))
+    return found
 
 
 def pull(

@@ -110,7 +110,8 @@ class Transaction(ElementWriter):
         self.turn: WriterTurn | None = None  # set by the store that began it
         self.expired = False
         self.on_expired: Callable[[], None] = lambda: None
-        self.is_keyed = False  # it carries out a call with an idempotency key
+        self.load_progress: tuple[str, int] | None = None  # bulk/progress.py
+        self.call_key: bytes | None = None  # of a call with an idempotency key that it carries out
         self._check_before_commit = check_before_commit
 
     @property

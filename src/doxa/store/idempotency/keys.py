@@ -79,7 +79,7 @@ class KeyedCall:
     def begin(self, tx: Transaction) -> None:
         """Look for the key in the transaction of the call. Raises Repeated with the answer that is
         kept, ConflictError for another call under the same key."""
-        self.tx, self._begun, tx.is_keyed = tx, tx.entries.seq, True
+        self.tx, self._begun, tx.call_key = tx, tx.entries.seq, self._key
         found = tx._db.execute(_FIND, (self._key, tx.now)).fetchone()
         if found is None:
             return
