@@ -33,6 +33,12 @@ LEFT_OUT: dict[str, str] = {
     "tests/adversary/test_idempotency_keys.py::test_without_a_key_a_write_costs_what_it_did": (
         "it counts statements, and a replica has more"
     ),
+    "tests/cli/test_cli_pictures.py::test_long_work_counts_what_it_does": (
+        "doctor has one more step, of the replica"
+    ),
+    "tests/cli/test_cli_start.py::test_opening_a_memory_compiles_few_expressions": (
+        "opening a replica compiles some more"
+    ),
     "tests/imports/test_resuming.py::test_a_cursor_goes_on_only_in_the_same_file_and_memory": (
         "it deletes the file, which its log brings back"
     ),
