@@ -6,7 +6,7 @@ PIP    := $(BIN)/python -m pip --disable-pip-version-check -q
 DATA   ?= $(wildcard ../shared/data)
 STAMP  := $(VENV)/.installed
 
-.PHONY: demo test campaign mutants lint bench tck oracle wheel release pythons lock ready
+.PHONY: demo test lane campaign mutants lint bench tck oracle wheel release pythons lock ready
 
 demo: ready
 	@$(BIN)/python -m doxa.cli demo
@@ -15,6 +15,12 @@ demo: ready
 # holds up the rest.
 test: ready
 	$(BIN)/python -m pytest -n auto --dist worksteal
+
+# The same tests with every memory on a replica of a shared log in PostgreSQL (tests/lane.py).
+# TESTS="tests/recall tests/app" chooses.
+lane: ready
+	@sh scripts/postgres.sh >/dev/null
+	DOXA_TEST_DB=postgresql $(BIN)/python -m pytest -n auto --dist worksteal $(or $(TESTS),tests)
 
 # The long form of everything that is tried with random choices, of kills, damage and enumerations,
 # and the adversary suite: N times what `make test` does, with one seed. LONG=1 takes hours. The

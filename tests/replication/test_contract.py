@@ -8,7 +8,7 @@ import time
 import pytest
 
 from doxa.base.errors import BusyError, ClosedError, ConflictError, CorruptError, InputError
-from doxa.replication.protocol import START, Head, Snapshot, chained
+from doxa.replication.protocol import START, FleetLog, Head, Snapshot, chained
 from doxa.store.log_writer import GENESIS
 from tests.replication.conftest import OpenLog
 from tests.replication.logs import Chain
@@ -157,6 +157,25 @@ def test_a_snapshot_is_of_a_transaction_of_the_log(open_log: OpenLog) -> None:
     assert open_log().newest_snapshot("acme") == Snapshot(second.head, b"file 2")
     with pytest.raises(ConflictError):
         log.put_snapshot("acme", Snapshot(Head(2, first.receipt[11]), b"wrong"))
+
+
+def test_vectors_are_kept_until_content_is_erased(open_log: OpenLog) -> None:
+    log, other, chain = open_log(), open_log(), Chain()
+    if not isinstance(log, FleetLog) or not isinstance(other, FleetLog):
+        pytest.skip("this engine keeps no vectors")
+    assert log.vectors("acme", [b"a"]) == {}
+    with log.hold("acme", wait_ms=1_000) as hold:
+        hold.append([chain.next(b"a secret")])
+    assert log.put_vectors("acme", {b"a": b"\x00\xff", b"b": b"'%s"}, read_at=1)
+    assert other.put_vectors("acme", {b"b": b"another", b"c": b""}, read_at=1)
+    known = {b"a": b"\x00\xff", b"b": b"'%s", b"c": b""}
+    assert other.vectors("acme", [b"c", b"a", b"b", b"d"]) == known
+    assert other.vectors("zoo", [b"a"]) == other.vectors("acme", []) == {}
+    with log.hold("acme", wait_ms=1_000) as hold:
+        hold.append([chain.next(b"eraser", erased=(1,))])
+    assert other.vectors("acme", [b"a", b"b"]) == {}
+    assert not other.put_vectors("acme", {b"a": b"late"}, read_at=1)
+    assert other.vectors("acme", [b"a"]) == {}
 
 
 def test_a_lease_has_one_holder(open_log: OpenLog) -> None:

@@ -56,7 +56,7 @@ def test_every_statement_names_the_tenant_first() -> None:
             text = text.replace("in_tenant", "%(tenant)s")
         for part in re.split("; (?=INSERT)", text):
             assert re.search(
-                r"WHERE tenant\s*= %\(tenant\)s|VALUES\(%\(tenant\)s|doxa_log.append\(%\(tenant\)s",
+                r"WHERE tenant\s*= %\(tenant\)s|(VALUES\(|SELECT |doxa_log.append\()%\(tenant\)s",
                 part,
             )
         for columns in re.findall(r"INSERT INTO [\w.]+\((.*?)\)", text):

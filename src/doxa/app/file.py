@@ -129,7 +129,10 @@ class MemoryFile:
             project=config.project,
         )
         self._embedding = EmbeddingThread(
-            self.store, self._models, enabled=config.background and not config.read_only
+            self.store,
+            self._models,
+            enabled=config.background and not config.read_only,
+            replica=self.replica,
         )
         # called in place of embedding here, where another process of a server embeds for all
         self.embeds_elsewhere: Callable[[], None] | None = None

@@ -12,7 +12,7 @@ append, once; an append is durable when it returns, and refused unless it contin
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from types import TracebackType
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
@@ -210,6 +210,15 @@ class FleetLog(SharedLog, Protocol):
         ...
 
     def info(self, tenant: str) -> TenantInfo | None: ...
+
+    def vectors(self, tenant: str, keys: Sequence[bytes]) -> dict[bytes, bytes]:
+        """Return those of the vectors that are there, by their keys."""
+        ...
+
+    def put_vectors(self, tenant: str, vectors: Mapping[bytes, bytes], *, read_at: int) -> bool:
+        """Keep vectors for the other replicas. Keeps none, and returns False, if content was
+        erased after the transaction `read_at`, of which their texts are."""
+        ...
 
     def configure(
         self,

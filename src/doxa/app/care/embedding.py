@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING
 
 from doxa.app.care.background import BackgroundThread
 from doxa.app.models import Interrupted, Job, Models
-from doxa.base.errors import LimitError, ModelError
+from doxa.base.errors import BusyError, LimitError, ModelError, UnreachableError
 from doxa.base.limits import JOB_PAUSE_MS, MODEL_OUTAGE_MS
 from doxa.store import Store
+
+if TYPE_CHECKING:
+    from doxa.models.contract import Embedder
+    from doxa.replication.replica import Replica
 
 
 class EmbeddingThread(BackgroundThread):
@@ -18,8 +23,11 @@ class EmbeddingThread(BackgroundThread):
 
     name = "doxa-embedding"
 
-    def __init__(self, store: Store, models: Models, *, enabled: bool) -> None:
+    def __init__(
+        self, store: Store, models: Models, *, enabled: bool, replica: Replica | None = None
+    ) -> None:
         super().__init__()
+        self._replica = replica
         self._store, self._models, self._enabled = store, models, enabled
         self.error: ModelError | None = None  # what ended the last run
 
@@ -35,10 +43,10 @@ class EmbeddingThread(BackgroundThread):
         if anew:
             begin_reembedding(self._store, embedder.name)
         job = Job(embedder, progress)
-        with suppress(Interrupted):
+        with suppress(Interrupted), self._once_for_all(job) as shared:
             embed_pending(
                 self._store,
-                job,
+                shared,
                 former=self._models.former,
                 limit=limit,
                 stop=self._stopping.is_set,
@@ -49,6 +57,25 @@ class EmbeddingThread(BackgroundThread):
         self.error = job.error
         return job.done
 
+    @contextmanager
+    def _once_for_all(self, job: Job) -> Iterator[Embedder]:
+        """On a replica, take what other replicas have embedded."""
+        if self._replica is None:
+            yield job
+            return
+        from doxa.app.care.shared_vectors import SharedEmbedder
+        from doxa.replication.protocol import FleetLog
+
+        if not isinstance(self._replica.log, FleetLog):
+            yield job
+            return
+
+        shared = SharedEmbedder(job, self._replica, stop=self._stopping.is_set)
+        try:
+            yield shared
+        finally:
+            shared.end()
+
     def wake(self) -> None:
         if not self._enabled or not self._models.embeds:
             return
@@ -56,6 +83,16 @@ class EmbeddingThread(BackgroundThread):
         with self._lock:
             if self._thread is None and not self._stopping.is_set():
                 self._start()
+
+    def _embed_all(self) -> ModelError | None:
+        """Embed what is pending, and return why some of it is still."""
+        try:
+            self.embed(limit=None, anew=False, progress=None)
+        except (BusyError, UnreachableError) as error:  # of the shared log
+            self.error = ModelError(
+                f"What is pending waits: {error.message}", next_step=error.next_step, outage=True
+            )
+        return self.error or self._models.embedder_error
 
     def _work(self) -> None:
         pause = 1
@@ -68,8 +105,7 @@ class EmbeddingThread(BackgroundThread):
             try:
                 with self._store.read():  # a closed memory raises here
                     pass
-                self.embed(limit=None, anew=False, progress=None)
-                error = self.error or self._models.embedder_error
+                error = self._embed_all()
                 if error is not None and "outage" in error.fields:
                     # the endpoint may come back
                     self._stopping.wait(MODEL_OUTAGE_MS / 1_000 * pause)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
@@ -55,9 +55,12 @@ CREATE TABLE IF NOT EXISTS lease(name TEXT PRIMARY KEY, until INTEGER NOT NULL);
 CREATE TABLE IF NOT EXISTS setting(name TEXT PRIMARY KEY, value NOT NULL);
 CREATE TABLE IF NOT EXISTS replica(name TEXT PRIMARY KEY, tx INTEGER NOT NULL,
   scrubbed_tx INTEGER NOT NULL, time REAL NOT NULL);
+CREATE TABLE IF NOT EXISTS vector(key BLOB PRIMARY KEY, data BLOB NOT NULL, made REAL NOT NULL)
+  WITHOUT ROWID;
 """
 _SETTINGS = ("quota_bytes", "moved_to", "arriving")
 _HEAD = "SELECT tx, hash FROM transaction_log ORDER BY tx DESC LIMIT 1"
+_VECTORS_KEPT_S = 86_400.0  # behind a snapshot, which has them
 _POLL_S = 0.01
 _POLL_MOST_S = 0.1
 
@@ -165,6 +168,7 @@ class FolderLog:
             ):
                 raise stale_snapshot(tenant, snapshot.head)
             db.execute("DELETE FROM snapshot")
+            db.execute("DELETE FROM vector WHERE made < ?", (time.time() - _VECTORS_KEPT_S,))
             db.execute("INSERT INTO snapshot VALUES(?, ?, ?)", (*snapshot.head, snapshot.data))
 
     def newest_snapshot(self, tenant: str) -> Snapshot | None:
@@ -227,6 +231,22 @@ class FolderLog:
                 if value is not None:
                     db.execute("INSERT OR REPLACE INTO setting VALUES(?, ?)", (name, value))
             return _info(db)
+
+    def vectors(self, tenant: str, keys: Sequence[bytes]) -> dict[bytes, bytes]:
+        if not keys or not self._path(tenant).exists():
+            return {}
+        sql = "SELECT key, data FROM vector WHERE key IN carray(?)"
+        with self._reached(tenant) as db:
+            rows: list[Any] = db.execute(sql, (apsw.carray(tuple(keys)),)).fetchall()
+        return dict(rows)
+
+    def put_vectors(self, tenant: str, vectors: Mapping[bytes, bytes], *, read_at: int) -> bool:
+        with self._written(tenant) as db:
+            if db.execute("SELECT erased_tx FROM tenant").get > read_at:
+                return False
+            rows = [(*one, time.time()) for one in vectors.items()]
+            db.executemany("INSERT OR IGNORE INTO vector VALUES(?, ?, ?)", rows)
+        return True
 
     def report(self, tenant: str, report: ReplicaReport) -> None:
         with self._written(tenant) as db:
@@ -354,6 +374,7 @@ class FolderHold:
             if left != body:
                 db.execute("UPDATE transaction_log SET body = ? WHERE tx = ?", (left, tx))
         db.execute("UPDATE transaction_log SET answers = NULL WHERE answers IS NOT NULL")
+        db.execute("DELETE FROM vector")
         db.execute("UPDATE tenant SET erased_tx = ?", (one.tx,))
         db.execute("DELETE FROM snapshot")
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from types import TracebackType
 from typing import Any
@@ -228,6 +228,7 @@ class PostgresLog:
             if known is None or erased is None or known[0] != seal or erased[0] > tx:
                 raise stale_snapshot(tenant, snapshot.head)
             run(sql.DROP_SNAPSHOTS, but=tx)
+            run(sql.DROP_VECTORS)
 
     def newest_snapshot(self, tenant: str) -> Snapshot | None:
         for _ in range(3):  # another one may take its place meanwhile
@@ -306,6 +307,19 @@ class PostgresLog:
 
     def withdraw(self, tenant: str, name: str) -> None:
         self._rows(tenant, sql.WITHDRAW, name=name)
+
+    def vectors(self, tenant: str, keys: Sequence[bytes]) -> dict[bytes, bytes]:
+        rows = self._rows(tenant, sql.VECTORS, keys=list(keys))
+        return {bytes(key): bytes(data) for key, data in rows}
+
+    def put_vectors(self, tenant: str, vectors: Mapping[bytes, bytes], *, read_at: int) -> bool:
+        keys = sorted(vectors)  # in one order everywhere: two that put the same cannot deadlock
+        with self._transaction(tenant) as run:
+            row = run(sql.ERASED_BEFORE).fetchone()
+            wanted = row is not None and row[0] <= read_at
+            if wanted:
+                run(sql.PUT_VECTORS, keys=keys, data=[vectors[key] for key in keys])
+        return wanted
 
     def drop(self, tenant: str) -> None:
         """Delete the log as the user of the URL: the role of a transaction may not."""
@@ -590,6 +604,7 @@ class PostgresHold:
             if left != body:
                 run(sql.REPLACE, tenant | {"tx": tx, "body": left})
         run(sql.CLEAR_ANSWERS, tenant)
+        run(sql.CLEAR_VECTORS, tenant)
         run(sql.ERASED, tenant | {"tx": one.tx})
         run(sql.DROP_SNAPSHOTS, tenant | {"but": 0})
 

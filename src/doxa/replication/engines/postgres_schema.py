@@ -6,6 +6,7 @@
     snapshot(tenant, tx, hash, part, data)                in parts, the newest one
     lease(tenant, name, until)
     replica(tenant, name, tx, scrubbed_tx, time)          what each reported
+    vector(tenant, key, data, made)                       of texts, by model and hash
     migration(number, name)                               of the schema, not of a tenant
 
 All lie in the schema `doxa_log`. The tenant is the first column of every key, so that a distributed
@@ -93,12 +94,26 @@ BEGIN
 END $$;
 """
 
+_VECTORS = f"""
+CREATE TABLE doxa_log.vector(
+  tenant text COLLATE "C" NOT NULL, key bytea NOT NULL, data bytea NOT NULL,
+  made timestamptz NOT NULL,
+  PRIMARY KEY(tenant, key));
+ALTER TABLE doxa_log.vector ALTER COLUMN data SET STORAGE EXTERNAL;
+GRANT SELECT, INSERT, DELETE ON doxa_log.vector TO {ROLE};
+ALTER TABLE doxa_log.vector ENABLE ROW LEVEL SECURITY;
+CREATE POLICY one_tenant ON doxa_log.vector TO {ROLE}
+  USING (tenant = current_setting('doxa.tenant', true))
+  WITH CHECK (tenant = current_setting('doxa.tenant', true));
+"""
+
 # Applied in order, each once, in one transaction under an advisory lock. Names are never reused.
 MIGRATIONS: tuple[tuple[str, str], ...] = (
     ("first", _FIRST),
     ("walls", _WALLS),
     ("fleet", _FLEET),
     ("kept", _KEPT),
+    ("vectors", _VECTORS),
 )
 LOCK = 0x646F7861  # of the advisory lock
 PREPARE = """

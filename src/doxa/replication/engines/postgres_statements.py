@@ -99,6 +99,17 @@ SNAPSHOT_PART = (
     "SELECT data FROM doxa_log.snapshot WHERE tenant = %(tenant)s AND tx = %(tx)s AND part ="
     " %(part)s"
 )
+VECTORS = "SELECT key, data FROM doxa_log.vector WHERE tenant = %(tenant)s AND key = ANY(%(keys)s)"
+# No erasure may run while vectors are put: it waits for the row of the tenant.
+ERASED_BEFORE = ERASED_AT + " FOR SHARE"
+PUT_VECTORS = (
+    "INSERT INTO doxa_log.vector(tenant, key, data, made) SELECT %(tenant)s, key, data,"
+    " clock_timestamp() FROM unnest(%(keys)s::bytea[], %(data)s::bytea[]) AS given(key, data)"
+    " ON CONFLICT (tenant, key) DO NOTHING"
+)
+CLEAR_VECTORS = "DELETE FROM doxa_log.vector WHERE tenant = %(tenant)s"
+# A new replica has those of its snapshot.
+DROP_VECTORS = CLEAR_VECTORS + " AND made < clock_timestamp() - interval '1 day'"
 LEASE = "SELECT until FROM doxa_log.lease WHERE tenant = %(tenant)s AND name = %(name)s"
 TAKE_LEASE = (
     "INSERT INTO doxa_log.lease(tenant, name, until) VALUES(%(tenant)s, %(name)s, %(until)s)"
@@ -108,7 +119,7 @@ DROP_LEASE = "DELETE FROM doxa_log.lease WHERE tenant = %(tenant)s AND name = %(
 # Of a tenant that has moved; the row of the tenant stays, and says where to.
 DROP = tuple(
     f"DELETE FROM doxa_log.{table} WHERE tenant = %(tenant)s"
-    for table in ("transaction", "snapshot", "lease", "replica")
+    for table in ("transaction", "snapshot", "lease", "replica", "vector")
 )
 RESET = (
     "UPDATE doxa_log.tenant SET tx = 0, hash = %(hash)s, size = 0, erased_tx = 0 WHERE tenant ="
