@@ -61,7 +61,10 @@ LEFT_OUT: dict[str, str] = {
 
 
 def begin(config: pytest.Config) -> None:
-    """Open every memory through the engine from here on, also in processes that tests start."""
+    """Open every memory through the engine from here on, also in processes that tests start. The
+    process that only shares the tests out to others opens none."""
+    if getattr(config.option, "numprocesses", None) and not hasattr(config, "workerinput"):
+        return
     url = _engine(config)
     share(url)
     places = [str(_HERE / "lane_child"), str(_HERE.parent)]
