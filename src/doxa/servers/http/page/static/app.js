@@ -1,7 +1,7 @@
 // Starts the page: the shell around the views, the keyboard, and the states of the connection.
 
 import { begin, leave, switchDatabase, undo } from "./api.js";
-import { html, render, useEffect, useRef, useState } from "./lib.js";
+import { html, render, useLayoutEffect, useRef, useState } from "./lib.js";
 import { Dialog } from "./parts.js";
 import {
   address,
@@ -61,9 +61,12 @@ function Shell() {
   const View = view === "belief" ? Belief : (found?.[2] ?? Ask);
   const main = useRef(null);
   const first = useRef(true);
-  useEffect(() => {
+  // With the new view itself, not after it is painted: what is typed by then stays where it is.
+  useLayoutEffect(() => {
     if (first.current) first.current = false;
-    else main.current?.querySelector("h1")?.focus({ preventScroll: true });
+    else if (document.activeElement?.id !== "search") {
+      main.current?.querySelector("h1")?.focus({ preventScroll: true });
+    }
     window.scrollTo(0, 0);
     document.querySelector('nav [aria-current="page"]')?.scrollIntoView({ block: "nearest", inline: "center" });
   }, [view, params.kref, params.at, params.q]);
@@ -98,7 +101,7 @@ function Search() {
     setTyped(text);
     keepDraft("search", text ?? "");
   };
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (first.current) first.current = false;
     else type(null);
   }, [asked]);
@@ -106,6 +109,7 @@ function Search() {
     event.preventDefault();
     const question = event.currentTarget.elements.q.value.trim();
     type(null);
+    document.getElementById("main").focus({ preventScroll: true });
     go("ask", { q: question });
   };
   return html`<form role="search" onSubmit=${search}>
