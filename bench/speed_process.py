@@ -11,6 +11,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -18,7 +19,7 @@ from pathlib import Path
 import doxa
 from bench.report import Report
 from bench.texts import questions_of, turns_of
-from bench.timing import Spread, repeated, seconds_of, spread
+from bench.timing import Spread, repeated, spread
 from doxa.models import Embedder
 
 _STORE_TURNS = 2_000
@@ -139,21 +140,19 @@ def _mcp(command: Sequence[str], environment: dict[str, str], repetitions: int) 
     if importlib.util.find_spec("mcp") is None:
         raise Skipped("the package mcp is not installed")
     try:
-        asyncio.run(_list_tools(command, environment))
-        return spread(
-            [
-                seconds_of(lambda: asyncio.run(_list_tools(command, environment)))
-                for _ in range(repetitions)
-            ]
-        )
+        asyncio.run(_listed_s(command, environment))
+        return spread([asyncio.run(_listed_s(command, environment)) for _ in range(repetitions)])
     except Exception as error:  # the client raises classes of several libraries, in groups
         raise Skipped(f"the server did not answer ({type(error).__name__})") from error
 
 
-async def _list_tools(command: Sequence[str], environment: dict[str, str]) -> None:
+async def _listed_s(command: Sequence[str], environment: dict[str, str]) -> float:
+    """The time from the start of the process to its list of tools. What it takes to end is not in
+    it."""
     from mcp import ClientSession, StdioServerParameters
     from mcp.client.stdio import stdio_client
 
+    begun = time.perf_counter()
     server = StdioServerParameters(command=command[0], args=list(command[1:]), env=environment)
     with Path(os.devnull).open("w") as nowhere:
         async with (
@@ -163,3 +162,5 @@ async def _list_tools(command: Sequence[str], environment: dict[str, str]) -> No
         ):
             await session.initialize()
             assert (await session.list_tools()).tools
+            listed_s = time.perf_counter() - begun
+    return listed_s

@@ -175,6 +175,11 @@ def test_vectors_are_kept_until_content_is_erased(open_log: OpenLog) -> None:
         hold.append([chain.next(b"eraser", erased=(1,))])
     assert other.vectors("acme", [b"a", b"b"]) == {}
     assert not other.put_vectors("acme", {b"a": b"late"}, read_at=1)
+    assert other.put_vectors("acme", {b"d": b"new"}, read_at=2)
+    log.configure("acme", moved_to="folder:/elsewhere")
+    assert not other.put_vectors("acme", {b"a": b"late"}, read_at=2)
+    log.drop("acme")
+    assert other.vectors("acme", [b"d"]) == {}
     assert other.vectors("acme", [b"a"]) == {}
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 import threading
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -13,8 +14,11 @@ import pytest
 from typer.testing import CliRunner
 
 from doxa.app import Memory
+from doxa.base.clock import FakeClock
 from doxa.base.errors import BusyError, UnreachableError
 from doxa.cli.application import app
+from doxa.jobs.heartbeat import heartbeats
+from doxa.jobs.runs import begin
 from doxa.store import digest
 from tests.fixtures_shared import opened
 from tests.replication.postgres import MISSING, PostgresServer, programs
@@ -142,3 +146,24 @@ def _the_command_says_so(url: str, folder: Path, monkeypatch: pytest.MonkeyPatch
     done = ends(lambda: CliRunner().invoke(app, ["stats", "--db", f"{url}?tenant=acme"]))
     assert done.exit_code == 0, done.output
     assert "does not answer" in done.stderr and "writes are refused" in done.stderr
+
+
+def test_a_running_job_is_not_reported_as_stopped_while_nobody_can_say(
+    own_server: PostgresServer, tmp_path: Path
+) -> None:
+    url, clock = own_server.create("jobs"), FakeClock()
+    given = {"tenant": "acme", "replica": tmp_path / "r", "clock": clock}
+    with opened(url, **given) as memory:  # type: ignore[arg-type]
+        begin(memory.store, "dream", project="default")
+        clock.advance(seconds=600)
+
+        def stalled() -> list[bool]:
+            with memory.store.read() as reader:
+                return [beat.is_stalled for beat in heartbeats(reader, now=clock.now_ns())]
+
+        assert stalled() == [True], "nobody holds its lease"
+        own_server.kill()
+        assert ends(stalled) == [False]
+        begun = time.monotonic()
+        assert ends(stalled) == [False]
+        assert time.monotonic() - begun < 1, "it is known by now that the engine is away"

@@ -13,6 +13,8 @@ from doxa.app.care.shared import list_tenants, pull_file, replicate_file
 from doxa.base.clock import FakeClock
 from doxa.base.errors import ConflictError, InputError, StoreError
 from doxa.cli.application import app
+from doxa.replication.protocol import FleetLog
+from doxa.replication.snapshot import put_snapshot
 from doxa.store import check, digest, verify_log
 from tests.fixtures_shared import opened
 from tests.transfer.random_graphs import RandomGraph
@@ -74,9 +76,29 @@ def test_what_is_done_once_is_not_done_again_behind_the_engine(
             assert (
                 memory.remember("We ship on Monday", project="shop", idempotency_key="k1") == made
             )
+    with opened(shared_url, tenant="acme", replica=tmp_path / "one") as memory:  # type: ignore[arg-type]
+        assert memory.replica is not None and isinstance(memory.replica.log, FleetLog)
+        put_snapshot(memory.store, memory.replica.log, "acme")
+    with opened(shared_url, tenant="acme", replica=tmp_path / "new") as memory:  # type: ignore[arg-type]
+        assert memory.load(path, label="Person", key="id").nodes == 0, "the snapshot knows of it"
     pull_file(shared_url, tmp_path / "back.db", "acme")
     with opened(tmp_path / "back.db") as back:
         assert back.load(path, label="Person", key="id").nodes == 0
+
+
+def test_two_servers_load_a_file_once(shared_url: str, tmp_path: Path) -> None:
+    """The second one has not heard of the first when it begins to read."""
+    path = tmp_path / "p.csv"
+    path.write_text("id\n1\n2\n3\n")
+    given = {"tenant": "acme"}
+    with (
+        opened(shared_url, replica=tmp_path / "one", **given) as one,  # type: ignore[arg-type]
+        opened(shared_url, replica=tmp_path / "two", **given) as two,  # type: ignore[arg-type]
+    ):
+        assert one.load(path, label="Person").nodes == 3
+        loaded = two.load(path, label="Person")
+        assert (loaded.nodes, loaded.continued) == (0, 3)
+        assert two.load(path, label="Person", again=True).nodes == 3
 
 
 def test_the_commands(shared_url: str, tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ import pytest
 
 from doxa.app import Memory
 from doxa.app.care import embedding
+from doxa.app.care.shared_vectors import SharedEmbedder
 from doxa.models import HashEmbedder
 from tests.fixtures_shared import opened
 from tests.replication.postgres import MISSING, PostgresServer, programs
@@ -107,6 +108,24 @@ def test_vectors_of_what_is_erased_are_not_kept_at_the_engine(
         second.embed()
         assert set(TEXTS) <= set(two.inner.texts), "all vectors of the tenant were deleted"
         assert not any("marzipan" in text for text in two.inner.texts)
+
+
+def test_after_an_erasure_a_job_goes_on_by_itself(server: Callable[..., Memory]) -> None:
+    one, two = Counting(), Counting()
+    with server("one", one) as first, server("two", two) as second:
+        secret = first.remember("The secret word is marzipan")
+        filled(first)
+        shared = SharedEmbedder(one, first.replica, stop=lambda: False)  # type: ignore[arg-type]
+        first.forget(secret.kref, erase=True)
+        assert shared.embed(["The secret word is marzipan", TEXTS[0]]).shape == (2, 64)
+        shared.end()
+        caught_up(second)
+        late = SharedEmbedder(two, second.replica, stop=lambda: False)  # type: ignore[arg-type]
+        begun = time.monotonic()
+        late.embed([TEXTS[0]])
+        late.end()
+        assert TEXTS[0] in two.texts, "what was made before the erasure was seen is not shared"
+        assert time.monotonic() - begun < 5, "the lease was given back"
 
 
 def test_an_engine_that_comes_back_is_gone_on_with(

@@ -4,8 +4,9 @@ unnoticed."""
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from doxa.base.errors import UnreachableError
 from doxa.base.limits import JOB_LEASE_MS
 from doxa.jobs.lease import is_held
 from doxa.jobs.runs import RunInfo, list_runs
@@ -72,8 +73,13 @@ def last(reader: Reader, job: str, *, project: str | None = None, now: int) -> H
     if not runs:
         return None
     done = next((run for run in runs if run.state in ("done", "undone")), None)
-    held = runs[0].state == "running" and is_held(reader, job, now=now)
-    return Heartbeat(job, runs[0], done, now, held)
+    found = Heartbeat(job, runs[0], done, now)
+    if not found.is_stalled:
+        return found
+    try:
+        return replace(found, held=is_held(reader, job, now=now))
+    except UnreachableError:  # nobody can say: it is not reported as stopped
+        return replace(found, held=True)
 
 
 def heartbeats(reader: Reader, *, project: str | None = None, now: int) -> list[Heartbeat]:

@@ -73,15 +73,19 @@ def load_minilm(
     old name of `model_folder`. Raises ModelError when the runtime or the files are missing, or when
     the files are not the released ones. What `load_ahead` began for this folder is waited for.
     """
-    begun = _begun.pop(model_folder, None) if weights is None else None
-    found = None if begun is None else begun.result()
-    if found is not None:
-        return found
     if cache_folder is not None:
         warnings.warn(
             "cache_folder is deprecated; use model_folder.", DeprecationWarning, stacklevel=2
         )
         model_folder = model_folder or cache_folder
+    begun = _begun.pop(model_folder, None) if weights is None else None
+    found = None if begun is None else begun.result()
+    if found is not None:
+        return found
+    return _load(model_folder, weights)
+
+
+def _load(model_folder: Path | None, weights: Path | None = None) -> Embedder:
     onnxruntime, tokenizers = (
         import_runtime(name, off=_OFF, step=_INSTALL_STEP) for name in ("onnxruntime", "tokenizers")
     )
@@ -103,12 +107,12 @@ class _Loading:
     def __init__(self, model_folder: Path | None) -> None:
         self._folder = model_folder
         self._found: Embedder | None = None
-        self._thread = threading.Thread(target=self._load, name="doxa-model")
+        self._thread = threading.Thread(target=self._run, name="doxa-model")
         self._thread.start()
 
-    def _load(self) -> None:
+    def _run(self) -> None:
         with suppress(ModelError):  # who asks for the model tries by himself, and meets it
-            self._found = load_minilm(self._folder)
+            self._found = _load(self._folder)
 
     def result(self) -> Embedder | None:
         self._thread.join()

@@ -224,9 +224,10 @@ class Replica:
             )
 
     def lease_until(self, name: str) -> int:
-        with suppress(UnreachableError), self._heard_of():
+        if self._problem:  # it was away a moment ago: who only reads does not wait to find out
+            raise UnreachableError(self._problem, next_step="Try again.", tenant=self.tenant)
+        with self._heard_of():
             return self.log.lease_until(self.tenant, name)
-        return 0
 
     @contextmanager
     def reading(self, level: str) -> Iterator[None]:

@@ -32,7 +32,7 @@ from doxa.store.migration.schema import FORMAT
 _VERSION = b"\x01"
 _LEVEL = 1
 _OF_A_SERVER = (
-    "DELETE FROM cursor",
+    "DELETE FROM cursor WHERE name NOT GLOB 'load/*'",  # how far loads are is of the log
     "DELETE FROM meta WHERE key IN ('copies', 'copy', 'scrub')",
 )
 _LEFT_S = 3_600  # after which an unfinished file is somebody's who died

@@ -37,24 +37,27 @@ def replicate(store: Store, log: SharedLog, tenant: str, *, stages: Stages = no_
     check_tenant(tenant)
     db = store.connection()
     verify_log(store, stages("log entries", db.execute("SELECT max(seq) FROM log").get or 0))
-    head, own = log.head(tenant), local_head(store)
-    first = head.tx
-    known = (
-        db.execute("SELECT hash FROM receipt WHERE tx = ?", (first,)).get if first else head.hash
-    )
-    if known != head.hash:
-        raise ConflictError(
-            f"Tenant {tenant} has a log that is not the beginning of that of {store.path};"
-            " nothing was appended.",
-            next_step="Choose a new tenant.",
-            tenant=tenant,
-            change=first,
+    with store.read():  # one state of the file, also while others write to it
+        head, own = log.head(tenant), local_head(store)
+        first = head.tx
+        known = (
+            db.execute("SELECT hash FROM receipt WHERE tx = ?", (first,)).get
+            if first
+            else head.hash
         )
-    advance = stages("transactions", max(0, own.tx - first))
-    for batch in _batches(store, first, own):
-        with log.hold(tenant, wait_ms=BUSY_TIMEOUT_MS) as hold:
-            hold.append(batch)
-        advance(len(batch))
+        if known != head.hash:
+            raise ConflictError(
+                f"Tenant {tenant} has a log that is not the beginning of that of {store.path};"
+                " nothing was appended.",
+                next_step="Choose a new tenant.",
+                tenant=tenant,
+                change=first,
+            )
+        advance = stages("transactions", max(0, own.tx - first))
+        for batch in _batches(store, first, own):
+            with log.hold(tenant, wait_ms=BUSY_TIMEOUT_MS) as hold:
+                hold.append(batch)
+            advance(len(batch))
     if isinstance(log, FleetLog):
         info = log.info(tenant)
         if info is not None and is_due(own.tx, info.snapshot_tx):

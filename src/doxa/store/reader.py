@@ -314,7 +314,7 @@ class Reader:
 
     def lease_until(self, name: str) -> int:
         """Return until when a process holds the lease of a job, in ns; 0 if none does. Of a replica
-        the engine is asked, whatever the snapshot."""
+        the engine is asked, whatever the snapshot. Raises UnreachableError."""
         if self._leases is not None:
             return self._leases(name)
         found = self._db.execute("SELECT seq FROM main.cursor WHERE name = ?", (f"lease/{name}",))

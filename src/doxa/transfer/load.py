@@ -56,6 +56,10 @@ class Loaded:
     changes: tuple[int, ...] = ()
 
 
+class _Overtaken(Exception):
+    """The first batch finds the load further on than it was when its file was read."""
+
+
 class _Kept:
     """The nodes of a label, as of the last transaction of the load: their ids by a property, and
     in what project each lies."""
@@ -202,14 +206,17 @@ def load_rows(
     projects = () if store.binding is None else store.binding.projects
     named = canonical([str(path.resolve()), *target.spec, *projects])
     load = sha256(named).hexdigest()[:16]
-    file = RowFile(path)
-    try:
-        with store.read() as reader:
-            before = None if again else progress_of(reader, load)
-        with many_objects():
-            return _load(store, identity, file, target, load, before, progress)
-    finally:
-        file.close()
+    while True:
+        file = RowFile(path)
+        try:
+            with store.read() as reader:
+                before = None if again else progress_of(reader, load)
+            with many_objects():
+                return _load(store, identity, file, target, load, before, progress, again=again)
+        except _Overtaken:  # another process, or server, has loaded it meanwhile
+            continue
+        finally:
+            file.close()
 
 
 def _load(
@@ -220,6 +227,8 @@ def _load(
     load: str,
     before: LoadProgress | None,
     progress: Callable[[int], None] | None,
+    *,
+    again: bool,
 ) -> Loaded:
     rows = iter(file)
     continued = 0 if before is None else _skip(file, rows, before)
@@ -229,6 +238,8 @@ def _load(
     given = target.read(file, rows)
     while batch := list(islice(given, target.at_once)):
         with store.write(identity, op="load", note=file.path.name, by_hand=True) as tx:
+            if last < 0 and not again and progress_of(tx, load) != before:
+                raise _Overtaken
             if tx.tx != last + 1:  # others wrote, or it is the first
                 for kept in target.kept:
                     kept.read(tx)

@@ -78,7 +78,7 @@ def open_engine(config: Config) -> SharedLog | None:
     snapshot. None for a memory of its own. Raises InputError for a replica's file that is to be
     written without its engine."""
     if config.shared is None:
-        if not config.read_only and mark_of_replica(config.path).exists():
+        if config.path.exists() and not config.read_only and mark_of_replica(config.path).exists():
             raise _written_by_itself(config.path)
         return None
     from doxa.app.expressions import LazyExpressions
@@ -103,8 +103,8 @@ def _written_by_itself(path: Path) -> InputError:
         f"{path} is the replica of a shared log: what is written to the file alone reaches nobody,"
         " and the replica could not follow its log any more.",
         next_step=(
-            "Open the URL of the engine with its tenant, or the file with read_only. To go on"
-            " without the engine, make a backup of the file and restore that."
+            "Open the URL of the engine with its tenant, or, in Python, the file with"
+            " read_only=True. To go on without the engine, make a backup and use that file."
         ),
         field="path",
     )

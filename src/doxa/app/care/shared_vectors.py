@@ -13,9 +13,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Collection, Iterable, Sequence
+from contextlib import suppress
 from hashlib import blake2b
 from typing import TYPE_CHECKING
 
+from doxa.base.errors import DoxaError
 from doxa.models.contract import Embedder
 from doxa.replication.following import local_head
 from doxa.replication.protocol import FleetLog
@@ -28,9 +30,9 @@ if TYPE_CHECKING:
     Half = NDArray[np.float16]
 
 _LEASE = "vectors"
-_LEASE_NS = 60_000_000_000
-_WAIT_S = 60.0  # for one group of texts: as long as a lease outlives its holder
-_LOOK_S = 0.2
+_LEASE_NS = 20_000_000_000
+_WAIT_S = 20.0  # for one group of texts: as long as a lease outlives its holder
+_LOOK_S = 0.5
 
 
 class SharedEmbedder:
@@ -41,6 +43,7 @@ class SharedEmbedder:
         self.tokens_max = inner.tokens_max
         self._inner, self._replica, self._stop = inner, replica, stop
         self._token = 0
+        self._alone = False  # content was erased since the job began: it shares nothing more
         # texts are read from here on: what an erasure takes away later is not put back
         self._read_at = local_head(replica.store).tx
 
@@ -53,7 +56,7 @@ class SharedEmbedder:
         by_key = dict(zip(keys, texts, strict=True))
         found = self._fetched(by_key)
         missing = by_key.keys() - found.keys()
-        if missing and not self._token:
+        if missing and not self._token and not self._alone:
             found |= self._waited(missing)
         left = {key: text for key, text in by_key.items() if key not in found}
         if left:
@@ -64,9 +67,11 @@ class SharedEmbedder:
         return vectors
 
     def end(self) -> None:
-        """Give the lease back."""
+        """Give the lease back. It ends by itself if that fails."""
         if self._token:
-            self._token = self._take(0)
+            with suppress(DoxaError):
+                self._take(0)
+            self._token = 0
 
     def _key(self, text: str) -> bytes:
         named = f"{self.name}\0{text}".encode("utf-8", "surrogatepass")
@@ -86,7 +91,8 @@ class SharedEmbedder:
         return found
 
     def _take(self, ttl_ns: int) -> int:
-        return self._replica.take_lease(_LEASE, held=self._token, ttl_ns=ttl_ns)
+        name = f"{_LEASE}/{self.name}"
+        return self._replica.take_lease(name, held=self._token, ttl_ns=ttl_ns)
 
     def _fetched(self, keys: Iterable[bytes]) -> dict[bytes, Half]:
         """Return what the engine has, without what has another length or is not finite."""
@@ -106,8 +112,11 @@ class SharedEmbedder:
             self._token = self._take(_LEASE_NS)
         vectors = self._inner.embed(list(texts.values())).astype("<f2")
         found = dict(zip(texts, vectors, strict=True))
-        given = {key: vector.tobytes() for key, vector in found.items()}
-        self._log.put_vectors(self._replica.tenant, given, read_at=self._read_at)
+        if not self._alone:
+            given = {key: vector.tobytes() for key, vector in found.items()}
+            if not self._log.put_vectors(self._replica.tenant, given, read_at=self._read_at):
+                self._alone = True
+                self.end()
         return found
 
     @property

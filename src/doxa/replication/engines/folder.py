@@ -60,7 +60,7 @@ CREATE TABLE IF NOT EXISTS vector(key BLOB PRIMARY KEY, data BLOB NOT NULL, made
 """
 _SETTINGS = ("quota_bytes", "moved_to", "arriving")
 _HEAD = "SELECT tx, hash FROM transaction_log ORDER BY tx DESC LIMIT 1"
-_VECTORS_KEPT_S = 86_400.0  # behind a snapshot, which has them
+_VECTORS_KEPT_S = 86_400.0  # by then every replica that runs has them
 _POLL_S = 0.01
 _POLL_MOST_S = 0.1
 
@@ -168,7 +168,6 @@ class FolderLog:
             ):
                 raise stale_snapshot(tenant, snapshot.head)
             db.execute("DELETE FROM snapshot")
-            db.execute("DELETE FROM vector WHERE made < ?", (time.time() - _VECTORS_KEPT_S,))
             db.execute("INSERT INTO snapshot VALUES(?, ?, ?)", (*snapshot.head, snapshot.data))
 
     def newest_snapshot(self, tenant: str) -> Snapshot | None:
@@ -242,8 +241,10 @@ class FolderLog:
 
     def put_vectors(self, tenant: str, vectors: Mapping[bytes, bytes], *, read_at: int) -> bool:
         with self._written(tenant) as db:
-            if db.execute("SELECT erased_tx FROM tenant").get > read_at:
+            info = _info(db)
+            if info.erased_tx > read_at or info.moved_to:
                 return False
+            db.execute("DELETE FROM vector WHERE made < ?", (time.time() - _VECTORS_KEPT_S,))
             rows = [(*one, time.time()) for one in vectors.items()]
             db.executemany("INSERT OR IGNORE INTO vector VALUES(?, ?, ?)", rows)
         return True
@@ -269,7 +270,7 @@ class FolderLog:
         with self._written(tenant) as db:
             if not _info(db).moved_to:
                 raise has_not_moved(tenant)
-            for table in ("transaction_log", "snapshot", "lease", "replica"):
+            for table in ("transaction_log", "snapshot", "lease", "replica", "vector"):
                 db.execute(f"DELETE FROM {table}")
 
     def close(self) -> None:
@@ -295,7 +296,7 @@ class FolderLog:
                 db.execute(
                     "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA secure_delete=1"
                 )
-                if db.execute("SELECT count(*) FROM sqlite_schema WHERE name = 'replica'").get == 0:
+                if db.execute("SELECT count(*) FROM sqlite_schema WHERE name = 'vector'").get == 0:
                     db.execute("BEGIN IMMEDIATE;" + _TABLES)
                     db.execute("INSERT OR IGNORE INTO tenant(name) VALUES(?)", (tenant,))
                     db.execute("COMMIT")

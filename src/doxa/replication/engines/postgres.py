@@ -228,7 +228,6 @@ class PostgresLog:
             if known is None or erased is None or known[0] != seal or erased[0] > tx:
                 raise stale_snapshot(tenant, snapshot.head)
             run(sql.DROP_SNAPSHOTS, but=tx)
-            run(sql.DROP_VECTORS)
 
     def newest_snapshot(self, tenant: str) -> Snapshot | None:
         for _ in range(3):  # another one may take its place meanwhile
@@ -259,9 +258,8 @@ class PostgresLog:
             return token or 0
 
     def lease_until(self, tenant: str, name: str) -> int:
-        with self._transaction(tenant) as run:
-            row = run(sql.LEASE, name=name).fetchone()
-        return int(row[0]) if row else 0
+        rows = self._rows(tenant, sql.LEASE, name=name)
+        return int(rows[0][0]) if rows else 0
 
     def tenants(self) -> list[TenantInfo]:
         connection = self._connection()
@@ -318,6 +316,7 @@ class PostgresLog:
             row = run(sql.ERASED_BEFORE).fetchone()
             wanted = row is not None and row[0] <= read_at
             if wanted:
+                run(sql.DROP_VECTORS)
                 run(sql.PUT_VECTORS, keys=keys, data=[vectors[key] for key in keys])
         return wanted
 
@@ -604,7 +603,6 @@ class PostgresHold:
             if left != body:
                 run(sql.REPLACE, tenant | {"tx": tx, "body": left})
         run(sql.CLEAR_ANSWERS, tenant)
-        run(sql.CLEAR_VECTORS, tenant)
         run(sql.ERASED, tenant | {"tx": one.tx})
         run(sql.DROP_SNAPSHOTS, tenant | {"but": 0})
 

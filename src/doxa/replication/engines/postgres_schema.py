@@ -105,6 +105,14 @@ ALTER TABLE doxa_log.vector ENABLE ROW LEVEL SECURITY;
 CREATE POLICY one_tenant ON doxa_log.vector TO {ROLE}
   USING (tenant = current_setting('doxa.tenant', true))
   WITH CHECK (tenant = current_setting('doxa.tenant', true));
+-- An erasure by any server takes all of them along, also by one that knows of no vectors.
+CREATE FUNCTION doxa_log.forget_vectors() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  DELETE FROM doxa_log.vector WHERE tenant = NEW.tenant;
+  RETURN NULL;
+END $$;
+CREATE TRIGGER forget_vectors AFTER UPDATE OF erased_tx ON doxa_log.tenant
+  FOR EACH ROW WHEN (NEW.erased_tx <> OLD.erased_tx) EXECUTE FUNCTION doxa_log.forget_vectors();
 """
 
 # Applied in order, each once, in one transaction under an advisory lock. Names are never reused.

@@ -101,15 +101,17 @@ SNAPSHOT_PART = (
 )
 VECTORS = "SELECT key, data FROM doxa_log.vector WHERE tenant = %(tenant)s AND key = ANY(%(keys)s)"
 # No erasure may run while vectors are put: it waits for the row of the tenant.
-ERASED_BEFORE = ERASED_AT + " FOR SHARE"
+ERASED_BEFORE = ERASED_AT + " AND moved_to = '' FOR SHARE"
 PUT_VECTORS = (
     "INSERT INTO doxa_log.vector(tenant, key, data, made) SELECT %(tenant)s, key, data,"
     " clock_timestamp() FROM unnest(%(keys)s::bytea[], %(data)s::bytea[]) AS given(key, data)"
     " ON CONFLICT (tenant, key) DO NOTHING"
 )
-CLEAR_VECTORS = "DELETE FROM doxa_log.vector WHERE tenant = %(tenant)s"
-# A new replica has those of its snapshot.
-DROP_VECTORS = CLEAR_VECTORS + " AND made < clock_timestamp() - interval '1 day'"
+# By then every replica that runs has them.
+DROP_VECTORS = (
+    "DELETE FROM doxa_log.vector WHERE tenant = %(tenant)s AND made < clock_timestamp() - interval"
+    " '1 day'"
+)
 LEASE = "SELECT until FROM doxa_log.lease WHERE tenant = %(tenant)s AND name = %(name)s"
 TAKE_LEASE = (
     "INSERT INTO doxa_log.lease(tenant, name, until) VALUES(%(tenant)s, %(name)s, %(until)s)"

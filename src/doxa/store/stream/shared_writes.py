@@ -46,5 +46,6 @@ class SharedWrites(Protocol):
     def take_lease(self, name: str, *, held: int, ttl_ns: int) -> int: ...
 
     def lease_until(self, name: str) -> int:
-        """Return until when somebody holds a lease, in ns; 0 if nobody does, or nobody can say."""
+        """Return until when somebody holds a lease, in ns; 0 if nobody does. Raises
+        UnreachableError."""
         ...
