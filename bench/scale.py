@@ -454,6 +454,7 @@ def _forecasts(report: Report, known: Coefficients) -> None:
         for name in ("clusters", "engines", "servers"):
             report.put(f"forecast.{tenants}.{name}", getattr(one, name))
         report.put(f"forecast.{tenants}.engine_disk_bytes", one.engine_disk_bytes)
+        report.put(f"forecast.{tenants}.cost_a_month", one.cost_a_month)
         if tenants not in _TABLED:
             continue
         rows.append(
@@ -464,6 +465,7 @@ def _forecasts(report: Report, known: Coefficients) -> None:
                 f"{one.servers:,}",
                 _bytes(one.engine_disk_bytes),
                 _bytes(one.replica_disk_bytes),
+                f"{one.cost_a_month:,.0f}",
                 one.limit,
                 f"{one.tenants_to_next:,}",
             ]
@@ -471,10 +473,12 @@ def _forecasts(report: Report, known: Coefficients) -> None:
     like = Profile()
     report.table(
         f"What tenants take, if each has {like.memories:,} memories, writes {like.writes_a_day:g} a"
-        f" day with a peak of {like.peak:g}, and {like.open_share:.0%} are open: calculated",
+        f" day with a peak of {like.peak:g}, and {like.open_share:.0%} are open: calculated, at"
+        f" assumed prices of {like.engine_price:g} US dollars a month for a machine of an engine,"
+        f" {like.disk_price:g} for a terabyte of its disk and {like.server_price:g} for a server",
         (
             *("tenants", "writes/s at the peak", "engines", "servers", "disk of all engines"),
-            *("disk of replicas", "runs out first", "at tenants"),
+            *("disk of replicas", "US dollars a month", "runs out first", "at tenants"),
         ),
         rows,
     )

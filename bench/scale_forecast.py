@@ -34,6 +34,9 @@ class Profile:
     copies: int = 3  # a primary and two standbys
     used: float = 0.6  # how much of what a machine can do is planned with
     connections: int = 400  # that an engine gives
+    engine_price: float = 350.0  # a machine of an engine a month, in US dollars: assumed, no offer
+    server_price: float = 70.0  # a server a month, with its own disk
+    disk_price: float = 100.0  # a terabyte of an engine's disk a month, used or not
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +50,7 @@ class Forecast:
     servers: int
     engine_disk_bytes: float
     replica_disk_bytes: float
+    cost_a_month: float  # US dollars, at the profile's assumed prices
     limit: str
     tenants_to_next: int
 
@@ -80,6 +84,12 @@ def forecast(tenants: int, known: Coefficients, profile: Profile = Profile()) ->
         count,
         at_engine * profile.copies,
         at_servers,
+        _cost(needed * profile.copies, count, profile),
         limit,
         int(tenants * bought[limit] / wanted[limit]),
     )
+
+
+def _cost(engines: int, servers: int, like: Profile) -> float:
+    engine = like.engine_price + like.disk_bytes / 1e12 * like.disk_price
+    return engines * engine + servers * like.server_price

@@ -79,6 +79,13 @@ def test_a_forecast_buys_what_it_needs() -> None:
     assert forecast(1_000, KNOWN).clusters == 1
 
 
+def test_a_forecast_costs_what_it_buys() -> None:
+    prices = Profile(disk_bytes=3e12, engine_price=100.0, server_price=10.0, disk_price=5.0)
+    one = forecast(10**6, KNOWN, prices)
+    assert one.engines > 3 and one.servers > 2
+    assert one.cost_a_month == one.engines * (100.0 + 3 * 5.0) + one.servers * 10.0
+
+
 def test_larger_tenants_need_disks_and_busier_ones_engines() -> None:
     large = forecast(10**6, KNOWN, Profile(memories=200_000))
     busy = forecast(10**6, KNOWN, Profile(writes_a_day=10_000))
