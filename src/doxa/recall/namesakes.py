@@ -145,12 +145,15 @@ def _same(one: NameWords, other: NameWords) -> bool:
 
 def _aliases(texts: Sequence[str], known: NameWords) -> list[tuple[Name, Name]]:
     """The pairs of names that a sentence of a text declares to be of one: the first before the
-    wording and the first after it."""
+    wording and the first after it. Texts without any of the `known` words are not read: no pair of
+    theirs has one."""
     found = []
     for text in texts:
-        if not _ALIAS.search(text[:QUERY_CHARS_READ]):
+        read = text[:QUERY_CHARS_READ]
+        folded = read.casefold()
+        if not any(word in folded for word in known) or not _ALIAS.search(read):
             continue
-        for sentence in _SENTENCE_END.split(text[:QUERY_CHARS_READ]):
+        for sentence in _SENTENCE_END.split(read):
             match = _ALIAS.search(sentence)
             first = _TOKEN.search(sentence)  # a name, however frequent: its alias follows
             opening = {first.group().casefold()} if first else set()
