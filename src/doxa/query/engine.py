@@ -28,6 +28,7 @@ from doxa.query.core.run import Run, missing_parameter
 from doxa.query.exec.union import UnionStep
 from doxa.query.first_statements import FirstStatements
 from doxa.query.notifications import Outline, outline_of
+from doxa.query.plan.compiled_read import CompilableRead, compilable_read
 from doxa.query.plan.planner import Planner
 from doxa.query.procedures.builtin import builtin
 from doxa.query.procedures.registry import RegisteredProcedure, Registry
@@ -43,6 +44,7 @@ class Plan:
     statement: t.Statement
     checked: Checked
     steps: UnionStep | None
+    read: CompilableRead | None = None  # if it is one statement of SQL over parameters
     _outline: Outline | None = None
     tracked_plans: dict[tuple[bool, bool], Plan] = field(
         default_factory=dict
@@ -123,11 +125,16 @@ class QueryEngine:
                 ).plan(statement.body)
             except RecursionError:
                 raise too_deep(text) from None
-        plan = Plan(text, statement, checked, steps)
+        read = _compilable(statement, checked, steps) if self.optimise else None
+        plan = Plan(text, statement, checked, steps, read)
         if len(self._plans) >= PLANS_MAX:
             self._plans.pop(next(iter(self._plans)))
         self._plans[text] = plan
         return plan
+
+    def planned(self, text: str) -> Plan | None:
+        """Return the plan of a text that was prepared before, if it is kept."""
+        return self._plans.get(text)
 
     def tracking_plan(self, plan: Plan, what: tuple[bool, bool]) -> Plan:
         """Return the same query with hidden columns for the access log; `what`: whether traversed
@@ -139,7 +146,12 @@ class QueryEngine:
                 plan.statement.body, self._procedure, optimise=self.optimise, tracking=what
             ).plan(plan.statement.body)
             held = plan.tracked_plans[what] = Plan(
-                plan.text, plan.statement, plan.checked, steps, plan._outline
+                plan.text,
+                plan.statement,
+                plan.checked,
+                steps,
+                compilable_read(steps) if plan.read is not None else None,
+                plan._outline,
             )
         return held
 
@@ -201,6 +213,15 @@ class QueryEngine:
                     for name, _ in signature.args:
                         if name not in run.params:
                             missing_parameter(name, phase="compile")
+
+
+def _compilable(
+    statement: t.Statement, checked: Checked, steps: UnionStep | None
+) -> CompilableRead | None:
+    timed = statement.system_time is not None or statement.valid_time is not None
+    if checked.writes or timed or statement.mode is not None:
+        return None
+    return compilable_read(steps)
 
 
 def _exhausted(rows: Iterator[Row]) -> Iterator[Row]:

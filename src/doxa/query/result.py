@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from doxa.base.temporal_python import to_python
 from doxa.cypher import tree as t
 from doxa.query.core.errors import fail
+from doxa.query.core.graph import COUNTERS
 from doxa.query.core.memory_budget import MemoryBudget
 from doxa.query.core.row import Row
-from doxa.query.engine import Plan, Result
+from doxa.query.core.run import Run
+from doxa.query.engine import Plan
 from doxa.query.error_translation import translated_errors
 from doxa.query.explain import Described, described, described_command
 from doxa.query.notifications import Notification
@@ -21,15 +23,19 @@ class GraphResult:
 
     def __init__(
         self,
-        result: Result,
-        release: Callable[[], None] | None,
+        columns: tuple[str, ...],
+        rows: Iterable[Row],
+        run: Run | None = None,
+        release: Callable[[], None] | None = None,
         failed: Callable[[], None] = lambda: None,
     ) -> None:
-        self.columns = result.columns
-        self.run = result.run
+        """`run`: by which the rows are made, or were; None of a compiled read. `release` lets its
+        snapshot go; None: the rows are all there."""
+        self.columns = columns
+        self.run = run
         self.plan: Plan | None = None
         self.look_up: Callable[[], list[Notification]] = list
-        self._rows: Iterator[Row] = iter(result)
+        self._rows: Iterator[Row] = iter(rows)
         self._release = release
         self._failed = failed
 
@@ -37,10 +43,12 @@ class GraphResult:
         """Take the rows through a function from here on."""
         self._rows = taking(self._rows)
 
-    def __iter__(self) -> GraphResult:
-        return self
+    def __iter__(self) -> Iterator[Row]:
+        return self if self._release is not None else self._rows
 
     def __next__(self) -> Row:
+        if self._release is None or self.run is None:
+            return next(self._rows)
         try:
             with translated_errors(self.run):
                 return next(self._rows)
@@ -82,11 +90,11 @@ class GraphResult:
     @property
     def counters(self) -> dict[str, int]:
         """The numbers of created, set and deleted items."""
-        return dict(self.run.graph.counters)
+        return dict.fromkeys(COUNTERS, 0) if self.run is None else dict(self.run.graph.counters)
 
     def description(self) -> Described | None:
         """Return the plan of an EXPLAIN or PROFILE; call it after consuming the rows."""
-        if self.plan is None or self.plan.statement.mode is None:
+        if self.plan is None or self.plan.statement.mode is None or self.run is None:
             return None
         if isinstance(self.plan.statement.body, t.Clause):
             return described_command(self.plan.statement.body)
@@ -98,7 +106,7 @@ class GraphResult:
 
     def buffer(self) -> None:
         """Read the remaining rows into memory and release the snapshot."""
-        if self._release is not None:
+        if self._release is not None and self.run is not None:
             with translated_errors(self.run):
                 self._rows = iter(MemoryBudget("rows of an unfinished result").collect(self._rows))
             self.close(keep=True)

@@ -16,6 +16,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, suppress
+from itertools import islice
 from types import TracebackType
 from typing import Any
 
@@ -23,12 +24,13 @@ from doxa.base.errors import BusyError, InputError, StoreError
 from doxa.base.limits import QUERY_TIMEOUT_MS, SHARED_WRITER_IDLE_MS, WRITER_IDLE_MS
 from doxa.cypher import tree as t
 from doxa.cypher.errors import QueryError
-from doxa.query.core.access_log import AccessLog
+from doxa.query.core.access_log import AccessLog, record_of_ids
 from doxa.query.core.deadline import Deadline, terminated
 from doxa.query.core.errors import fail
 from doxa.query.core.graph import Graph
 from doxa.query.core.open_transactions import OpenTransaction
 from doxa.query.core.profile import Profile
+from doxa.query.core.row import Row
 from doxa.query.core.run import Run
 from doxa.query.core.valid_time import ValidTime, instant_ns
 from doxa.query.engine import Plan, QueryEngine, Result
@@ -38,12 +40,14 @@ from doxa.query.expressions.constants import evaluate_constant
 from doxa.query.idle_watch import WATCH, Activity
 from doxa.query.notifications import Notification, notifications_of, policy_notifications
 from doxa.query.parameters import convert_parameters
+from doxa.query.plan.compiled_read import ROWS_MAX, CompiledRead, Given
 from doxa.query.plan.names_read import names_read
 from doxa.query.result import GraphResult
 from doxa.query.schema.commands import run_schema
 from doxa.query.schema.policy_commands import POLICY_COMMANDS, run_policy
 from doxa.query.schema.retention_commands import RETENTION_COMMANDS, run_retention
-from doxa.store import Identity, Reader, Store, Transaction
+from doxa.store import Identity, Interrupted, Reader, Store, Transaction
+from doxa.store.declared import Declared
 from doxa.store.file.engine import translated
 from doxa.store.retention.horizon import require_kept, retained
 
@@ -77,6 +81,7 @@ class GraphSession:
         self.owner = owner  # passed to procedures of other packages
         self.timeout_ms = timeout_ms
         self._times: dict[str, int | None] = {"system": None, "valid": None}
+        self._is_timed = False  # whether one of them is given
         self._open: GraphResult | None = None
         self._running: Deadline | None = None
         self._explicit = False
@@ -101,7 +106,7 @@ class GraphSession:
 
     @system_time.setter
     def system_time(self, value: Any) -> None:
-        self._times["system"] = _instant(value)
+        self._time("system", value)
 
     @property
     def valid_time(self) -> int | None:
@@ -110,7 +115,11 @@ class GraphSession:
 
     @valid_time.setter
     def valid_time(self, value: Any) -> None:
-        self._times["valid"] = _instant(value)
+        self._time("valid", value)
+
+    def _time(self, name: str, value: Any) -> None:
+        self._times[name] = _instant(value)
+        self._is_timed = any(time is not None for time in self._times.values())
 
     def __enter__(self) -> GraphSession:
         return self
@@ -137,12 +146,105 @@ class GraphSession:
                 field="timeout_ms",
             )
         if not self._explicit:
-            return self._run_noted(text, params or {}, timeout_ms)
+            found = self._read_once(text, params or {}, timeout_ms)
+            return found or self._run_noted(text, params or {}, timeout_ms)
         with self._working() as activity:
             result = self._run_noted(text, params or {}, timeout_ms)
             if isinstance(self._reader, Transaction):
                 result.guard(activity.rows)
             return result
+
+    def _read_once(
+        self, text: str, params: Mapping[str, Any], timeout_ms: int | None
+    ) -> GraphResult | None:
+        """Run a compiled read as one statement of the engine, which is its snapshot; None if this
+        cannot be done so."""
+        plan = self.engine.planned(text)
+        if plan is None or plan.read is None or self._is_timed:
+            return None
+        given = plan.read.given(params)
+        if given is None:
+            return None
+        self._buffer_previous()
+        deadline = self._running = Deadline(self.timeout_ms if timeout_ms is None else timeout_ms)
+        noted = self._note(text)
+        try:
+            rows = self._rows_once(plan, given, params, deadline)
+        except Interrupted:
+            deadline.raise_if_cancelled()
+            raise
+        finally:
+            self.engine.transactions.close(noted)
+        return None if rows is None else self._ready(plan, rows)
+
+    def _rows_once(
+        self, plan: Plan, given: Given, params: Mapping[str, Any], deadline: Deadline
+    ) -> list[Row] | None:
+        """Return the rows of a compiled read, None if it has to run the general way."""
+        store = self.store
+        known = store.known_declared()
+        if known is not None:
+            read = self._tracking_plan(plan, known).read
+            one = None if read is None else read.known(known, given[0])
+            if one is not None:
+                if not one.sql:
+                    return None
+                now = store.clock.now_ns()
+                found, is_current = store.rows_once(
+                    one.sql, one.bind(given[1], now), most=ROWS_MAX + 1, stopped=deadline.is_over
+                )
+                if len(found) > ROWS_MAX:
+                    return None
+                if is_current:
+                    return self._noted_rows(one, found, params, now)
+        with store.read() as reader:
+            return self._compiled_rows(plan, reader, given, params, deadline)
+
+    def _compiled_rows(
+        self,
+        plan: Plan,
+        reader: Reader,
+        given: Given,
+        params: Mapping[str, Any],
+        deadline: Deadline,
+    ) -> list[Row] | None:
+        """The same on a snapshot that is open."""
+        declared = reader.declared()
+        read = self._tracking_plan(plan, declared).read
+        one = None if read is None else read.compiled(reader, declared, given)
+        if one is None or not one.sql:
+            return None
+        reader.watch(deadline.is_over)
+        try:
+            bound = one.bind(given[1], reader.scored_at)
+            found = list(islice(reader.stream(one.sql, bound), ROWS_MAX + 1))
+        finally:
+            reader.watch(None)
+        return None if len(found) > ROWS_MAX else self._noted_rows(one, found, params, reader.now)
+
+    def _noted_rows(
+        self,
+        one: CompiledRead,
+        found: list[tuple[Any, ...]],
+        params: Mapping[str, Any],
+        now: int,
+    ) -> list[Row] | None:
+        """Return the rows, and note for policies which elements they are of."""
+        rows = one.rows(found)
+        if rows and one.recorded is not None:
+            parameters = {**params, **self._identity_parameters}
+            names = one.declared.evaluator.parameters
+            self.store.note(
+                record_of_ids(now, parameters, names, list(map(one.recorded, found)), one.first)
+            )
+        return rows
+
+    def _ready(self, plan: Plan, rows: list[Row]) -> GraphResult:
+        assert plan.steps is not None
+        made = GraphResult(plan.steps.names, rows)
+        made.plan = plan
+        made.look_up = lambda: self._notices(plan)
+        return made
 
     def _run_noted(
         self, text: str, params: Mapping[str, Any], timeout_ms: int | None
@@ -180,25 +282,25 @@ class GraphSession:
         noted: OpenTransaction,
     ) -> GraphResult:
         plan = self.engine.prepare(text, deadline.tick)
-        given = {
-            **convert_parameters(params),
-            **self._identity_parameters,
-        }  # parameters of the identity take precedence
         try:
             if self._explicit:
                 # the transaction is held open by hand, so that its own translation sees no error
                 with translated(self.store.path):
-                    result = self._in_transaction(plan, given, deadline)
+                    result = self._in_transaction(plan, params, deadline)
             elif plan.writes:
-                result = self._write(plan, given, deadline)
+                result = self._write(plan, self._given(params), deadline)
             else:
-                result = self._read(plan, given, deadline, noted)
+                result = self._read(plan, self._given(params), deadline, noted)
         except BaseException:
             self._end()
             raise
         result.plan = plan
         result.look_up = lambda: self._notices(plan)
         return result
+
+    def _given(self, params: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the parameters as values of Cypher; those of the identity take precedence."""
+        return {**convert_parameters(params), **self._identity_parameters}
 
     def _notices(self, plan: Plan) -> list[Notification]:
         """Find notifications after the rows are consumed, so that names which the statement created
@@ -235,7 +337,8 @@ class GraphSession:
             held.__exit__(None, None, None)
 
         try:
-            result = GraphResult(self._execute(plan, reader, params, deadline), release)
+            found = self._execute(plan, reader, params, deadline)
+            result = GraphResult(found.columns, found, found.run, release)
         except BaseException:
             release()
             raise
@@ -256,7 +359,7 @@ class GraphSession:
             rows = take_rows(result)
             tx.verify_constraints()
             brief.held(key, time.monotonic() - began)
-        return GraphResult(Result(result.columns, iter(rows), result.run), None)
+        return GraphResult(result.columns, rows, result.run)
 
     def _write_in_batches(
         self, plan: Plan, params: Mapping[str, Any], deadline: Deadline
@@ -264,7 +367,7 @@ class GraphSession:
         with _Batches(lambda scored_at: self._writer(deadline, scored_at)) as batches:
             result = self._execute(plan, batches.tx, params, deadline, batches=batches)
             rows = take_rows(result)
-        return GraphResult(Result(result.columns, iter(rows), result.run), None)
+        return GraphResult(result.columns, rows, result.run)
 
     def _in_transaction(
         self, plan: Plan, params: Mapping[str, Any], deadline: Deadline
@@ -291,6 +394,10 @@ class GraphSession:
             self._first = plan.text
         self._wrote |= plan.writes
         assert self._reader is not None
+        quick = self._read_in_transaction(plan, params, deadline)
+        if quick is not None:
+            return quick
+        params = self._given(params)
         if plan.steps is None:
             assert isinstance(self._reader, Transaction)
             return self._schema(plan, self._reader, params, deadline)
@@ -298,13 +405,27 @@ class GraphSession:
         rows = take_rows(result) if plan.writes else None
         if isinstance(self._reader, Transaction):
             self._reader.verify_constraints()
-        made = GraphResult(
-            result if rows is None else Result(result.columns, iter(rows), result.run),
-            lambda: None,
-            self._end,
-        )
+        taken = result if rows is None else rows
+        made = GraphResult(result.columns, taken, result.run, lambda: None, self._end)
         self._open = made
         return made
+
+    def _read_in_transaction(
+        self, plan: Plan, params: Mapping[str, Any], deadline: Deadline
+    ) -> GraphResult | None:
+        """Run a compiled read on the snapshot of the transaction, if it is one and only reads."""
+        reader = self._reader
+        if plan.read is None or self._is_timed or reader is None or isinstance(reader, Transaction):
+            return None
+        given = plan.read.given(params)
+        if given is None:
+            return None
+        try:
+            rows = self._compiled_rows(plan, reader, given, params, deadline)
+        except Interrupted:
+            deadline.raise_if_cancelled()
+            raise
+        return None if rows is None else self._ready(plan, rows)
 
     def _schema(
         self, plan: Plan, tx: Transaction, params: Mapping[str, Any], deadline: Deadline
@@ -326,7 +447,7 @@ class GraphSession:
                 )
             )
             tx.follow_policies()
-        return GraphResult(Result((), iter(()), run), None)
+        return GraphResult((), (), run)
 
     @contextmanager
     def _writer(
@@ -448,25 +569,24 @@ class GraphSession:
         if plan.statement.mode == "EXPLAIN":
             return Result(() if plan.steps is None else plan.steps.names, iter(()), run)
         with translated_errors(run):
-            return self.engine.start(self._tracking_plan(plan, run), run)
+            if run.graph.as_of is None and run.profile is None:
+                declared = reader.declared()
+                tracking = self._tracking_plan(plan, declared)
+                if tracking is not plan:
+                    note = (
+                        reader.noted.append if isinstance(reader, Transaction) else self.store.note
+                    )
+                    run.accesses = AccessLog(note, run.params, declared.evaluator.parameters)
+                plan = tracking
+            return self.engine.start(plan, run)
 
-    def _tracking_plan(self, plan: Plan, run: Run) -> Plan:
-        """Return the plan that records accesses if a policy may use them: not of a past time, nor
-        if decay is off."""
-        evaluator = run.graph.reader.declared().evaluator
-        about = evaluator.about
+    def _tracking_plan(self, plan: Plan, declared: Declared) -> Plan:
+        """Return the plan that records accesses if a policy may use them, and decay is not off."""
+        about = declared.evaluator.about
         if about is None or self.store.read_only or not self.store.decay_enabled:
             return plan
-        if (
-            plan.steps is None
-            or not plan.steps.names
-            or run.graph.as_of is not None
-            or run.profile is not None
-        ):
+        if plan.steps is None or not plan.steps.names:
             return plan
-        reader = run.graph.reader
-        note = reader.noted.append if isinstance(reader, Transaction) else self.store.note
-        run.accesses = AccessLog(note, run.params, evaluator.parameters)
         return self.engine.tracking_plan(plan, about)
 
     # Time

@@ -27,8 +27,8 @@ from doxa.store.rows import Edge, LogEntry, Node, Receipt
 from doxa.store.sql_values import int64_array
 from doxa.store.visibility.access import ACCESSES
 
-_NOW = "doxa_now()"
-_WATCH_STEPS = 50_000  # of the engine's virtual machine: a few milliseconds
+NOW = "doxa_now()"
+WATCH_STEPS = 50_000  # of the engine's virtual machine: a few milliseconds
 _NODE = "id, labels, json(props), since, born"
 _EDGE = "id, type, src, dst, json(props), since, born"
 _RECEIPT = "tx, time, actor, role, op, note, first_seq, last_seq, head, hash"
@@ -293,6 +293,11 @@ class Reader:
         self._held = found
         return found
 
+    @property
+    def known_declared(self) -> Declared | None:
+        """What `declared` found, if it was asked."""
+        return self._held
+
     def subject(self, identity: int, *, edge: bool) -> tuple[Subject, Access] | None:
         """Return an element as policies see it, with access metadata; None if it is not there."""
         from doxa.store.visibility.window_writer import load
@@ -433,7 +438,7 @@ class Reader:
         the engine refuses writes here."""
         if "log" in sql:
             self._settle()
-        if _NOW in sql:
+        if NOW in sql:
             sql, args = timed(sql), (self.scored_at, *args)
         cursor = self._db.execute(sql, tuple(args))
         return cursor.fetchall()
@@ -441,13 +446,13 @@ class Reader:
     def watch(self, stopped: Callable[[], bool] | None) -> None:
         """Ask now and then, in the middle of a long statement too, whether to stop: then the
         statement ends with InterruptedError."""
-        self._db.set_progress_handler(stopped, _WATCH_STEPS)
+        self._db.set_progress_handler(stopped, WATCH_STEPS)
 
     def stream(self, sql: str, args: Sequence[Any] = ()) -> Iterator[tuple[Any, ...]]:
         """Return the same, row by row: for results of any size."""
         if "log" in sql:
             self._settle()
-        if _NOW in sql:
+        if NOW in sql:
             sql, args = timed(sql), (self.scored_at, *args)
         try:
             return iter(self._db.execute(sql, tuple(args)))
@@ -465,7 +470,7 @@ class Reader:
 def timed(sql: str) -> str:
     """Return a statement whose doxa_now() is its first parameter, so that the engine need not call
     for the time."""
-    rest = sql.replace(_NOW, "?1")
+    rest = sql.replace(NOW, "?1")
     return (
         f"WITH doxa_moment(now) AS (SELECT ?1), {rest[5:]}"
         if rest.startswith("WITH ")

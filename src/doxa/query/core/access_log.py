@@ -129,11 +129,7 @@ class AccessLog:
             return
         noted = AccessRecord(
             reader.now,
-            {}
-            if self._names.isdisjoint(parameters)
-            else {
-                name: parameters[name] for name in self._names if parameters.get(name) is not None
-            },
+            _named(parameters, self._names),
             array("q", returned) if returned else (),
             array("q", traversed) if traversed else (),
             self._direct,
@@ -147,6 +143,25 @@ class AccessLog:
             }
             noted = noted.without(hidden)
         self._note(noted)
+
+
+def record_of_ids(
+    now: int,
+    parameters: Mapping[str, Any],
+    names: frozenset[str],
+    ids: list[tuple[int, ...]],
+    first: int,
+) -> AccessRecord:
+    """Return the record of rows that only these ids are of; the first `first` of each are of
+    returned elements."""
+    return AccessRecord(now, _named(parameters, names), (), (), ids, first)
+
+
+def _named(parameters: Mapping[str, Any], names: frozenset[str]) -> dict[str, Any]:
+    """Return the parameters that policies name."""
+    if names.isdisjoint(parameters):
+        return {}
+    return {name: parameters[name] for name in names if parameters.get(name) is not None}
 
 
 def collect_ids(values: Iterable[Any], into: set[int]) -> None:

@@ -51,6 +51,14 @@ class UnionStep:
         self.width = len(self.names) + (2 if self.hidden else 0)
         self._places = [self._place(branch) for branch in branches]
 
+    def single(self) -> list[QueryStep] | None:
+        """Return the steps of the only branch if its rows are the rows of the query."""
+        return (
+            self.branches[0].steps
+            if len(self.branches) == 1 and not self.keep and self._places[0][3]
+            else None
+        )
+
     def _place(self, branch: Branch) -> tuple[list[int], list[int], list[int], bool]:
         """The slots of the columns, of returned and of traversed elements, and whether rows already
         have this form."""

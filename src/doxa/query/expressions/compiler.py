@@ -44,6 +44,35 @@ class SlotReference:
         return row[self.slot]
 
 
+class LiteralValue:
+    """A literal."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+    def __call__(self, row: Row, run: Run) -> Any:
+        return self.value
+
+
+class ParameterReference:
+    """Reads a parameter. Raises QueryError, with its position, if it is missing."""
+
+    __slots__ = ("_at", "name")
+
+    def __init__(self, name: str, at: int) -> None:
+        self.name, self._at = name, at
+
+    def __call__(self, row: Row, run: Run) -> Any:
+        try:
+            return run.parameter(self.name)
+        except QueryError as error:
+            if error.at is None:
+                error.at = self._at
+            raise
+
+
 def slot_of(evaluate: Evaluate) -> int | None:
     """Return the slot if the expression only reads one, else None."""
     return evaluate.slot if type(evaluate) is SlotReference else None
@@ -74,12 +103,10 @@ class Compiler:
     # Leaves
 
     def _literal(self, e: t.Literal, layout: Layout) -> Evaluate:
-        value = e.value
-        return lambda row, run: value
+        return LiteralValue(e.value)
 
     def _parameter(self, e: t.ParameterRef, layout: Layout) -> Evaluate:
-        name = e.name
-        return lambda row, run: run.parameter(name)
+        return ParameterReference(e.name, e.at)
 
     def _origin(self, e: Provenance, layout: Layout) -> Evaluate:
         found = compile_provenance(e, layout)
@@ -465,7 +492,7 @@ _TEXT: dict[str, Callable[[str, str], bool]] = {
     "CONTAINS": str.__contains__,
     "=~": matches_regex,
 }
-_FAILING = frozenset((t.Arithmetic, t.Sign, t.Call, t.Index, t.Slice, t.TextTest, t.ParameterRef))
+_FAILING = frozenset((t.Arithmetic, t.Sign, t.Call, t.Index, t.Slice, t.TextTest))
 _METHODS: dict[type[t.Expression], Callable[..., Evaluate]] = {
     t.Literal: Compiler._literal,
     t.ParameterRef: Compiler._parameter,

@@ -6,7 +6,7 @@ GROUP BY 1"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -88,19 +88,14 @@ class GroupedScanStep:
         values, kinds = prepared
         if self.step.leftover(kinds):
             raise UndecidedInSQL
-        made = self.step.kept(self._statements, run, kinds, lambda: self._statement(run, kinds))
+        made = self.step.kept(self._statements, run, kinds, lambda: self.statement(run, kinds))
         found_args = self.step.bind(made.args, made.index_scan, row, values)
         if found_args is None:
             raise UndecidedInSQL
-        merged: dict[Any, list[Any]] = {}
-        for found in run.graph.rows(made.sql, [*made.select_args, *found_args]):
-            run.tick()
-            self._merge(run, merged, found)
-        if not merged and not self.keys:
-            raise UndecidedInSQL
-        return [tuple(group) for group in merged.values()]
+        rows = run.graph.rows(made.sql, [*made.select_args, *found_args])
+        return self.merged(run.ticking(rows), run)
 
-    def _statement(self, run: Run, kinds: tuple[str, ...]) -> _GroupingSql:
+    def statement(self, run: Run, kinds: tuple[str, ...]) -> _GroupingSql:
         builder = StatementBuilder(self.step.pushed, run, kinds, read=self._read())
         body, args = builder.body()
         require_plain_tables(builder)
@@ -132,12 +127,23 @@ class GroupedScanStep:
             args += measure_args
         return select, args
 
-    def _merge(self, run: Run, merged: dict[Any, list[Any]], found: tuple[Any, ...]) -> None:
+    def merged(self, rows: Iterable[tuple[Any, ...]], run: Run | None = None) -> list[Row]:
+        """Return the rows of groups of SQL; a `run` is needed where nodes are keys. Raises
+        UndecidedInSQL."""
+        merged: dict[Any, list[Any]] = {}
+        for found in rows:
+            self._merge(run, merged, found)
+        if not merged and not self.keys:
+            raise UndecidedInSQL
+        return [tuple(group) for group in merged.values()]
+
+    def _merge(self, run: Run | None, merged: dict[Any, list[Any]], found: tuple[Any, ...]) -> None:
         """Add one SQL group. Groups that differ only in their text (1 and 1.0) are one in
         Cypher."""
         values: list[Any] = []
         for key, raw in zip(self.keys, found, strict=False):
             if key.kind == "node":
+                assert run is not None, "nodes are keys"
                 values.append(run.graph.node(raw))
             else:
                 values.append(

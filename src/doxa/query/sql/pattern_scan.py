@@ -40,7 +40,7 @@ class PatternScanStep:
         self.fallbacks = fallbacks
         self._statements: dict[tuple[Any, ...], Prepared] = {}
         self._indexable = pushed.conditions.indexable()
-        self._projection: (
+        self.projection: (
             tuple[list[int], Callable[[tuple[Any, ...]], Any] | None, int, int] | None
         ) = None
 
@@ -55,7 +55,7 @@ class PatternScanStep:
         if self.pushed.bound or None in recorded:
             return False
         first = sum(len(places[slot]) for slot in returned)
-        self._projection = (
+        self.projection = (
             slots,
             column_getter(recorded) if recorded else None,
             _IDS_MAX // max(1, len(recorded)),
@@ -64,8 +64,8 @@ class PatternScanStep:
         return True
 
     def _projected(self, run: Run) -> Iterator[Row]:
-        assert self._projection is not None
-        slots, recorded, most, first = self._projection
+        assert self.projection is not None
+        slots, recorded, most, first = self.projection
         parts, build = value_builders(self.pushed, run.graph), self.builder(run)
         made = [parts[slot] for slot in slots]
         log = None if recorded is None else run.accesses
@@ -86,7 +86,7 @@ class PatternScanStep:
                 yield tuple([part(found) for part in made])
 
     def rows(self, run: Run, source: Iterator[Row]) -> Iterator[Row]:
-        if self._projection is not None:
+        if self.projection is not None:
             return self._projected(run)
         return self._found(run, source)
 
@@ -116,7 +116,7 @@ class PatternScanStep:
                 continue
             values, kinds = compared
             if kinds != last:
-                last, prepared = kinds, self._statement(run, kinds)
+                last, prepared = kinds, self.statement(run, kinds)
             index_scan = prepared.index_scan
             limits = None if index_scan is None else index_scan.limits(values)
             if index_scan is None or limits is not None:
@@ -129,7 +129,7 @@ class PatternScanStep:
     def _prepare(
         self, run: Run, row: Row, values: list[Any], kinds: tuple[str, ...]
     ) -> tuple[Prepared, list[Any]] | None:
-        prepared = self._statement(run, kinds)
+        prepared = self.statement(run, kinds)
         scan = prepared.index_scan
         limits = None if scan is None else scan.limits(values)
         if scan is not None and limits is None:
@@ -184,7 +184,7 @@ class PatternScanStep:
         """Return the function from a row of SQL to the appended values."""
         return row_builder(self.pushed, run)
 
-    def _statement(self, run: Run, kinds: tuple[str, ...]) -> Prepared:
+    def statement(self, run: Run, kinds: tuple[str, ...]) -> Prepared:
         return self.kept(
             self._statements,
             run,

@@ -27,6 +27,12 @@ def id_columns(pushed: PushedDownPattern) -> list[list[int | None]]:
     return places + [[None] for _ in pushed.columns]
 
 
+def columns_before(pushed: PushedDownPattern) -> int:
+    """Return how many columns of SQL stand before those of properties."""
+    widths = [_width(kind, loaded) for _, kind, loaded in pushed.outputs]
+    return sum(widths) + len(pushed.traversed)
+
+
 def column_getter(places: list[Any]) -> Callable[[tuple[Any, ...]], Any]:
     """Return a getter that gives these columns as a tuple; a slice, which is fastest, for adjacent
     ones."""

@@ -15,7 +15,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 import apsw
@@ -35,6 +35,9 @@ from doxa.store.file import process
 from doxa.store.locking.group import WriterTurn
 from doxa.store.locking.turnstile import Waiting
 from doxa.store.locking.writer_queue import WriterQueue, queue_of
+
+if TYPE_CHECKING:
+    from doxa.store.declared import Declared
 
 _WAIT_FIRST_S = 0.0005
 _WAIT_MOST_S = 0.02
@@ -70,6 +73,9 @@ class TransactionClock:
         self.now = 0
         self.seen: Callable[[bool, int], bool] | None = None
         self.shown: Callable[[bool, int, str, str], str] | None = None
+        # what the catalogue declared at the last snapshot, and the engine's number of its state
+        self.known: Declared | None = None
+        self.state = -1
 
     def is_seen(self, edge: Any, identity: Any) -> bool:
         assert self.seen is not None
@@ -135,6 +141,9 @@ class Engine:
     def moment(self) -> TransactionClock:
         """That of this thread's connection."""
         return self._moments[self.connection()]
+
+    def moment_of(self, db: apsw.Connection) -> TransactionClock:
+        return self._moments[db]
 
     @property
     def opened(self) -> apsw.Connection | None:
