@@ -27,7 +27,6 @@ import time
 from collections import deque
 from collections.abc import Sequence
 from contextlib import suppress
-from pathlib import Path
 
 LONG_S = 0.005
 FAIR_S = 0.01  # after which one who waits is given the slot
@@ -74,7 +73,11 @@ def runnable_s(thread_id: int) -> float:
     """Return for how many seconds a thread of this process has run so far, or waited for a
     processor; as if it always had, if the system does not say it. `thread_id`: its number there."""
     try:
-        ran, waited, *_ = Path(f"/proc/self/task/{thread_id}/schedstat").read_text().split()
+        place = os.open(f"/proc/self/task/{thread_id}/schedstat", os.O_RDONLY)
+        try:
+            ran, waited, *_ = os.read(place, 100).split()
+        finally:
+            os.close(place)
     except (OSError, ValueError):
         return time.monotonic()
     return (int(ran) + int(waited)) / 1e9

@@ -79,11 +79,20 @@ class Outline(NamedTuple):
     labels: dict[str, int]
     types: dict[str, int]
     products: list[int]
-    found: set[str]  # types found before: the search is slow in a large graph
+    # labels, and types, found before: they were there, so they are not misspelt
+    found_labels: set[str]
+    found_types: set[str]
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether nothing is to be said, whatever the graph has now."""
+        if self.products or not self.found_types.issuperset(self.types):
+            return False
+        return self.found_labels.issuperset(self.labels)
 
 
 def outline_of(query: t.Query) -> Outline:
-    return Outline(*_names(query), list(_products(query)), set())
+    return Outline(*_names(query), list(_products(query)), set(), set())
 
 
 def notifications_of(outline: Outline, text: str, graph: Graph) -> list[Notification]:
@@ -95,7 +104,11 @@ def notifications_of(outline: Outline, text: str, graph: Graph) -> list[Notifica
     )
     found = [(at, _PRODUCT, said) for at in outline.products]
     for name, at in outline.labels.items():
-        if not graph.had_label(name):
+        if name in outline.found_labels:
+            continue
+        if graph.had_label(name):
+            outline.found_labels.add(name)
+        else:
             found.append(
                 (
                     at,
@@ -107,10 +120,10 @@ def notifications_of(outline: Outline, text: str, graph: Graph) -> list[Notifica
                 )
             )
     for name, at in outline.types.items():
-        if name in outline.found:
+        if name in outline.found_types:
             continue
         if graph.had_type(name):
-            outline.found.add(name)
+            outline.found_types.add(name)
         else:
             found.append(
                 (

@@ -311,6 +311,7 @@ class GraphSession:
         outline = plan.outline
         if (
             outline is None
+            or outline.is_settled
             or plan.statement.system_time is not None
             or self.system_time is not None
         ):
@@ -709,6 +710,12 @@ class GraphSession:
         running = self._running
         if running is not None:
             running.cancelled = True
+
+    def renew(self, *, timeout_ms: int) -> None:
+        """Use the session again, after `close`, with another limit for each statement. Raises
+        ClosedError if the store is closed."""
+        self.store.require_open()
+        self.timeout_ms = timeout_ms
 
     def close(self) -> None:
         """Roll back an open transaction and release the result."""

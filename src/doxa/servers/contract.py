@@ -111,6 +111,14 @@ class DatabaseSession(Protocol):
     def close(self) -> None: ...
 
 
+class LastingSession(DatabaseSession, Protocol):
+    """A session that may serve one unit of work after the other."""
+
+    def renew(self, *, timeout_ms: int) -> None:
+        """Begin to serve another unit of work, after `close`. Raises ClosedError if the database is
+        closed."""
+
+
 class Database(Protocol):
     """The databases behind a server."""
 

@@ -23,8 +23,9 @@ import logging
 import time
 from collections.abc import Callable, Iterator
 from enum import Enum
+from functools import lru_cache
 from itertools import islice
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 from doxa.base.errors import DoxaError, InputError, LimitError
 from doxa.base.limits import BOLT_LOGIN_MS, QUERY_TIMEOUT_MS
@@ -35,7 +36,7 @@ from doxa.servers.bolt.notifications import notification_filter, summary_notific
 from doxa.servers.bolt.packstream import Unpacker, chunked
 from doxa.servers.bolt.values import hydrate, packer
 from doxa.servers.codes import RequestError, message_of, status_of
-from doxa.servers.contract import Database, PlanStep
+from doxa.servers.contract import Database, DatabaseSession, LastingSession, PlanStep
 from doxa.servers.credentials import ANONYMOUS, Authenticator, Principal
 from doxa.servers.notifications import ALL_NOTIFICATIONS
 from doxa.servers.telemetry.calls import CallRecord
@@ -127,9 +128,15 @@ ALLOWED = {
 
 # Short messages as they were decoded: drivers send the same ones again and again, and what handles
 # these changes nothing in their fields.
-_ONLY_READ = frozenset((PULL, DISCARD, COMMIT, ROLLBACK))
+_ONLY_READ = frozenset((BEGIN, PULL, DISCARD, COMMIT, ROLLBACK))
 _SHORT: dict[bytes, tuple[int, list[Any]]] = {}
-_SHORT_BYTES, _SHORT_MAX = 64, 1_000
+_SHORT_BYTES, _SHORT_MAX = 128, 1_000
+# Answers as they were encoded, by what they say
+_SAID: dict[tuple[Any, ...], bytes] = {}
+_SAID_MAX, _SAID_MS_MAX = 1_000, 4
+
+
+_Lasting = tuple[str, Principal, LastingSession]  # of a database, for a user
 
 
 class RequestInterrupted(Exception):
@@ -172,6 +179,9 @@ class Conversation:
         self._out: list[bytes] = []
         self._out_bytes = 0
         self._work: UnitOfWork | None = None
+        # The session of the last unit of work, for the next; and that of the open one, if it lasts
+        self._kept: _Lasting | None = None
+        self._lasting: _Lasting | None = None
         self._expired: RequestError | None = None
         self._resets_seen = 0  # written by the thread that interrupts
         self._resets_done = 0  # written by the thread of the conversation
@@ -331,7 +341,9 @@ class Conversation:
             raise BoltError(
                 message_of(error), status=codes.REQUEST_FORMAT, next_step="", fatal=True
             ) from None
-        if request in _ONLY_READ and len(message) <= _SHORT_BYTES and len(_SHORT) < _SHORT_MAX:
+        if request in _ONLY_READ and len(message) <= _SHORT_BYTES:
+            if len(_SHORT) >= _SHORT_MAX:
+                _SHORT.clear()
             _SHORT[message] = tag, fields
         return request, fields
 
@@ -376,10 +388,21 @@ class Conversation:
         if self._out_bytes >= _FLUSH_BYTES:
             self.flush()
 
-    def _succeed(self, metadata: dict[str, Any] | None = None) -> None:
-        self._emit(
-            chunked(self._packer.structure(SUCCESS, metadata)) if metadata else _BARE_SUCCESS
-        )
+    def _succeed(
+        self, metadata: dict[str, Any] | None = None, key: tuple[Any, ...] | None = None
+    ) -> None:
+        """`key`: equal for metadata that is equal; None: it does not come again."""
+        if not metadata:
+            self._emit(_BARE_SUCCESS)
+            return
+        found = None if key is None else _SAID.get(key)
+        if found is None:
+            found = chunked(self._packer.structure(SUCCESS, metadata))
+            if key is not None:
+                if len(_SAID) >= _SAID_MAX:
+                    _SAID.clear()
+                _SAID[key] = found
+        self._emit(found)
 
     def _ignore(self) -> None:
         self._emit(chunked(self._packer.structure(IGNORED)))
@@ -531,8 +554,7 @@ class Conversation:
         ):
             raise _invalid("bookmarks must be a list of strings.")
         await_bookmarks(self._database, self.principal, name, bookmarks or (), timeout_ms)
-        session = self._database.open_session(self.principal, name, metadata, timeout_ms)
-        session.connection = self._connection_id
+        session = self._session(name, metadata, timeout_ms)
         read_only = mode == "r" or extra.get("db") == SYSTEM_ALIAS
         notifications = notification_filter(extra, self._notifications)
         record = CallRecord(
@@ -552,12 +574,34 @@ class Conversation:
             record=record,
         )
 
+    def _session(self, name: str, metadata: dict[str, Any], timeout_ms: int) -> DatabaseSession:
+        """Open a session, or go on with that of the last unit of work where it would be the same
+        one."""
+        principal, kept = self.principal, self._kept
+        assert principal is not None, "no state before the login opens work"
+        self._kept = self._lasting = None
+        if kept is not None and not metadata and kept[:2] == (name, principal):
+            kept[2].renew(timeout_ms=timeout_ms)
+            self._lasting = kept
+            return kept[2]
+        session = self._database.open_session(principal, name, metadata, timeout_ms)
+        session.connection = self._connection_id
+        if not metadata and not principal.projects and _is_lasting(type(session)):
+            self._lasting = name, principal, cast(LastingSession, session)
+        return session
+
+    def _end_work(self) -> None:
+        """Forget the unit of work, which is complete, and keep its session for the next one."""
+        self._work = None
+        self._kept, self._lasting = self._lasting, None
+
     # Statements
 
     def _begin(self, extra: Any) -> None:
         self._work = self._open(_map(extra, "BEGIN"), explicit=True)
         self.state = BoltState.TX_READY
-        self._succeed({"db": self._work.database} if self.version >= (5, 8) else None)
+        name = self._work.database
+        self._succeed({"db": name} if self.version >= (5, 8) else None, (BEGIN.name, name))
 
     def _run(self, text: Any, params: Any, extra: Any) -> None:
         if not isinstance(text, str):
@@ -569,16 +613,16 @@ class Conversation:
         number, stream = work.run(text, _map(params, "RUN"))
         if self.interrupted:
             raise RequestInterrupted
-        metadata: dict[str, Any] = {
-            "fields": list(stream.columns),
-            "t_first": int((time.monotonic() - started) * 1000),
-        }
+        first_ms = int((time.monotonic() - started) * 1000)
+        metadata: dict[str, Any] = {"fields": list(stream.columns), "t_first": first_ms}
+        told: int | str | None = None
         if work.explicit:
-            metadata["qid"] = number
+            told = metadata["qid"] = number
         elif self.version >= (5, 8):
-            metadata["db"] = work.database
+            told = metadata["db"] = work.database
         self.state = BoltState.TX_STREAMING if work.explicit else BoltState.STREAMING
-        self._succeed(metadata)
+        key = stream.columns, first_ms, told
+        self._succeed(metadata, key if first_ms <= _SAID_MS_MAX else None)
 
     def _pull(self, extra: Any) -> None:
         self._take(extra, "PULL")
@@ -606,14 +650,14 @@ class Conversation:
             self._succeed({"has_more": True})
             return
         work.finish(number)
-        summary = self._summary(work, stream)
-        summary["t_last"] = int((time.monotonic() - started) * 1000)
+        summary, key = self._summary(work, stream)
+        last_ms = summary["t_last"] = int((time.monotonic() - started) * 1000)
         if not work.explicit:
-            self._work = None
+            self._end_work()
             self.state = BoltState.READY
         elif not work.streams:
             self.state = BoltState.TX_READY
-        self._succeed(summary)
+        self._succeed(summary, (*key, last_ms) if key and last_ms <= _SAID_MS_MAX else None)
 
     def _stream(self, stream: Stream, wanted: int, *, keep: bool) -> None:
         width = len(stream.columns)
@@ -626,7 +670,10 @@ class Conversation:
             if self.interrupted:
                 raise RequestInterrupted
 
-    def _summary(self, work: UnitOfWork, stream: Stream) -> dict[str, Any]:
+    def _summary(
+        self, work: UnitOfWork, stream: Stream
+    ) -> tuple[dict[str, Any], tuple[Any, ...] | None]:
+        """Return the summary, and what else says the same; None if it says much."""
         plan = stream.result.plan
         writes = plan is not None and plan.checked.writes
         kind = (
@@ -637,6 +684,7 @@ class Conversation:
             else "r"
         )
         summary: dict[str, Any] = {"type": kind, "db": work.database}
+        bookmark = None if work.explicit else self._bookmark(work)
         stats = {
             name.replace("_", "-"): count for name, count in stream.result.counters.items() if count
         }
@@ -652,15 +700,18 @@ class Conversation:
         summary |= summary_notifications(
             found, work.notifications, self.version, columns=len(stream.columns), rows=stream.count
         )
-        if not work.explicit:
-            summary["bookmark"] = self._bookmark(work)
-        return summary
+        if bookmark is not None:
+            summary["bookmark"] = bookmark
+        if described is not None or found:
+            return summary, None
+        outcome = self.version, bool(stream.columns), bool(stream.count)
+        return summary, (kind, work.database, tuple(stats.items()), bookmark, *outcome)
 
     def _commit(self) -> None:
         work = self._work
         assert work is not None, "no state without work commits"
         work.commit()
-        self._work = None
+        self._end_work()
         self.state = BoltState.READY
         self._succeed({"bookmark": self._bookmark(work)})
 
@@ -697,6 +748,11 @@ def _plan(step: PlanStep, *, rows: int | None, depth: int = _PLAN_DEPTH_MAX) -> 
         given = rows if step.rows is None else step.rows
         found |= {"rows": given, "dbHits": 0, "time": int((step.milliseconds or 0.0) * 1_000_000)}
     return found
+
+
+@lru_cache
+def _is_lasting(kind: type) -> bool:
+    return hasattr(kind, "renew")
 
 
 def _map(value: Any, name: str) -> dict[str, Any]:

@@ -31,7 +31,7 @@ CHUNK_BYTES_MAX = 0xFFFF
 _BLOCK_BYTES = 262_144
 INT_MIN, INT_MAX = -(2**63), 2**63 - 1
 
-_FLOAT = Struct(">Bd")
+_FLOAT, _DOUBLE = Struct(">Bd"), Struct(">d")
 _INT_8, _INT_16, _INT_32, _INT_64 = Struct(">Bb"), Struct(">Bh"), Struct(">Bi"), Struct(">Bq")
 _SIZE_8, _SIZE_16, _SIZE_32 = Struct(">BB"), Struct(">BH"), Struct(">BI")
 _SMALL = {value: (value & 0xFF).to_bytes(1, "big") for value in range(-16, 128)}
@@ -299,10 +299,10 @@ class Unpacker:
                 return None
             case 0xC2 | 0xC3:
                 return marker == 0xC3
-            case 0xC1:
-                return Struct(">d").unpack(self._take(8))[0]
             case 0xC8 | 0xC9 | 0xCA | 0xCB:
                 return int.from_bytes(self._take(1 << (marker - 0xC8)), "big", signed=True)
+            case 0xC1:
+                return _DOUBLE.unpack(self._take(8))[0]
             case 0xD0 | 0xD1 | 0xD2:
                 return self._text(self._length(marker - 0xD0))
             case 0xCC | 0xCD | 0xCE:
@@ -324,8 +324,12 @@ class Unpacker:
         return int.from_bytes(self._take(1 << power), "big")
 
     def _text(self, size: int) -> str:
+        return self._text_of(self._take(size))
+
+    @staticmethod
+    def _text_of(data: bytes) -> str:
         try:
-            return self._take(size).decode()
+            return data.decode()
         except UnicodeDecodeError:
             raise _bad("A text is not valid UTF-8.", "Send texts as UTF-8.") from None
 
@@ -356,10 +360,23 @@ class Unpacker:
     def _map(self, size: int, depth: int) -> dict[str, Any]:
         self._nest(size, depth)
         found: dict[str, Any] = {}
+        data, end = self._data, len(self._data)
         for _ in range(size):
-            key = self._value(0)
-            if type(key) is not str:
-                raise _bad("A key of a map is not a string.", "Send maps with string keys.")
+            at = self._at
+            marker = data[at] if at < end else 0
+            after = at + 1 + (marker & 0x0F)
+            if marker & 0xF0 == 0x80 and after < end:  # a short key, as most are
+                key = self._text_of(data[at + 1 : after])
+                marker = data[after]
+                if marker < 0x80:  # and a small number
+                    found[key] = marker
+                    self._at = after + 1
+                    continue
+                self._at = after
+            else:
+                key = self._value(0)
+                if type(key) is not str:
+                    raise _bad("A key of a map is not a string.", "Send maps with string keys.")
             found[key] = self._value(depth - 1)
         return found
 
