@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 from doxa.cypher import tree as t
 from doxa.cypher.errors import locate
 from doxa.query.core.graph import Graph
+from doxa.store import Transaction
 
 
 class Notification(NamedTuple):
@@ -103,11 +104,13 @@ def notifications_of(outline: Outline, text: str, graph: Graph) -> list[Notifica
         " match of the others."
     )
     found = [(at, _PRODUCT, said) for at in outline.products]
+    lasting = not isinstance(graph.reader, Transaction)  # what it wrote may be undone
     for name, at in outline.labels.items():
         if name in outline.found_labels:
             continue
         if graph.had_label(name):
-            outline.found_labels.add(name)
+            if lasting:
+                outline.found_labels.add(name)
         else:
             found.append(
                 (
@@ -123,7 +126,8 @@ def notifications_of(outline: Outline, text: str, graph: Graph) -> list[Notifica
         if name in outline.found_types:
             continue
         if graph.had_type(name):
-            outline.found_types.add(name)
+            if lasting:
+                outline.found_types.add(name)
         else:
             found.append(
                 (
