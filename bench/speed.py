@@ -12,6 +12,7 @@ from bench.speed_graph import measure_graph
 from bench.speed_image import measure_image
 from bench.speed_load import measure_load
 from bench.speed_process import measure_processes
+from bench.speed_reads import measure_reads
 from bench.speed_recall import measure_recall, summarise
 from bench.speed_transactions import measure_shared_commits, measure_transactions
 from bench.speed_write import measure_writes
@@ -45,4 +46,5 @@ def run(
     measure_graph(report, nodes=nodes, edges=edges, walks=100 if quick else 500)
     people, known = (10_000, 50_000) if quick else (50_000, 500_000)
     measure_image(report, nodes=people, edges=known, times=10 if quick else 40)
+    measure_reads(report, nodes=people, edges=known, times=200 if quick else 2_000)
     return report.end()

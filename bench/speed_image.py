@@ -42,7 +42,7 @@ _WRITE = (
 def measure_image(report: Report, *, nodes: int, edges: int, times: int) -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "graph.db"
-        _load(path, random.Random(report.seed), nodes=nodes, edges=edges)
+        load_people(path, random.Random(report.seed), nodes=nodes, edges=edges)
         with (
             Store(path, image_bytes_max=IMAGE_BYTES_MAX) as held,
             Store(path) as plain,
@@ -114,7 +114,7 @@ def _row(
     ]
 
 
-def _load(path: Path, rng: random.Random, *, nodes: int, edges: int) -> None:
+def load_people(path: Path, rng: random.Random, *, nodes: int, edges: int) -> None:
     with Store(path) as store:
         with GraphSession(store, QueryEngine(), _OPERATOR) as session:
             session.run("CREATE INDEX FOR (p:Person) ON (p.id)")

@@ -211,15 +211,17 @@ class Store:
         most, and whether the catalogue of that snapshot is known to be the one that was read.
         `stopped` is asked now and then, and may end it with `Interrupted`."""
         db = self._engine.connection()
-        with translated(self.path):
-            if self.shared is not None:
-                self.shared.before_read()
-            db.set_progress_handler(stopped, WATCH_STEPS)
-            try:
-                found = list(islice(db.execute(sql, args), most))
-            finally:
-                db.set_progress_handler(None)
-            return found, db.data_version() == self._engine.moment_of(db).state
+        if self.shared is not None:
+            self.shared.before_read()
+        db.set_progress_handler(stopped, WATCH_STEPS)
+        try:
+            found = list(islice(db.execute(sql, args), most))
+        except apsw.Error:
+            with translated(self.path):
+                raise
+        finally:
+            db.set_progress_handler(None)
+        return found, db.data_version() == self._engine.moment_of(db).state
 
     def last_transaction(self) -> int:
         """Return the number of the last transaction that is committed, 0 before the first."""

@@ -9,7 +9,6 @@ processes on the file are not known here.
 from __future__ import annotations
 
 import itertools
-import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
@@ -64,10 +63,10 @@ class OtherTransactions(Protocol):
 
 
 class OpenTransactions:
-    """Open transactions by number. Safe to use from any thread."""
+    """Open transactions by number. Safe to use from any thread: each change of the dictionary, and
+    the copy that a reader takes, is one step of the interpreter."""
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
         self._open: dict[int, OpenTransaction] = {}
         self._numbers = itertools.count(1)
         self.others: OtherTransactions | None = None
@@ -77,11 +76,8 @@ class OpenTransactions:
         self, identity: Identity, connection: str, cancel: Callable[[], None]
     ) -> OpenTransaction:
         """Note a transaction that begins."""
-        with self._lock:
-            made = OpenTransaction(
-                next(self._numbers), identity, connection, cancel, time.time_ns()
-            )
-            self._open[made.number] = made
+        made = OpenTransaction(next(self._numbers), identity, connection, cancel, time.time_ns())
+        self._open[made.number] = made
         return made
 
     def runs(self, transaction: OpenTransaction, text: str) -> None:
@@ -91,13 +87,11 @@ class OpenTransactions:
 
     def close(self, transaction: OpenTransaction) -> None:
         """Forget a transaction that has ended."""
-        with self._lock:
-            self._open.pop(transaction.number, None)
+        self._open.pop(transaction.number, None)
 
     def seen_by(self, identity: Identity) -> list[OpenTransaction]:
         """List what an identity may see: its own, and for an operator all, the oldest first."""
-        with self._lock:
-            every = list(self._open.values())
+        every = list(self._open.values())
         return [
             one for one in every if identity.role != "agent" or one.identity.actor == identity.actor
         ]

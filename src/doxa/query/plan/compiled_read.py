@@ -218,7 +218,7 @@ def _is_encodable(value: str) -> bool:
 def _binder(args: Sequence[Any], scan: IndexScan, *, timed: bool) -> Bind | None:
     """Return the function from values, and the time, to the arguments of a statement; None if these
     depend on more than values and one whole key."""
-    if not scan.exact or scan.multi_range or scan.within is not None:
+    if not scan.is_single:
         return None
     fixed = [0, *args] if timed else list(args)
     lows, highs, tests = [], [], []
@@ -278,4 +278,6 @@ def _grouped_decoder(
     assert take_row is not None
     if any(key.kind == "node" for key in grouped.keys):
         return None
+    if not grouped.keys and all(measure.function == "count" for measure in grouped.measures):
+        return lambda found: [take_row(row) for row in found]
     return lambda found: [take_row(row) for row in grouped.merged(found)]

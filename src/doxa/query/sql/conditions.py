@@ -67,11 +67,13 @@ class Conditions:
         self.accepted.append(PushedCondition(tree, conjunct, list(range(before, len(self.tests)))))
         return True
 
-    def read(self) -> set[str]:
-        """Return the nodes and edges whose properties are read."""
-        return {test.key for test in self.tests if test.name is not None} | {
-            key for condition in self.accepted for key in _keys(condition.tree, "null")
-        }
+    def read(self, *, but: frozenset[int] = frozenset()) -> set[str]:
+        """Return the nodes and edges whose properties are read, by other tests than these."""
+        return {
+            test.key
+            for number, test in enumerate(self.tests)
+            if test.name is not None and number not in but
+        } | {key for condition in self.accepted for key in _keys(condition.tree, "null")}
 
     def named(self) -> set[str]:
         """Return the nodes and edges of conditions that may be tested in Python."""

@@ -96,7 +96,7 @@ class GroupedScanStep:
         return self.merged(run.ticking(rows), run)
 
     def statement(self, run: Run, kinds: tuple[str, ...]) -> _GroupingSql:
-        builder = StatementBuilder(self.step.pushed, run, kinds, read=self._read())
+        builder = StatementBuilder(self.step.pushed, run, kinds, read=self._read(), selects=False)
         body, args = builder.body()
         require_plain_tables(builder)
         select, select_args = self._select(builder)

@@ -102,6 +102,11 @@ class IndexScan:
             None,
         )
 
+    @cached_property
+    def is_single(self) -> bool:
+        """Whether one whole key is looked up."""
+        return self.exact and not self.multi_range and self.within is None
+
     def describe(self) -> str:
         """Describe the scan for EXPLAIN: index person_name RANGE (:Person {name})"""
         about = f":{quoted(self.label)} {{{', '.join(map(quoted, self.rule.properties))}}}"

@@ -24,6 +24,7 @@ from doxa.query.sql.value_kinds import UNDECIDED_KINDS
 from doxa.store import Transaction
 from doxa.store.sql_values import json_path
 
+_EXACT_KINDS = frozenset(("text", "number", "boolean"))  # whose keys are equal as values are
 # Estimated selectivity of an access path: an id, whole keys of an index, an address, a part of an
 # index, a whole index, an equality, a label
 _ID, _KEYS, _ADDRESS, _PART, _ALL, _EQUAL, _LABEL = range(8, 1, -1)
@@ -50,8 +51,12 @@ class StatementBuilder:
         kinds: tuple[str, ...],
         *,
         read: frozenset[str] = frozenset(),
+        selects: bool = True,
     ) -> None:
+        """`read`: whose properties are read besides. `selects`: whether the elements of the pattern
+        are returned; where they are only counted, a node at the end of an edge is there."""
         self.pushed = pushed
+        self.selects = selects
         self.conditions = pushed.conditions
         self.kinds = kinds
         self.read = read | {key for key, _ in pushed.columns}  # elements whose properties are read
@@ -76,6 +81,7 @@ class StatementBuilder:
         self.seeks = False  # it begins with few elements, found by an index, an address or an id
         self.apart = False  # a table within FROM needs an argument that differs between rows
         self.access_path = ""
+        self.decided: frozenset[int] = frozenset()  # tests that the keys of the index decide
         self.edge_alias = {edge.key: f"e{index}" for index, edge in enumerate(pushed.edges)}
         self.node_alias = {key: f"n{index}" for index, key in enumerate(pushed.nodes)}
 
@@ -261,6 +267,7 @@ class StatementBuilder:
         """Begin with the entries of an index. Entries of all times lead to elements whose version
         is then tested."""
         self.index_scan = index_scan
+        self.decided = self._decided_by(index_scan)
         self._seek(index_scan.describe())
         (source, source_args), (test, args) = index_scan.source(), index_scan.test()
         if self.past:
@@ -278,6 +285,23 @@ class StatementBuilder:
         self.where_args += args
         if index_scan.rule.edge:
             self.where.append(f"{alias}.id = x.element")
+
+    def _decided_by(self, index_scan: IndexScan) -> frozenset[int]:
+        """Return the tests that need no look at the element: a whole key is looked up, and equal
+        keys are equal values. Within a transaction, and in the past, all are made."""
+        if self.graph is None or not is_settled(self.graph) or not index_scan.is_single:
+            return frozenset()
+        alone = {
+            condition.tree[1]
+            for condition in self.conditions.accepted
+            if condition.tree[0] == "test"
+        }
+        return frozenset(
+            bound.test
+            for condition in index_scan.points
+            for bound in condition.bounds
+            if bound.op == "=" and bound.test in alone and self.kinds[bound.test] in _EXACT_KINDS
+        )
 
     def _scan(self, key: str) -> None:
         alias = self.node_alias[key]
@@ -387,13 +411,13 @@ class StatementBuilder:
 
     def _needs_table(self, key: str) -> bool:
         pushed = self.pushed
-        loaded = any(held == key and loads for held, _, loads in pushed.outputs)
+        loaded = self.selects and any(held == key and loads for held, _, loads in pushed.outputs)
         return key not in self.tables and (
             loaded
             or key not in self.ids
             or key in self.read
             or self.tests_nodes
-            or key in self.conditions.read()
+            or key in self.conditions.read(but=self.decided)
             or (self.past and any(held == key for held, _ in self.conditions.labels()))
         )
 
@@ -420,8 +444,9 @@ class StatementBuilder:
         for condition, left in zip(
             self.conditions.accepted, self.conditions.leftover(self.kinds), strict=True
         ):
-            if not left:
-                sql = self._condition(condition.tree)
+            tree = condition.tree
+            if not left and not (tree[0] == "test" and tree[1] in self.decided):
+                sql = self._condition(tree)
                 if sql:
                     self.where.append(sql)
 

@@ -92,7 +92,7 @@ def _arguments_of(prepared: Prepared) -> Arguments | None:
     """Return the function from values to the arguments of a statement; None if these depend on
     anything but single values and whole keys."""
     scan = prepared.index_scan
-    if scan is not None and (not scan.exact or scan.multi_range or scan.within is not None):
+    if scan is not None and not scan.is_single:
         return None
     places = []
     for column in prepared.columns:
