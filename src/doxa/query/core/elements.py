@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
+from itertools import chain
 from typing import Any, Protocol
 
 from doxa.base.limits import PROPERTIES_BYTES_MAX
@@ -219,9 +220,20 @@ HOLDING = frozenset(
 
 
 def detached(rows: Iterable[tuple[Any, ...]]) -> Iterator[tuple[Any, ...]]:
-    """Detach all elements of the rows. While they hold nodes that are not loaded, more and more
-    rows are read ahead, until they hold some MB, and nodes are loaded together, also some MB."""
-    rows, most = iter(rows), 1
+    """Detach all elements of the rows."""
+    rows = iter(rows)
+    for row in rows:
+        if HOLDING.isdisjoint(map(type, row)):
+            yield row
+        else:
+            yield from _detached(chain((row,), rows))
+
+
+def _detached(rows: Iterator[tuple[Any, ...]]) -> Iterator[tuple[Any, ...]]:
+    """The same for rows that may hold elements. While they hold nodes that are not loaded, more and
+    more rows are read ahead, until they hold some MB, and nodes are loaded together, also some
+    MB."""
+    most = 1
     while True:
         part: deque[tuple[Any, ...]] = deque()
         failed: Exception | None = None
