@@ -79,6 +79,15 @@ def test_a_transaction_knows_what_it_wrote(session: GraphSession) -> None:
     assert said(session, "MATCH (c:Cat) RETURN c") == [(LABEL, 1, 10)]
 
 
+def test_what_another_session_of_the_thread_wrote_may_be_undone(session: GraphSession) -> None:
+    with GraphSession(session.store, session.engine, session.identity) as other:
+        other.begin()
+        other.run("CREATE (:Cow)-[:EATS]->(:Cow)")
+        assert said(session, "MATCH (c:Cow)-[:EATS]->() RETURN c") == []
+        other.rollback()
+    assert len(said(session, "MATCH (c:Cow)-[:EATS]->() RETURN c")) == 2
+
+
 def test_a_notice_says_what_and_where(session: GraphSession) -> None:
     result = session.run("MATCH (n:Persson) RETURN n")
     (notice,) = result.notices()

@@ -14,8 +14,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from doxa.servers import codes
+from doxa.servers.bolt import conversation
 from doxa.servers.bolt.conversation import ALLOWED, REQUESTS, BoltState, Conversation
 from doxa.servers.bolt.framing import Dechunker, Version
+from doxa.servers.bolt.packstream import Packer
 from doxa.store import Identity
 from tests.effort import calls_of
 from tests.servers.bolt_fixtures import (
@@ -704,3 +706,83 @@ def test_any_bytes_get_an_answer_or_the_end(shared: GraphDatabase, messages: lis
         if not talk.it.done:
             talk.bytes(message)
     talk.it.close()
+
+
+# What is kept from one message to the next
+
+
+def test_a_session_goes_on_for_the_same_user_and_no_other(database: GraphDatabase) -> None:
+    talk = Talk(database).login()
+
+    def work(text: str = "RETURN 1", **extra: Any) -> None:
+        assert talk.one("BEGIN", extra)[0] == SUCCESS
+        assert talk.run(text)[0] == SUCCESS
+        assert talk.ask("PULL", ALL)[-1][0] == SUCCESS
+        assert talk.one("COMMIT")[0] == SUCCESS
+
+    for _ in range(3):
+        work()
+        talk.run("CREATE (:Cat)")
+        talk.ask("PULL", ALL)
+    assert len(database.sessions) == 1 and database.count("Cat") == 3
+    work(db="second")
+    work(tx_metadata={"agent": "x"})
+    assert len(database.sessions) == 3  # another database, and what says something of itself
+    work()
+    work()
+    opened = len(database.sessions)
+    talk.one("BEGIN", {})
+    talk.run("RETURN $missing")
+    talk.one("RESET")
+    work()
+    assert len(database.sessions) == opened + 1  # nothing of one that failed
+    assert talk.one("LOGOFF") == (SUCCESS, {})
+    assert talk.one("LOGON", {"scheme": "bearer", "credentials": "token-1"})[0] == SUCCESS
+    work("CREATE (:Dog)")
+    assert len(database.sessions) == opened + 2
+    assert database.sessions[-1].identity == Identity("bot", "agent")
+    with database.store.read() as snapshot:
+        receipt = snapshot.last_receipt()
+        assert receipt is not None and (receipt.actor, receipt.role) == ("bot", "agent")
+
+
+def test_another_limit_holds_for_a_session_that_goes_on(database: GraphDatabase) -> None:
+    talk = Talk(database).login()
+    talk.run("RETURN 1", tx_timeout=7_000)
+    talk.ask("PULL", ALL)
+    assert database.sessions[-1].timeout_ms == 7_000
+    talk.run("RETURN 1", tx_timeout=9_000)
+    assert database.sessions[-1].timeout_ms == 9_000 and len(database.sessions) == 1
+
+
+def test_what_one_client_sends_means_nothing_to_others(database: GraphDatabase) -> None:
+    when = Packer({}).structure(0x49, 1_600_000_000, 0, 0)  # a DateTime since version 5
+    value = b"\xa1\x84when" + when
+    begin = b"\xb1\x11\xa1\x8btx_metadata" + value
+    known = set(conversation._SHORT)
+    old = Talk(database, version=Version(4, 4))
+    old.bytes(begin)  # not logged in, and not of its version
+    assert set(conversation._SHORT) == known
+    new = Talk(database).login()
+    assert new.bytes(begin)[0][0] == SUCCESS
+    assert database.sessions[-1].context["when"] is not None
+    assert set(conversation._SHORT) == known
+    plain = packed("BEGIN", {"mode": "r", "tx_timeout": 12_345})
+    Talk(database).bytes(plain)
+    assert plain not in conversation._SHORT
+    new.one("ROLLBACK")
+    new.bytes(plain)
+    assert plain in conversation._SHORT
+
+
+def test_answers_are_kept_within_bounds(database: GraphDatabase) -> None:
+    talk = Talk(database).login()
+    talk.one("BEGIN", {})
+    for number in range(conversation._SAID_MAX + 10):
+        name = "x" * (2_000 if number % 2 else 20)
+        tag, about = talk.run(f"RETURN 1 AS {name}")
+        assert tag == SUCCESS and about["fields"] == [name] and about["qid"] == number
+        talk.ask("PULL", ALL)
+    held = conversation._SAID
+    assert 0 < len(held) <= conversation._SAID_MAX
+    assert max(map(len, held.values())) <= conversation._SAID_BYTES

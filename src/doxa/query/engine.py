@@ -109,10 +109,10 @@ class QueryEngine:
             raise InputError(
                 "A statement is text.", next_step='Call it as run("RETURN 1").', field="text"
             )
-        check_text(text, field="text", bytes_max=QUERY_TEXT_CHARS_MAX * 4)
         held = self._plans.get(text)
         if held is not None:
             return held
+        check_text(text, field="text", bytes_max=QUERY_TEXT_CHARS_MAX * 4)
         statement = parse(text, tick)
         if isinstance(statement.body, t.Show):
             statement = replace(statement, body=show_as_query(statement.body))
@@ -131,10 +131,6 @@ class QueryEngine:
             self._plans.pop(next(iter(self._plans)))
         self._plans[text] = plan
         return plan
-
-    def planned(self, text: str) -> Plan | None:
-        """Return the plan of a text that was prepared before, if it is kept."""
-        return self._plans.get(text)
 
     def tracking_plan(self, plan: Plan, what: tuple[bool, bool]) -> Plan:
         """Return the same query with hidden columns for the access log; `what`: whether traversed

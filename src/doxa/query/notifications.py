@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 from doxa.cypher import tree as t
 from doxa.cypher.errors import locate
 from doxa.query.core.graph import Graph
-from doxa.store import Transaction
 
 
 class Notification(NamedTuple):
@@ -104,7 +103,7 @@ def notifications_of(outline: Outline, text: str, graph: Graph) -> list[Notifica
         " match of the others."
     )
     found = [(at, _PRODUCT, said) for at in outline.products]
-    lasting = not isinstance(graph.reader, Transaction)  # what it wrote may be undone
+    lasting = not graph.reader.sees_unfinished  # what is not committed may be undone
     for name, at in outline.labels.items():
         if name in outline.found_labels:
             continue

@@ -113,7 +113,7 @@ class GraphResult:
 
     def close(self, *, keep: bool = False) -> None:
         """Release the snapshot. Rows not yet read are lost unless they were buffered."""
-        if not keep and self._release is not None:
+        if not keep and (self._release is not None or self.run is None):
             self._rows = iter(())
         release, self._release = self._release, None
         if release is not None:

@@ -16,7 +16,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, suppress
-from itertools import islice
 from types import TracebackType
 from typing import Any
 
@@ -40,7 +39,7 @@ from doxa.query.expressions.constants import evaluate_constant
 from doxa.query.idle_watch import WATCH, Activity
 from doxa.query.notifications import Notification, notifications_of, policy_notifications
 from doxa.query.parameters import convert_parameters
-from doxa.query.plan.compiled_read import ROWS_MAX, CompiledRead, Given
+from doxa.query.plan.compiled_read import CompiledRead, Given
 from doxa.query.plan.names_read import names_read
 from doxa.query.result import GraphResult
 from doxa.query.schema.commands import run_schema
@@ -49,6 +48,7 @@ from doxa.query.schema.retention_commands import RETENTION_COMMANDS, run_retenti
 from doxa.store import Identity, Interrupted, Reader, Store, Transaction
 from doxa.store.declared import Declared
 from doxa.store.file.engine import translated
+from doxa.store.reader import few_rows
 from doxa.store.retention.horizon import require_kept, retained
 
 _WHO = ("_session", "_agent", "_tenant", "_source")  # null unless set in the context
@@ -146,54 +146,55 @@ class GraphSession:
                 field="timeout_ms",
             )
         if not self._explicit:
-            found = self._read_once(text, params or {}, timeout_ms)
-            return found or self._run_noted(text, params or {}, timeout_ms)
+            return self._run_noted(text, params or {}, timeout_ms)
         with self._working() as activity:
             result = self._run_noted(text, params or {}, timeout_ms)
             if isinstance(self._reader, Transaction):
                 result.guard(activity.rows)
             return result
 
-    def _read_once(
-        self, text: str, params: Mapping[str, Any], timeout_ms: int | None
+    def _quick(
+        self,
+        plan: Plan,
+        given: Given,
+        params: Mapping[str, Any],
+        deadline: Deadline,
+        reader: Reader | None = None,
     ) -> GraphResult | None:
-        """Run a compiled read as one statement of the engine, which is its snapshot; None if this
-        cannot be done so."""
-        plan = self.engine.planned(text)
-        if plan is None or plan.read is None or self._is_timed:
-            return None
-        given = plan.read.given(params)
-        if given is None:
-            return None
-        self._buffer_previous()
-        deadline = self._running = Deadline(self.timeout_ms if timeout_ms is None else timeout_ms)
-        noted = self._note(text)
+        """Run a compiled read, on a snapshot that is open or as one statement of the engine; None
+        if it has to run the general way."""
         try:
-            rows = self._rows_once(plan, given, params, deadline)
+            if reader is None:
+                rows = self._rows_once(plan, given, params, deadline)
+            else:
+                rows = self._compiled_rows(plan, reader, given, params, deadline)
         except Interrupted:
             deadline.raise_if_cancelled()
             raise
-        finally:
-            self.engine.transactions.close(noted)
-        return None if rows is None else self._ready(plan, rows)
+        assert plan.steps is not None
+        return None if rows is None else GraphResult(plan.steps.names, rows)
 
     def _rows_once(
         self, plan: Plan, given: Given, params: Mapping[str, Any], deadline: Deadline
     ) -> list[Row] | None:
-        """Return the rows of a compiled read, None if it has to run the general way."""
+        """Return the rows of a compiled read as one statement of the engine, which is its snapshot;
+        None if it has to run the general way."""
         store = self.store
         known = store.known_declared()
         if known is not None:
             read = self._tracking_plan(plan, known).read
-            one = None if read is None else read.known(known, given[0])
+            if read is None:
+                return None
+            one = read.known(known, given[0])
             if one is not None:
-                if not one.sql:
+                if not one.is_usable:
                     return None
                 now = store.clock.now_ns()
                 found, is_current = store.rows_once(
-                    one.sql, one.bind(given[1], now), most=ROWS_MAX + 1, stopped=deadline.is_over
+                    one.sql, one.bind(given[1], now), stopped=deadline.is_over
                 )
-                if len(found) > ROWS_MAX:
+                if found is None:
+                    one.put_aside()
                     return None
                 if is_current:
                     return self._noted_rows(one, found, params, now)
@@ -208,19 +209,21 @@ class GraphSession:
         params: Mapping[str, Any],
         deadline: Deadline,
     ) -> list[Row] | None:
-        """The same on a snapshot that is open."""
+        """Return the rows of a compiled read on a snapshot that is open."""
         declared = reader.declared()
         read = self._tracking_plan(plan, declared).read
         one = None if read is None else read.compiled(reader, declared, given)
-        if one is None or not one.sql:
+        if one is None or not one.is_usable:
             return None
         reader.watch(deadline.is_over)
         try:
-            bound = one.bind(given[1], reader.scored_at)
-            found = list(islice(reader.stream(one.sql, bound), ROWS_MAX + 1))
+            found = few_rows(reader.stream(one.sql, one.bind(given[1], reader.scored_at)))
         finally:
             reader.watch(None)
-        return None if len(found) > ROWS_MAX else self._noted_rows(one, found, params, reader.now)
+        if found is None:
+            one.put_aside()
+            return None
+        return self._noted_rows(one, found, params, reader.now)
 
     def _noted_rows(
         self,
@@ -239,20 +242,13 @@ class GraphSession:
             )
         return rows
 
-    def _ready(self, plan: Plan, rows: list[Row]) -> GraphResult:
-        assert plan.steps is not None
-        made = GraphResult(plan.steps.names, rows)
-        made.plan = plan
-        made.look_up = lambda: self._notices(plan)
-        return made
-
     def _run_noted(
         self, text: str, params: Mapping[str, Any], timeout_ms: int | None
     ) -> GraphResult:
         """Run a statement that SHOW TRANSACTIONS lists while it runs."""
         self._buffer_previous()
         deadline = self._running = Deadline(self.timeout_ms if timeout_ms is None else timeout_ms)
-        noted = self._note(text)
+        noted = self._note(text, deadline)
         try:
             result = self._run(text, params, deadline, noted)
         except BaseException:
@@ -263,11 +259,11 @@ class GraphSession:
             self.engine.transactions.close(noted)
         return result
 
-    def _note(self, text: str) -> OpenTransaction:
+    def _note(self, text: str, deadline: Deadline) -> OpenTransaction:
         """Note the statement for SHOW TRANSACTIONS. Raises QueryError if its transaction was
         terminated."""
         transactions = self.engine.transactions
-        noted = self._noted or transactions.open(self.identity, self.connection, self.cancel)
+        noted = self._noted or transactions.open(self.identity, self.connection, deadline.cancel)
         if noted.terminated:
             self._end()
             terminated()
@@ -282,15 +278,21 @@ class GraphSession:
         noted: OpenTransaction,
     ) -> GraphResult:
         plan = self.engine.prepare(text, deadline.tick)
+        quick = None if plan.read is None or self._is_timed else plan.read.given(params)
+        if quick is None:
+            params = self._given(params)
         try:
             if self._explicit:
                 # the transaction is held open by hand, so that its own translation sees no error
                 with translated(self.store.path):
-                    result = self._in_transaction(plan, params, deadline)
+                    result = self._in_transaction(plan, params, quick, deadline)
             elif plan.writes:
-                result = self._write(plan, self._given(params), deadline)
+                result = self._write(plan, params, deadline)
             else:
-                result = self._read(plan, self._given(params), deadline, noted)
+                found = None if quick is None else self._quick(plan, quick, params, deadline)
+                if found is None and quick is not None:
+                    params = self._given(params)
+                result = found or self._read(plan, params, deadline, noted)
         except BaseException:
             self._end()
             raise
@@ -371,7 +373,7 @@ class GraphSession:
         return GraphResult(result.columns, rows, result.run)
 
     def _in_transaction(
-        self, plan: Plan, params: Mapping[str, Any], deadline: Deadline
+        self, plan: Plan, params: Mapping[str, Any], quick: Given | None, deadline: Deadline
     ) -> GraphResult:
         if plan.writes:
             self._not_as_of()
@@ -395,10 +397,12 @@ class GraphSession:
             self._first = plan.text
         self._wrote |= plan.writes
         assert self._reader is not None
-        quick = self._read_in_transaction(plan, params, deadline)
         if quick is not None:
-            return quick
-        params = self._given(params)
+            if not isinstance(self._reader, Transaction):
+                found = self._quick(plan, quick, params, deadline, self._reader)
+                if found is not None:
+                    return found
+            params = self._given(params)
         if plan.steps is None:
             assert isinstance(self._reader, Transaction)
             return self._schema(plan, self._reader, params, deadline)
@@ -410,23 +414,6 @@ class GraphSession:
         made = GraphResult(result.columns, taken, result.run, lambda: None, self._end)
         self._open = made
         return made
-
-    def _read_in_transaction(
-        self, plan: Plan, params: Mapping[str, Any], deadline: Deadline
-    ) -> GraphResult | None:
-        """Run a compiled read on the snapshot of the transaction, if it is one and only reads."""
-        reader = self._reader
-        if plan.read is None or self._is_timed or reader is None or isinstance(reader, Transaction):
-            return None
-        given = plan.read.given(params)
-        if given is None:
-            return None
-        try:
-            rows = self._compiled_rows(plan, reader, given, params, deadline)
-        except Interrupted:
-            deadline.raise_if_cancelled()
-            raise
-        return None if rows is None else self._ready(plan, rows)
 
     def _schema(
         self, plan: Plan, tx: Transaction, params: Mapping[str, Any], deadline: Deadline
@@ -634,7 +621,12 @@ class GraphSession:
         self._explicit, self._read_only = True, read_only
         self._first, self._wrote = None, False
         self._activity = Activity(self._expire, self._idle_ms)
-        self._noted = self.engine.transactions.open(self.identity, self.connection, self.cancel)
+        # who terminates it does not reach the next one of this session
+        noted = self._noted = self.engine.transactions.open(
+            self.identity,
+            self.connection,
+            lambda: self.cancel() if self._noted is noted else None,
+        )
 
     def commit(self) -> None:
         """Make the transaction durable."""

@@ -1,4 +1,4 @@
-"""Serve an open memory as a database: each unit of work is a session of the memory with the name
+"""Serve an open memory as a database: a unit of work runs in a session of the memory with the name
 and role of the login."""
 
 from __future__ import annotations

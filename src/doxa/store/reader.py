@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import apsw
@@ -27,6 +28,8 @@ from doxa.store.rows import Edge, LogEntry, Node, Receipt
 from doxa.store.sql_values import int64_array
 from doxa.store.visibility.access import ACCESSES
 
+FEW_ROWS_MAX, FEW_BYTES_MAX = 1_000, 1 << 20  # that are read at once
+_FEW = 16
 NOW = "doxa_now()"
 WATCH_STEPS = 50_000  # of the engine's virtual machine: a few milliseconds
 _NODE = "id, labels, json(props), since, born"
@@ -68,6 +71,7 @@ class Reader:
     ) -> None:
         self._leases = leases  # until when a job's lease holds, where an engine keeps them
         self._held: Declared | None = None
+        self._version = -1  # of the catalogue
         self.neutral = neutral  # policies are kept, but hide nothing and score nothing
         self._expressions = expressions
         self._pending = pending  # what a transaction of this connection still holds of the log
@@ -290,13 +294,18 @@ class Reader:
             found = self._known[version] = declared(
                 self.catalogue_all(), self._expressions, swept(self._db)
             )
-        self._held = found
+        self._held, self._version = found, version
         return found
 
     @property
-    def known_declared(self) -> Declared | None:
-        """What `declared` found, if it was asked."""
-        return self._held
+    def sees_unfinished(self) -> bool:
+        """Whether it reads within a transaction that writes."""
+        return self._pending is not None
+
+    @property
+    def known_declared(self) -> tuple[Declared, int] | None:
+        """What `declared` found, if it was asked, and its version."""
+        return None if self._held is None else (self._held, self._version)
 
     def subject(self, identity: int, *, edge: bool) -> tuple[Subject, Access] | None:
         """Return an element as policies see it, with access metadata; None if it is not there."""
@@ -464,6 +473,22 @@ class Reader:
                     field="text",
                 ) from error
             raise
+
+
+def few_rows(rows: Iterable[tuple[Any, ...]]) -> list[tuple[Any, ...]] | None:
+    """Return all rows, or None if they are more than `FEW_ROWS_MAX`, or hold more text than
+    `FEW_BYTES_MAX` beyond the first few."""
+    rows = iter(rows)
+    found = list(islice(rows, _FEW))
+    if len(found) < _FEW:
+        return found
+    held = 0
+    while part := list(islice(rows, _FEW)):
+        found += part
+        held += sum([len(text) for row in part for text in row if type(text) is str])
+        if len(found) > FEW_ROWS_MAX or held > FEW_BYTES_MAX:
+            return None
+    return found
 
 
 @lru_cache(maxsize=2_048)

@@ -11,7 +11,6 @@ import os
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -42,7 +41,7 @@ from doxa.store.locking.require_free import require_free
 from doxa.store.log_writer import LogWriter, read_start
 from doxa.store.migration.migrate import prepare
 from doxa.store.migration.schema import MIGRATIONS
-from doxa.store.reader import WATCH_STEPS, Reader
+from doxa.store.reader import WATCH_STEPS, Reader, few_rows
 from doxa.store.retention.copies import note_copy
 from doxa.store.rows import Identity
 from doxa.store.scope.binding import ProjectBinding
@@ -191,9 +190,7 @@ class Store:
                 if self.images is not None:
                     reader.image = ImageView(self.images, db)
                 yield reader
-                if reader.known_declared is not None:
-                    moment = self._engine.moment
-                    moment.known, moment.state = reader.known_declared, db.data_version()
+                self._engine.note_known(db, reader.known_declared)
             finally:
                 if db.in_transaction:
                     db.execute("COMMIT")
@@ -202,26 +199,28 @@ class Store:
         """Return what the catalogue declared when this thread last read; None if it has not, or is
         in a transaction. `rows_once` tells whether that is so still."""
         db = self._engine.connection()
-        return None if db.in_transaction else self._engine.moment_of(db).known
+        known = self._engine.moment_of(db).known
+        return None if known is None or db.in_transaction else known[0]
 
     def rows_once(
-        self, sql: str, args: Sequence[Any], *, most: int, stopped: Callable[[], bool]
-    ) -> tuple[list[tuple[Any, ...]], bool]:
-        """Run one statement, a snapshot by itself, after `known_declared`. Returns `most` rows at
-        most, and whether the catalogue of that snapshot is known to be the one that was read.
-        `stopped` is asked now and then, and may end it with `Interrupted`."""
+        self, sql: str, args: Sequence[Any], *, stopped: Callable[[], bool]
+    ) -> tuple[list[tuple[Any, ...]] | None, bool]:
+        """Run one statement, a snapshot by itself, after `known_declared`. Returns its rows, None
+        if these are many, and whether the catalogue of that snapshot is known to be the one that
+        was read. `stopped` is asked now and then, and may end it with `Interrupted`."""
         db = self._engine.connection()
-        if self.shared is not None:
-            self.shared.before_read()
-        db.set_progress_handler(stopped, WATCH_STEPS)
         try:
-            found = list(islice(db.execute(sql, args), most))
+            if self.shared is not None:
+                self.shared.before_read()
+            db.set_progress_handler(stopped, WATCH_STEPS)
+            try:
+                found = few_rows(db.execute(sql, args))
+            finally:
+                db.set_progress_handler(None)
+            return found, self._engine.is_known(db)
         except apsw.Error:
             with translated(self.path):
                 raise
-        finally:
-            db.set_progress_handler(None)
-        return found, db.data_version() == self._engine.moment_of(db).state
 
     def last_transaction(self) -> int:
         """Return the number of the last transaction that is committed, 0 before the first."""

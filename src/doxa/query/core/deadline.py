@@ -25,6 +25,10 @@ class Deadline:
         self._deadline = time.monotonic() + timeout_ms / 1000
         self._ticks = 0
 
+    def cancel(self) -> None:
+        """Cancel the statement."""
+        self.cancelled = True
+
     def tick(self) -> None:
         """Count a row of work and check the deadline every 1,024 rows."""
         self._ticks += 1

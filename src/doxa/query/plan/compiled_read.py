@@ -3,9 +3,9 @@
     plan ─► (types of its parameters, what the catalogue declares) ─► SQL, bindings, decoder
 
 A later run binds its values, reads and decodes, and nothing is built again. The statement begins
-with whole keys of an index, so its rows are few and are read at once; no snapshot stays open for
-them. What such a plan cannot do as it is (values of other types, many rows, a past time, fading
-properties) runs the general way, which decides every answer: `rows` of None says so.
+with whole keys of an index, so its rows are most often few. They are read at once, and no snapshot
+stays open for them. What such a plan cannot do as it is (values of other types, many rows, a past
+time, fading properties) runs the general way, which decides every answer.
 """
 
 from __future__ import annotations
@@ -35,11 +35,12 @@ if TYPE_CHECKING:
     from doxa.query.exec.union import UnionStep
     from doxa.store.declared import Declared
 
-ROWS_MAX = 1_000  # of a compiled read; one that finds more runs the general way
+_MADE_MAX = 64
+_ASIDE = 32  # runs that go the general way after one that could not be compiled
 _COMPARED = frozenset(("=", "<", "<=", ">", ">="))
 _NONE: Any = object()
 Types = tuple[type, ...] | type
-Given = tuple[Types, list[Any]]  # of the parameters that are compared: their types and they
+Given = tuple[Types, list[Any]]  # the types of the values that are compared, and the values
 Decode = Callable[[list[tuple[Any, ...]]], list[Row]]
 Bind = Callable[[list[Any], int], list[Any]]
 
@@ -47,7 +48,7 @@ Bind = Callable[[list[Any], int], list[Any]]
 class CompiledRead:
     """One statement for values of these types, under one state of the catalogue."""
 
-    __slots__ = ("_decode", "bind", "declared", "first", "recorded", "sql")
+    __slots__ = ("_decode", "aside", "bind", "declared", "first", "recorded", "sql")
 
     def __init__(
         self,
@@ -62,6 +63,19 @@ class CompiledRead:
         that an access log takes of a row of SQL, the first `first` of them of returned elements."""
         self.declared, self.sql, self.bind = declared, sql, bind
         self._decode, self.recorded, self.first = decode, recorded, first
+        self.aside = 0  # how many of the next runs go the general way
+
+    @property
+    def is_usable(self) -> bool:
+        """Whether to run it, or else the general way."""
+        if self.aside:
+            self.aside -= 1
+            return False
+        return bool(self.sql)
+
+    def put_aside(self) -> None:
+        """Go the general way for a while: many rows were found, or what SQL cannot decide."""
+        self.aside = _ASIDE
 
     def rows(self, found: list[tuple[Any, ...]]) -> list[Row] | None:
         """Return the rows of the query for those of SQL, or None if it has to run the general
@@ -69,6 +83,7 @@ class CompiledRead:
         try:
             return self._decode(found)
         except UndecidedInSQL:
+            self.put_aside()
             return None
 
 
@@ -110,6 +125,8 @@ class CompilableRead:
         types, values = given
         held = self._made.get(types)
         if held is None or held.declared is not declared:
+            if len(self._made) >= _MADE_MAX:
+                self._made.clear()
             made = self._compile(Graph(reader), values)
             held = self._made[types] = made or CompiledRead(declared)
         return held

@@ -1,6 +1,7 @@
 """Select an index for the comparisons that elements must pass, and the range of its keys.
 
-An index only narrows the search: every condition is still tested on the rows it finds. It has no
+An index narrows the search: conditions are still tested on the rows it finds, unless the whole key
+decides them (`StatementBuilder.decided`). It has no
 entry for an element that lacks one of its properties, so the conditions must exclude those.
 
     index on x       x = 5                         the key of [5]

@@ -126,14 +126,14 @@ ALLOWED = {
 }
 
 
-# Short messages as they were decoded: drivers send the same ones again and again, and what handles
-# these changes nothing in their fields.
+# Short messages of clients that have logged in, as they were decoded: drivers send the same ones
+# again and again, and what handles these changes nothing in their fields.
 _ONLY_READ = frozenset((BEGIN, PULL, DISCARD, COMMIT, ROLLBACK))
 _SHORT: dict[bytes, tuple[int, list[Any]]] = {}
 _SHORT_BYTES, _SHORT_MAX = 128, 1_000
 # Answers as they were encoded, by what they say
 _SAID: dict[tuple[Any, ...], bytes] = {}
-_SAID_MAX, _SAID_MS_MAX = 1_000, 4
+_SAID_MAX, _SAID_BYTES, _SAID_MS_MAX = 1_000, 512, 4
 
 
 _Lasting = tuple[str, Principal, LastingSession]  # of a database, for a user
@@ -341,18 +341,17 @@ class Conversation:
             raise BoltError(
                 message_of(error), status=codes.REQUEST_FORMAT, next_step="", fatal=True
             ) from None
-        if request in _ONLY_READ and len(message) <= _SHORT_BYTES:
-            if len(_SHORT) >= _SHORT_MAX:
-                _SHORT.clear()
-            _SHORT[message] = tag, fields
         return request, fields
 
     def _read(self, message: bytes) -> tuple[int, list[Any]]:
         """Decode a message. An invalid parameter value is an error of the statement and does not
         end the conversation."""
         wrong: list[DoxaError] = []
+        is_plain = True  # means the same in every version
 
         def read(tag: int, fields: list[Any]) -> Any:
+            nonlocal is_plain
+            is_plain = False
             try:
                 return hydrate(tag, fields, utc=self._utc)
             except InputError as error:
@@ -369,6 +368,11 @@ class Conversation:
             raise BoltError(
                 wrong[0].message, status=status_of(wrong[0]), next_step=wrong[0].next_step
             )
+        is_short = is_plain and len(message) <= _SHORT_BYTES and REQUESTS.get(tag) in _ONLY_READ
+        if is_short and self.principal is not None:
+            if len(_SHORT) >= _SHORT_MAX:
+                _SHORT.clear()
+            _SHORT[message] = tag, fields
         return tag, fields
 
     def _request(self, tag: int) -> Request:
@@ -398,7 +402,7 @@ class Conversation:
         found = None if key is None else _SAID.get(key)
         if found is None:
             found = chunked(self._packer.structure(SUCCESS, metadata))
-            if key is not None:
+            if key is not None and len(found) <= _SAID_BYTES:
                 if len(_SAID) >= _SAID_MAX:
                     _SAID.clear()
                 _SAID[key] = found

@@ -73,8 +73,9 @@ class TransactionClock:
         self.now = 0
         self.seen: Callable[[bool, int], bool] | None = None
         self.shown: Callable[[bool, int, str, str], str] | None = None
-        # what the catalogue declared at the last snapshot, and the engine's number of its state
-        self.known: Declared | None = None
+        # what the catalogue declared when it was last read and its version, and the engine's number
+        # of the file's state then
+        self.known: tuple[Declared, int] | None = None
         self.state = -1
 
     def is_seen(self, edge: Any, identity: Any) -> bool:
@@ -144,6 +145,25 @@ class Engine:
 
     def moment_of(self, db: apsw.Connection) -> TransactionClock:
         return self._moments[db]
+
+    def note_known(self, db: apsw.Connection, known: tuple[Declared, int] | None) -> None:
+        """Keep what a snapshot of a connection, which is still open, knows of the catalogue."""
+        moment = self._moments.get(db)  # none after a fork
+        if moment is not None and known is not None:
+            moment.known, moment.state = known, db.data_version()
+
+    def is_known(self, db: apsw.Connection) -> bool:
+        """Return whether the catalogue was as it is noted when the last statement of a connection,
+        which has ended, ran. After a commit of anybody its version is read: it is that of the
+        statement if nothing was committed in between."""
+        moment, state = self._moments[db], db.data_version()
+        if state == moment.state:
+            return True
+        version = int(db.execute("SELECT value FROM meta WHERE key = 'catalogue'").get)
+        if moment.known is None or moment.known[1] != version or db.data_version() != state:
+            return False
+        moment.state = state
+        return True
 
     @property
     def opened(self) -> apsw.Connection | None:

@@ -95,9 +95,14 @@ def _edges(table: str, mine: str, names: str, *, many: bool) -> str:
     found = f"SELECT * FROM main.{table} WHERE {_WHOLE} OR {mine}"
     if not many:
         return found
+    past = (
+        f" UNION ALL SELECT id FROM main.node_past WHERE id = {table}.{{0}} AND {mine}"
+        if table == "edge_past"
+        else ""
+    )
     ends = (
-        f"{table}.{end} IN (SELECT id FROM main.node WHERE id = {table}.{end} AND {mine} UNION ALL"
-        f" SELECT id FROM main.node_past WHERE id = {table}.{end} AND {mine})"
+        f"{table}.{end} IN (SELECT id FROM main.node WHERE id = {table}.{end} AND {mine}"
+        f"{past.format(end)})"
         for end in ("src", "dst")
     )
     return f"{found} OR (project IS NULL AND {' AND '.join(ends)})"
