@@ -47,7 +47,9 @@ LEFT_OUT: dict[str, str] = {
     "tests/bench/test_bench_compare.py::test_counts_do_not_grow": (
         "it counts statements, and a replica has more"
     ),
-    "tests/bench/test_bench_peers.py::test_a_tiny_run": "several workers serve a file, and no replica",
+    "tests/bench/test_bench_peers.py::test_a_tiny_run": (
+        "several workers serve a file, and no replica"
+    ),
     "tests/cli/test_cli_pictures.py::test_long_work_counts_what_it_does": (
         "doctor has one more step, of the replica"
     ),
