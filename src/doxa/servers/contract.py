@@ -128,8 +128,8 @@ class Database(Protocol):
     def open_session(
         self, principal: Principal, database: str, metadata: Mapping[str, Any], timeout_ms: int
     ) -> DatabaseSession:
-        """Open a session for one unit of work, or for several if it is a `LastingSession`. `metadata` comes from the client; `timeout_ms`
-        limits each statement."""
+        """Open a session for one unit of work, or for several if it is a `LastingSession`.
+        `metadata` comes from the client; `timeout_ms` limits each statement."""
 
     def last_transaction(self, principal: Principal, database: str) -> int:
         """Return the number of the last committed transaction that a principal sees, for
