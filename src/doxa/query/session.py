@@ -187,7 +187,7 @@ class GraphSession:
                 return None
             one = read.known(known, given[0])
             if one is not None:
-                if not one.is_usable:
+                if not one.takes_its_turn():
                     return None
                 now = store.clock.now_ns()
                 found, is_current = store.rows_once(
@@ -213,7 +213,7 @@ class GraphSession:
         declared = reader.declared()
         read = self._tracking_plan(plan, declared).read
         one = None if read is None else read.compiled(reader, declared, given)
-        if one is None or not one.is_usable:
+        if one is None or not one.takes_its_turn():
             return None
         reader.watch(deadline.is_over)
         try:

@@ -65,9 +65,8 @@ class CompiledRead:
         self._decode, self.recorded, self.first = decode, recorded, first
         self.aside = 0  # how many of the next runs go the general way
 
-    @property
-    def is_usable(self) -> bool:
-        """Whether to run it, or else the general way."""
+    def takes_its_turn(self) -> bool:
+        """Return whether to run it now, or else the general way; counts the runs of that."""
         if self.aside:
             self.aside -= 1
             return False
