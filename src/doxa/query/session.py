@@ -16,6 +16,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, suppress
+from functools import partial
 from types import TracebackType
 from typing import Any
 
@@ -97,6 +98,7 @@ class GraphSession:
         self.connection = ""  # of the client, for SHOW TRANSACTIONS
         self._turn_began = 0.0  # of the explicit transaction
         self._noted: OpenTransaction | None = None  # the explicit transaction
+        self._begun = 0  # how many there were
 
     @property
     def system_time(self) -> int | None:
@@ -621,11 +623,9 @@ class GraphSession:
         self._explicit, self._read_only = True, read_only
         self._first, self._wrote = None, False
         self._activity = Activity(self._expire, self._idle_ms)
-        # who terminates it does not reach the next one of this session
-        noted = self._noted = self.engine.transactions.open(
-            self.identity,
-            self.connection,
-            lambda: self.cancel() if self._noted is noted else None,
+        self._begun += 1
+        self._noted = self.engine.transactions.open(
+            self.identity, self.connection, partial(self._cancel_if, self._begun)
         )
 
     def commit(self) -> None:
@@ -708,6 +708,11 @@ class GraphSession:
         ClosedError if the store is closed."""
         self.store.require_open()
         self.timeout_ms = timeout_ms
+
+    def _cancel_if(self, begun: int) -> None:
+        """Cancel what runs in a transaction, and not in the next one of this session."""
+        if self._begun == begun:
+            self.cancel()
 
     def close(self) -> None:
         """Roll back an open transaction and release the result."""
