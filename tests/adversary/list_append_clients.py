@@ -23,7 +23,7 @@ from typing import Any, Protocol
 from doxa.app import open_memory
 from doxa.base.errors import DoxaError
 from tests.adversary.list_append import Done
-from tests.fixtures_shared import THIS_TREE
+from tests.fixtures_shared import this_tree
 from tests.servers.bolt_fixtures import ALL, FAILURE, NEWEST, RECORD, SUCCESS, Peer
 
 ROOT = Path(__file__).parents[2]
@@ -205,7 +205,7 @@ class Process:
         self.process = subprocess.Popen(
             [sys.executable, "-m", "tests.adversary.list_append_clients", *self.arguments],
             cwd=ROOT,
-            env=THIS_TREE | {"PATH": ""},
+            env=this_tree() | {"PATH": ""},
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,

@@ -18,7 +18,7 @@ from doxa.base.clock import FakeClock
 from doxa.base.limits import IDEMPOTENCY_KEY_TTL_S
 from doxa.servers.mcp import tools
 from doxa.store.statements import counted_statements
-from tests.fixtures_shared import THIS_TREE
+from tests.fixtures_shared import this_tree
 
 ROOT = Path(__file__).parents[2]
 ITEM, BASE = "kref://shop/deploys.fact", "kref://shop/bank.fact"
@@ -253,7 +253,7 @@ def start(path: Path, answers: Path, *, rounds: int, kill_at: int = -1) -> Any:
     script = str(ROOT / "tests/adversary/keyed_caller.py")
     return subprocess.Popen(
         [sys.executable, script, str(path), str(rounds), str(answers), str(kill_at)],
-        env=THIS_TREE,
+        env=this_tree(),
         stderr=subprocess.PIPE,
     )
 

@@ -15,7 +15,7 @@ import pytest
 import doxa
 from doxa.ingestion.units.files import hash_file
 from doxa.models.fakes import ScriptedCompleter
-from tests.fixtures_shared import THIS_TREE
+from tests.fixtures_shared import this_tree
 
 ROOT = Path(__file__).parents[2]
 SKY = "kref://film/shots/12/sky.image"
@@ -153,7 +153,7 @@ def test_a_writer_killed_at_any_step_leaves_all_or_nothing(
     for step in range(20):
         done = subprocess.run(
             [sys.executable, script, str(tmp_path / "m.db"), str(folder), str(step)],
-            env=THIS_TREE,
+            env=this_tree(),
             capture_output=True,
         )
         endings.append(done.returncode)

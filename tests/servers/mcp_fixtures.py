@@ -17,7 +17,7 @@ from doxa.app import Memory
 from doxa.servers.credentials import Credentials
 from doxa.servers.mcp.http import McpServer, running_mcp_server
 from doxa.servers.memory import MemoryDatabase
-from tests.fixtures_shared import OWN_CODE
+from tests.fixtures_shared import own_code
 
 ERAS = ("legacy", "auto")  # auto: the server says which it speaks, and it is the newer
 Work = Callable[[Client], Awaitable[None]]
@@ -39,7 +39,7 @@ def over_stdio(path: Path, era: str, work: Work, *, profile: str = "core", **opt
     server = StdioServerParameters(
         command=sys.executable,
         args=[*args, "--profile", profile],
-        env={"DOXA_MODELS": str(path.parent / "models"), **OWN_CODE},
+        env={"DOXA_MODELS": str(path.parent / "models"), **own_code()},
     )
     run(lambda: Client(stdio_client(server), mode=era, **options), work)
 

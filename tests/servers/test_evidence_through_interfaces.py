@@ -14,7 +14,7 @@ import pytest
 import doxa
 from doxa.servers.bolt import running_server as running_bolt
 from doxa.servers.memory import MemoryDatabase
-from tests.fixtures_shared import OWN_CODE
+from tests.fixtures_shared import own_code
 from tests.http.http_fixtures import Client
 from tests.servers.bolt_fixtures import Users
 
@@ -119,7 +119,7 @@ def test_mcp_by_its_process(tmp_path: Path) -> None:
             server = StdioServerParameters(
                 command=sys.executable,
                 args=args,
-                env={"DOXA_MODELS": str(tmp_path / "models"), **OWN_CODE},
+                env={"DOXA_MODELS": str(tmp_path / "models"), **own_code()},
             )
             async with (
                 stdio_client(server) as (reading, writing),

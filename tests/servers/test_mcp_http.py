@@ -21,7 +21,7 @@ from mcp import Client
 from doxa.base.errors import InputError
 from doxa.servers.credentials import Credentials
 from doxa.servers.mcp.http import SESSION, McpServer, http_server
-from tests.fixtures_shared import OWN_CODE, opened
+from tests.fixtures_shared import opened, own_code
 from tests.servers.mcp_fixtures import ERAS, over_http, serving
 
 every_era = pytest.mark.parametrize("era", ERAS)
@@ -255,7 +255,7 @@ def served(tmp_path: Path) -> Iterator[tuple[str, str]]:
         [sys.executable, *args],
         stdout=subprocess.PIPE,
         text=True,
-        env={"DOXA_MODELS": str(tmp_path / "models"), "PATH": "", **OWN_CODE},
+        env={"DOXA_MODELS": str(tmp_path / "models"), "PATH": "", **own_code()},
     )
     assert process.stdout is not None
     yield json.loads(process.stdout.readline())["mcp"], token

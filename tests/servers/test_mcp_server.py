@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from tests.fixtures_shared import OWN_CODE, SPOOFS, opened
+from tests.fixtures_shared import SPOOFS, opened, own_code
 
 pytest.importorskip("mcp", reason="the mcp extra is not installed")
 
@@ -52,7 +52,7 @@ def served(path: Path, work: Callable[[ClientSession, Call], Awaitable[None]]) -
             "--actor",
             "bot",
         ],
-        env={"DOXA_MODELS": str(path.parent / "models"), **OWN_CODE},
+        env={"DOXA_MODELS": str(path.parent / "models"), **own_code()},
     )
 
     async def run() -> None:

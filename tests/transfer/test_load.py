@@ -21,7 +21,7 @@ from doxa.base.errors import DoxaError, InputError
 from doxa.store import check, digest, replayed_digest, verify_log
 from doxa.transfer import load as loading
 from doxa.transfer.load import Loaded
-from tests.fixtures_shared import THIS_TREE
+from tests.fixtures_shared import this_tree
 
 ENDS = {"start": "src:Person.id", "end": "dst:Person.id"}
 
@@ -556,7 +556,7 @@ def test_a_killed_load_loses_and_doubles_nothing(
         process = subprocess.Popen(
             [sys.executable, "-c", code, str(path), str(file)],
             stdout=subprocess.PIPE,
-            env=os.environ | THIS_TREE,
+            env=os.environ | this_tree(),
         )
         assert process.stdout is not None
         process.stdout.readline()
