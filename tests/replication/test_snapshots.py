@@ -16,6 +16,7 @@ from doxa.app.care.shared import replicate_file
 from doxa.base.clock import FakeClock
 from doxa.base.errors import ConflictError
 from doxa.replication import snapshot as module
+from doxa.replication import upkeep
 from doxa.replication.opening import open_log
 from doxa.replication.protocol import FleetLog, Snapshot
 from doxa.store import check, digest, replayed_digest, verify_log
@@ -190,6 +191,7 @@ CRASH = """
 import os, sys
 sys.path[:0] = {path!r}
 from doxa.replication import snapshot as module
+from doxa.replication import upkeep
 from doxa.replication.opening import open_log
 from tests.fixtures_shared import opened
 def die(*_, **__):
@@ -254,3 +256,35 @@ def test_a_file_that_goes_to_the_engine_brings_its_snapshot(
     found = log.newest_snapshot("acme")
     log.close()
     assert found is not None and found.head.tx == last
+
+
+def test_what_is_too_large_for_a_snapshot_has_none_and_goes_on(
+    server: OpenServer, shared_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "SNAPSHOT_CHANGES_ITEMS_MIN", 3)
+    open_log(shared_url).close()  # loads the engine, whose driver is optional
+    for name in ("folder", "postgres"):
+        engine = sys.modules.get(f"doxa.replication.engines.{name}")
+        if engine is not None:
+            monkeypatch.setattr(engine, "SNAPSHOT_BYTES_MAX", 1_000)
+    with opened(tmp_path / "own.db") as own:
+        for number in range(6):
+            own.remember(f"Deploy number {number}", project="p")
+    replicate_file(tmp_path / "own.db", shared_url, "acme")
+    with server("one") as one:
+        assert one.replica is not None
+        replica, log = one.replica, one.replica.log
+        assert isinstance(log, FleetLog) and log.newest_snapshot("acme") is None
+        tries: list[int] = []
+        real = upkeep.put_snapshot
+
+        def counted(*given: Any) -> Any:
+            tries.append(1)
+            return real(*given)
+
+        monkeypatch.setattr(upkeep, "put_snapshot", counted)
+        for _ in range(3):
+            replica.upkeep.snapshot_if_due(log, log.info("acme"))
+        assert len(tries) <= 1  # the thread that follows may have tried it before
+        one.remember("one more", project="p")
+        assert replica.status.reachable and not replica.status.problem

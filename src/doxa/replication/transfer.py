@@ -4,10 +4,11 @@ hashes are the same, so the same proof holds."""
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from doxa.base.errors import ConflictError, StoreError
+from doxa.base.errors import ConflictError, LimitError, StoreError
 from doxa.base.limits import BUSY_TIMEOUT_MS, REPLICA_FETCH_BYTES_MAX
 from doxa.base.places import mark_of_replica
 from doxa.replication.following import local_head
@@ -61,7 +62,8 @@ def replicate(store: Store, log: SharedLog, tenant: str, *, stages: Stages = no_
     if isinstance(log, FleetLog):
         info = log.info(tenant)
         if info is not None and is_due(own.tx, info.snapshot_tx):
-            put_snapshot(store, log, tenant)
+            with suppress(LimitError):  # of a very large file new replicas read the log
+                put_snapshot(store, log, tenant)
     return Moved(tenant, own.tx - first, log.head(tenant))
 
 

@@ -12,7 +12,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from doxa.base.clock import NS
-from doxa.base.errors import DoxaError
+from doxa.base.errors import DoxaError, LimitError
 from doxa.base.limits import REPLICA_REPORT_S, SNAPSHOT_CHANGES_ITEMS_MIN
 from doxa.base.places import mark_of_replica
 from doxa.replication.following import local_head
@@ -42,6 +42,7 @@ class ReplicaUpkeep:
         self._checked = -SNAPSHOT_CHANGES_ITEMS_MIN
         self._heard_path = mark_of_replica(store.path)
         self._marked = 0.0
+        self._too_large_until = 0  # the transaction before which no snapshot is tried again
         self._lock = threading.Lock()
 
     def report(self, log: SharedLog) -> TenantInfo | None:
@@ -70,7 +71,8 @@ class ReplicaUpkeep:
         does."""
         if not isinstance(log, FleetLog) or info is None:
             return
-        if not is_due(local_head(self._store).tx, info.snapshot_tx):
+        tx = local_head(self._store).tx
+        if not is_due(tx, info.snapshot_tx) or tx < self._too_large_until:
             return
         with self._lock:
             now = self._store.clock.now_ns()
@@ -79,6 +81,8 @@ class ReplicaUpkeep:
                 return
             try:
                 put_snapshot(self._store, log, self._tenant)
+            except LimitError:  # new replicas read the log
+                self._too_large_until = 2 * tx
             finally:
                 log.take_lease(self._tenant, _LEASE, held=token, now=now, ttl_ns=0)
 
