@@ -84,7 +84,7 @@ class Outline(NamedTuple):
     found_types: set[str]
 
     @property
-    def is_settled(self) -> bool:
+    def says_nothing(self) -> bool:
         """Whether nothing is to be said, whatever the graph has now."""
         if self.products or not self.found_types.issuperset(self.types):
             return False
@@ -104,40 +104,19 @@ def notifications_of(outline: Outline, text: str, graph: Graph) -> list[Notifica
     )
     found = [(at, _PRODUCT, said) for at in outline.products]
     lasting = not graph.reader.sees_unfinished  # what is not committed may be undone
-    for name, at in outline.labels.items():
-        if name in outline.found_labels:
-            continue
-        if graph.had_label(name):
-            if lasting:
-                outline.found_labels.add(name)
-        else:
-            found.append(
-                (
-                    at,
-                    _LABEL,
-                    (
-                        f"No node has the label {name}: nothing can match it. Look for a misspelt"
-                        " name."
-                    ),
-                )
-            )
-    for name, at in outline.types.items():
-        if name in outline.found_types:
-            continue
-        if graph.had_type(name):
-            if lasting:
-                outline.found_types.add(name)
-        else:
-            found.append(
-                (
-                    at,
-                    _TYPE,
-                    (
-                        f"No relationship has the type {name}: nothing can match it. Look for a"
-                        " misspelt name."
-                    ),
-                )
-            )
+    kinds = (
+        (outline.labels, outline.found_labels, graph.had_label, _LABEL, "node has the label"),
+        (outline.types, outline.found_types, graph.had_type, _TYPE, "relationship has the type"),
+    )
+    for names, known, had, kind, what in kinds:
+        for name, at in names.items():
+            if name in known:
+                continue
+            if not had(name):
+                said = f"No {what} {name}: nothing can match it. Look for a misspelt name."
+                found.append((at, kind, said))
+            elif lasting:
+                known.add(name)
     return [
         _notice(kind, description, text, at)
         for at, kind, description in sorted(found, key=lambda one: one[0])

@@ -155,7 +155,7 @@ class GraphSession:
                 result.guard(activity.rows)
             return result
 
-    def _quick(
+    def _run_compiled(
         self,
         plan: Plan,
         given: Given,
@@ -280,19 +280,23 @@ class GraphSession:
         noted: OpenTransaction,
     ) -> GraphResult:
         plan = self.engine.prepare(text, deadline.tick)
-        quick = None if plan.read is None or self._is_timed else plan.read.given(params)
-        if quick is None:
+        compared = None if plan.read is None or self._is_timed else plan.read.given(params)
+        if compared is None:
             params = self._given(params)
         try:
             if self._explicit:
                 # the transaction is held open by hand, so that its own translation sees no error
                 with translated(self.store.path):
-                    result = self._in_transaction(plan, params, quick, deadline)
+                    result = self._in_transaction(plan, params, compared, deadline)
             elif plan.writes:
                 result = self._write(plan, params, deadline)
             else:
-                found = None if quick is None else self._quick(plan, quick, params, deadline)
-                if found is None and quick is not None:
+                found = (
+                    None
+                    if compared is None
+                    else self._run_compiled(plan, compared, params, deadline)
+                )
+                if found is None and compared is not None:
                     params = self._given(params)
                 result = found or self._read(plan, params, deadline, noted)
         except BaseException:
@@ -315,7 +319,7 @@ class GraphSession:
         outline = plan.outline
         if (
             outline is None
-            or outline.is_settled
+            or outline.says_nothing
             or plan.statement.system_time is not None
             or self.system_time is not None
         ):
@@ -375,7 +379,7 @@ class GraphSession:
         return GraphResult(result.columns, rows, result.run)
 
     def _in_transaction(
-        self, plan: Plan, params: Mapping[str, Any], quick: Given | None, deadline: Deadline
+        self, plan: Plan, params: Mapping[str, Any], compared: Given | None, deadline: Deadline
     ) -> GraphResult:
         if plan.writes:
             self._not_as_of()
@@ -399,9 +403,9 @@ class GraphSession:
             self._first = plan.text
         self._wrote |= plan.writes
         assert self._reader is not None
-        if quick is not None:
+        if compared is not None:
             if not isinstance(self._reader, Transaction):
-                found = self._quick(plan, quick, params, deadline, self._reader)
+                found = self._run_compiled(plan, compared, params, deadline, self._reader)
                 if found is not None:
                     return found
             params = self._given(params)
@@ -710,8 +714,8 @@ class GraphSession:
         self.timeout_ms = timeout_ms
 
     def _cancel_if(self, begun: int) -> None:
-        """Cancel what runs in a transaction, and not in the next one of this session."""
-        if self._begun == begun:
+        """Cancel what runs in a transaction, and nothing that this session runs after it."""
+        if self._explicit and self._begun == begun:
             self.cancel()
 
     def close(self) -> None:

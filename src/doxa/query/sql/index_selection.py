@@ -1,8 +1,8 @@
 """Select an index for the comparisons that elements must pass, and the range of its keys.
 
 An index narrows the search: conditions are still tested on the rows it finds, unless the whole key
-decides them (`StatementBuilder.decided`). It has no
-entry for an element that lacks one of its properties, so the conditions must exclude those.
+decides them (`StatementBuilder.decided`). It has no entry for an element that lacks one of its
+properties, so the conditions must exclude those.
 
     index on x       x = 5                         the key of [5]
                      x IN [5, 7], x = 5 OR x = 7   each key
