@@ -57,6 +57,7 @@ class ProcessorBinding:
 
 class _ThreadSlot(threading.local):
     slot: RunSlot | None = None
+    last: RunSlot | None = None  # that it had, has or waits for
     binding: ProcessorBinding | None = None
 
 
@@ -128,6 +129,7 @@ class RunSlot:
         thread has it."""
         if _held.slot is not None:
             return
+        _held.last = self
         with self._lock:
             if not self._holder:
                 self._give(threading.get_ident())
@@ -204,3 +206,11 @@ def leave_run_slot() -> None:
     if slot is not None:
         _held.slot = None
         slot.leave()
+
+
+def resume_run_slot() -> None:
+    """Take the slot that this thread had before, if it had one: it has waited together with others
+    that all go on now."""
+    slot = _held.last
+    if slot is not None:
+        slot.take()

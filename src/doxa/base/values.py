@@ -38,6 +38,8 @@ Properties = dict[str, Value]
 _INT_MIN, _INT_MAX = -(2**63), 2**63 - 1
 _encoder = msgspec.json.Encoder(order="sorted")
 _decoder = msgspec.json.Decoder()
+_MISSING: Any = object()
+_PLAIN = frozenset({str, int, bool})
 decode = _decoder.decode
 
 
@@ -49,7 +51,29 @@ def canonical(value: object) -> bytes:
 def same_value(one: object, other: object) -> bool:
     """Return whether two values, or two mappings of properties, have the same canonical form.
     Python's own comparison treats 1, 1.0 and True as equal and NaN as different from itself."""
-    return one is other or _encoder.encode(_tagged(one)) == _encoder.encode(_tagged(other))
+    return one is other or (
+        not _differ_plainly(one, other)
+        and _encoder.encode(_tagged(one)) == _encoder.encode(_tagged(other))
+    )
+
+
+def _differ_plainly(one: object, other: object) -> bool:
+    """Return whether two mappings differ in a name, or in a value that JSON represents as it is;
+    False if that is not known without encoding them."""
+    if type(one) is not dict or type(other) is not dict:
+        return False
+    if len(one) != len(other):
+        return True
+    for name, value in one.items():
+        found = other.get(name, _MISSING)
+        if found is value:
+            continue
+        kind = type(value)
+        if found is _MISSING or (
+            kind in _PLAIN and (found != value if type(found) is kind else type(found) in _PLAIN)
+        ):
+            return True
+    return False
 
 
 def check_text(value: str, *, field: str, bytes_max: int = TEXT_BYTES_MAX) -> str:
@@ -118,9 +142,6 @@ def encode_properties(values: Properties, *, owner: str) -> bytes:
             limit_bytes=PROPERTIES_BYTES_MAX,
         )
     return data
-
-
-_PLAIN = frozenset({str, int, bool})
 
 
 def _is_plain(value: object) -> bool:

@@ -49,6 +49,17 @@ class Plan:
     tracked_plans: dict[tuple[bool, bool], Plan] = field(
         default_factory=dict
     )  # the same query with hidden columns, by the recorded elements
+    # whether running it may change data: EXPLAIN runs nothing
+    writes: bool = field(init=False)
+    # whether it commits in batches: CALL { } IN TRANSACTIONS
+    batched: bool = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.writes = self.checked.writes and self.statement.mode != "EXPLAIN"
+        body = self.statement.body
+        self.batched = isinstance(body, t.Query) and any(
+            isinstance(c, t.CallSubquery) and c.batch for branch in body.branches for c in branch
+        )
 
     @property
     def outline(self) -> Outline | None:
@@ -56,19 +67,6 @@ class Plan:
         if self._outline is None and isinstance(self.statement.body, t.Query):
             self._outline = outline_of(self.statement.body)
         return self._outline
-
-    @property
-    def writes(self) -> bool:
-        """Whether running it may change data: EXPLAIN runs nothing."""
-        return self.checked.writes and self.statement.mode != "EXPLAIN"
-
-    @property
-    def batched(self) -> bool:
-        """Whether it commits in batches: CALL { } IN TRANSACTIONS."""
-        body = self.statement.body
-        return isinstance(body, t.Query) and any(
-            isinstance(c, t.CallSubquery) and c.batch for branch in body.branches for c in branch
-        )
 
 
 class Result:

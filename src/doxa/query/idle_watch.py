@@ -29,15 +29,17 @@ class Activity:
         self._lock = threading.RLock()
         self._last = time.monotonic()
 
-    @contextmanager
-    def working(self) -> Iterator[None]:
+    def __enter__(self) -> Activity:
         """Run the block as work of the client. Raises QueryError if it was idle for too long."""
-        with self._lock:
+        self._lock.acquire()
+        if self.expired:
+            self._lock.release()
             self.raise_if_expired()
-            try:
-                yield
-            finally:
-                self._last = time.monotonic()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._last = time.monotonic()
+        self._lock.release()
 
     @contextmanager
     def ending(self) -> Iterator[None]:

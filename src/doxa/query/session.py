@@ -23,7 +23,6 @@ from typing import Any
 from doxa.base.errors import BusyError, InputError, StoreError
 from doxa.base.limits import QUERY_TIMEOUT_MS, SHARED_WRITER_IDLE_MS, WRITER_IDLE_MS
 from doxa.cypher import tree as t
-from doxa.cypher.errors import QueryError
 from doxa.query.core.access_log import AccessLog, record_of_ids
 from doxa.query.core.deadline import Deadline, terminated
 from doxa.query.core.errors import fail
@@ -99,6 +98,8 @@ class GraphSession:
         self._turn_began = 0.0  # of the explicit transaction
         self._noted: OpenTransaction | None = None  # the explicit transaction
         self._begun = 0  # how many there were
+        # the number of what the last unit of work committed, 0 if it wrote nothing
+        self.written = 0
 
     @property
     def system_time(self) -> int | None:
@@ -148,10 +149,11 @@ class GraphSession:
                 field="timeout_ms",
             )
         if not self._explicit:
+            self.written = 0
             return self._run_noted(text, params or {}, timeout_ms)
         with self._working() as activity:
             result = self._run_noted(text, params or {}, timeout_ms)
-            if isinstance(self._reader, Transaction):
+            if self._open is result and isinstance(self._reader, Transaction):
                 result.guard(activity.rows)
             return result
 
@@ -368,7 +370,12 @@ class GraphSession:
             rows = take_rows(result)
             tx.verify_constraints()
             brief.held(key, time.monotonic() - began)
+        self._note_written(tx)
         return GraphResult(result.columns, rows, result.run)
+
+    def _note_written(self, tx: Transaction) -> None:
+        receipt = tx.receipt_made
+        self.written = 0 if receipt is None else receipt.tx
 
     def _write_in_batches(
         self, plan: Plan, params: Mapping[str, Any], deadline: Deadline
@@ -416,6 +423,8 @@ class GraphSession:
         rows = take_rows(result) if plan.writes else None
         if isinstance(self._reader, Transaction):
             self._reader.verify_constraints()
+        if rows is not None and not rows:
+            return GraphResult(result.columns, rows, result.run)
         taken = result if rows is None else rows
         made = GraphResult(result.columns, taken, result.run, lambda: None, self._end)
         self._open = made
@@ -479,19 +488,15 @@ class GraphSession:
             and self.engine.first_statements.leads_to_write(plan.text)
         )
 
-    @contextmanager
-    def _working(self) -> Iterator[Activity]:
-        """Run the block as work of the client. Raises QueryError, and ends the transaction, if the
-        client was idle for too long."""
+    def _working(self) -> Activity:
+        """Return what to run work of the client in. Raises QueryError, and ends the transaction, if
+        the client was idle for too long."""
         activity = self._activity
         assert activity is not None, "a transaction is open"
-        try:
-            activity.raise_if_expired()
-        except QueryError:
+        if activity.expired:
             self._end()
-            raise
-        with activity.working():
-            yield activity
+            activity.raise_if_expired()
+        return activity
 
     def _expire(self) -> None:
         """Undo the transaction. Called on another thread while its client is idle."""
@@ -624,7 +629,7 @@ class GraphSession:
                 next_step="Commit it or roll it back first.",
             )
         self._buffer_previous()
-        self._explicit, self._read_only = True, read_only
+        self._explicit, self._read_only, self.written = True, read_only, 0
         self._first, self._wrote = None, False
         self._activity = Activity(self._expire, self._idle_ms)
         self._begun += 1
@@ -642,10 +647,13 @@ class GraphSession:
             self._buffer_previous()
             self._explicit = False
             self._forget()
-            if self.connection and isinstance(self._reader, Transaction):
+            tx = self._reader
+            if self.connection and isinstance(tx, Transaction):
                 held_s = time.monotonic() - self._turn_began
                 self.engine.brief_writes.held(self.connection, held_s)
             self._release()
+            if isinstance(tx, Transaction):
+                self._note_written(tx)
         self._activity = None
         if self._first is not None and not self._read_only:
             self.engine.first_statements.ended(self._first, wrote=self._wrote)

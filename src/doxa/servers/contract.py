@@ -93,6 +93,11 @@ class DatabaseSession(Protocol):
     connection: str  # of the client, for SHOW TRANSACTIONS
 
     @property
+    def written(self) -> int:
+        """The number of the transaction that the last unit of work committed; 0 if it wrote
+        nothing, or that is not known."""
+
+    @property
     def terminated(self) -> bool:
         """Whether the open transaction was terminated and is to be rolled back."""
 
@@ -131,9 +136,9 @@ class Database(Protocol):
         """Open a session for one unit of work, or for several if it is a `LastingSession`.
         `metadata` comes from the client; `timeout_ms` limits each statement."""
 
-    def last_transaction(self, principal: Principal, database: str) -> int:
+    def last_transaction(self, principal: Principal, database: str, written: int = 0) -> int:
         """Return the number of the last committed transaction that a principal sees, for
-        bookmarks."""
+        bookmarks; or that of the one which it has just `written`, if it is given."""
 
 
 @runtime_checkable

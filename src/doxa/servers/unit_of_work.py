@@ -59,11 +59,11 @@ def resolve(database: Database, principal: Principal, name: str | None) -> str:
     )
 
 
-def bookmark(database: Database, principal: Principal, name: str) -> str:
-    """Return a bookmark for the last commit. Where servers share a log, it has the receipt, too,
-    and another server waits for it. Nobody waits for that of a file: every snapshot sees all
-    earlier commits."""
-    number = database.last_transaction(principal, name)
+def bookmark(database: Database, principal: Principal, name: str, written: int = 0) -> str:
+    """Return a bookmark for the last commit, which is known if something was `written`. Where
+    servers share a log, it has the receipt, too, and another server waits for it. Nobody waits for
+    that of a file: every snapshot sees all earlier commits."""
+    number = database.last_transaction(principal, name, written)
     shared = _shared(database)
     token = "" if shared is None else shared.token(principal, name)
     return f"doxa:{name}:{token or number}"
@@ -161,6 +161,7 @@ class UnitOfWork:
         self.deadline = time.monotonic() + timeout_ms / 1000
         self.streams: dict[int, Stream] = {}
         self.latest = -1
+        self.written = 0  # the number of what it committed, if it is known
         self._timeout_ms = timeout_ms
         self._record = record
         if record is not None:
@@ -211,16 +212,19 @@ class UnitOfWork:
         if not self.explicit:
             if self._begun:
                 self.session.commit()
-            self.session.close()
-            self._end_record()
+            self._close_session()
+
+    def _close_session(self) -> None:
+        self.written = self.session.written
+        self.session.close()
+        self._end_record()
 
     def commit(self) -> None:
         """Commit. Rows that were not pulled are discarded."""
         self._close_streams()
         self.left_ms()
         self.session.commit()
-        self.session.close()
-        self._end_record()
+        self._close_session()
 
     def rollback(self, error: BaseException | None = None) -> None:
         """Roll back in any state, because of an error or because the client wants it."""

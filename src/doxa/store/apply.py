@@ -62,12 +62,18 @@ def set_node(
     props: bytes,
     now: int,
     project: str | None,
+    before: Sequence[str] | None = None,
 ) -> None:
-    """Replace a node. `project` is that of its address; without one the node stays in its own."""
+    """Replace a node. `project` is that of its address; without one the node stays in its own.
+    `before`: its labels, where they are known."""
     text = canonical(labels).decode()
-    changed, held = close_node(db, identity, now)
-    if project is not None and project != held:
-        _move_node(db, identity, project)
+    if before is None or project is not None:
+        changed, held = close_node(db, identity, now)
+        if project is not None and project != held:
+            _move_node(db, identity, project)
+    else:
+        changed = canonical(before).decode()
+        _keep_version(db, identity, now)
     db.execute(
         "UPDATE main.node SET labels = ?, props = jsonb(?), since = ? WHERE id = ?",
         (text, props.decode(), now, identity),
@@ -97,14 +103,17 @@ def _move_node(db: apsw.Connection, identity: int, project: str) -> None:
 def close_node(db: apsw.Connection, identity: int, now: int) -> tuple[str, str | None]:
     """Keep the live version as past and return its labels and project. A version made in the same
     instant is replaced: nobody could see it."""
-    row = db.execute("SELECT labels, since, project FROM main.node WHERE id = ?", (identity,)).get
-    if row[1] < now:
-        db.execute(
-            "INSERT INTO main.node_past(id, since, until, labels, props, born, project) SELECT id,"
-            " since, ?, labels, props, born, project FROM main.node WHERE id = ?",
-            (now, identity),
-        )
-    return str(row[0]), row[2]
+    row = db.execute("SELECT labels, project FROM main.node WHERE id = ?", (identity,)).get
+    _keep_version(db, identity, now)
+    return str(row[0]), row[1]
+
+
+def _keep_version(db: apsw.Connection, identity: int, now: int) -> None:
+    db.execute(
+        "INSERT INTO main.node_past(id, since, until, labels, props, born, project) SELECT id,"
+        " since, ?1, labels, props, born, project FROM main.node WHERE id = ?2 AND since < ?1",
+        (now, identity),
+    )
 
 
 def delete_node(db: apsw.Connection, identity: int, now: int) -> None:

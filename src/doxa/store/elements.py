@@ -328,7 +328,8 @@ class ElementWriter(Reader):
         """Replace the properties (and labels, if given). Nothing is logged when nothing changes."""
         before = self._require_node(identity)
         names = before.labels if labels is None else node_labels(labels)
-        clean = cleaned(check_properties(props, owner=_owner(names)), self.left_out)
+        owner = _owner(names)
+        clean = cleaned(check_properties(props, owner=owner), self.left_out, before=before.props)
         if names == before.labels and same_value(clean, before.props):
             return
         self._guards.node_write(self.rights, before.labels)
@@ -339,7 +340,7 @@ class ElementWriter(Reader):
         self._guards.node_values(
             self.rights, names, before=before.props, after=clean, by_hand=self.by_hand
         )
-        data = encode_properties(clean, owner=_owner(names))
+        data = encode_properties(clean, owner=owner)
         self._require_free(clean.get("kref"), owner=identity)
         self._log(
             "node.set",
@@ -366,6 +367,7 @@ class ElementWriter(Reader):
             props=data,
             now=self.now,
             project=apply.project_of(clean.get("kref")),
+            before=before.labels,
         )
         self._cache.node_set(
             (identity, names, data, self.now, before.born),
@@ -377,7 +379,7 @@ class ElementWriter(Reader):
         )
         if not self._windows.idle:
             self._windows.changed(Subject(False, identity, names, clean, self.now, before.born))
-        self._search.node_touched(identity, names, before=(before.labels, before.props))
+        self._search.node_touched(identity, (names, clean), before=(before.labels, before.props))
 
     def delete_node(self, identity: NodeId) -> None:
         """Close the node: it leaves the present and stays in the past. Its edges must be gone."""
@@ -508,7 +510,8 @@ class ElementWriter(Reader):
 
     def set_edge(self, identity: EdgeId, props: Mapping[str, object]) -> None:
         before = self._require_edge(identity)
-        clean = cleaned(check_properties(props, owner=before.type), self.left_out)
+        clean = check_properties(props, owner=before.type)
+        clean = cleaned(clean, self.left_out, before=before.props)
         if same_value(clean, before.props):
             return
         for props_held in (before.props, clean):
@@ -635,7 +638,7 @@ class ElementWriter(Reader):
         identity, names = node[:2]
         self._cache.node_set(node, None)
         self._node_changed(identity, before, (names, after), kept=kept)
-        self._search.node_touched(identity, names, before=(names, before[1]))
+        self._search.node_touched(identity, (names, after), before=(names, before[1]))
 
     def index_nodes(self, names: tuple[str, ...], nodes: Sequence[tuple[int, Properties]]) -> None:
         """Write the entries of declared indexes of nodes that were made without them, in order."""

@@ -202,18 +202,18 @@ class IndexWriter:
         version."""
         if not self.indexes.rules:
             return
-        if kept and before is not None:
-            self._keep(identity, self.indexes.kept_for(before[0]), before[1])
-        old = (
-            {}
-            if before is None
-            else {rule.id: rule.keys(before[1]) for rule in self.indexes.kept_for(before[0])}
-        )
-        new = (
-            {}
+        left = () if before is None else self.indexes.kept_for(before[0])
+        come = (
+            left
+            if before is not None and after is not None and before[0] == after[0]
+            else ()
             if after is None
-            else {rule.id: rule.keys(after[1]) for rule in self.indexes.kept_for(after[0])}
+            else self.indexes.kept_for(after[0])
         )
+        old = {} if before is None else {rule.id: rule.keys(before[1]) for rule in left}
+        new = {} if after is None else {rule.id: rule.keys(after[1]) for rule in come}
+        if kept:
+            self._keep(identity, left, old)
         self._replace(identity, old, new)
 
     def nodes_made(self, labels: Iterable[str], nodes: Iterable[tuple[int, Properties]]) -> None:
@@ -234,19 +234,26 @@ class IndexWriter:
     ) -> None:
         rules = self.indexes.kept_for_type(kind)
         if rules:
-            if kept and before is not None:
-                self._keep(identity, rules, before)
             old = {} if before is None else {rule.id: rule.keys(before) for rule in rules}
             new = {} if after is None else {rule.id: rule.keys(after) for rule in rules}
+            if kept:
+                self._keep(identity, rules, old)
             self._replace(identity, old, new)
 
-    def _keep(self, identity: int, rules: Iterable[IndexRule], props: Properties) -> None:
-        for rule in rules:
-            if rule.kind in _OF_THE_PAST:
-                self._db.executemany(
-                    "INSERT OR IGNORE INTO main.entry_past VALUES(?, ?, ?)",
-                    [(rule.id, key, identity) for key in rule.keys(props)],
-                )
+    def _keep(
+        self, identity: int, rules: Iterable[IndexRule], old: Mapping[int, frozenset[bytes]]
+    ) -> None:
+        """Enter the keys of what is now a past version; `old` is empty if there was none."""
+        if old:
+            self._db.executemany(
+                "INSERT OR IGNORE INTO main.entry_past VALUES(?, ?, ?)",
+                [
+                    (rule.id, key, identity)
+                    for rule in rules
+                    if rule.kind in _OF_THE_PAST
+                    for key in old[rule.id]
+                ],
+            )
 
     def erased(self, nodes: Iterable[int], edges: Iterable[int]) -> None:
         """Forget what elements were. A scan of each index: erasing is rare."""
@@ -265,6 +272,8 @@ class IndexWriter:
     ) -> None:
         for index in old.keys() | new.keys():
             one, other = old.get(index, frozenset()), new.get(index, frozenset())
+            if one == other:
+                continue
             for key in one - other:
                 self._db.execute(
                     "DELETE FROM main.entry WHERE idx = ? AND key = ? AND element = ?",

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -248,7 +248,6 @@ class Store:
         moment = self._engine.moment
         moment.now, moment.seen, moment.shown = reader.scored_at, reader.is_seen, reader.shown_of
 
-    @contextmanager
     def write(
         self,
         identity: Identity,
@@ -263,7 +262,7 @@ class Store:
         run: NodeId | None = None,
         counted: bool | None = None,
         shares: bool = False,
-    ) -> Iterator[Transaction]:
+    ) -> AbstractContextManager[Transaction]:
         """Open a transaction, durable when the block ends, absent when it raises. Waits for other
         writers up to the busy limit, or until `stopped` says yes: BusyError. `scored_at`: the time
         by which policies judge in it, if it goes on where a read began. `rights`: a role below the
@@ -279,10 +278,8 @@ class Store:
             joined = keyed.open(identity, op, note)
         if joined is not None:
             joined.require_run(run)
-            with joined.part():
-                yield joined
-            return
-        with self._transaction(
+            return joined.part()
+        return self._transaction(
             identity,
             op=op,
             note=note,
@@ -294,8 +291,7 @@ class Store:
             run=run,
             counted=counted,
             shares=shares,
-        ) as tx:
-            yield tx
+        )
 
     @contextmanager
     def _transaction(

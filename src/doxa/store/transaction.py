@@ -503,13 +503,13 @@ class Transaction(ElementWriter):
             )
 
     @contextmanager
-    def part(self) -> Iterator[None]:
+    def part(self) -> Iterator[Transaction]:
         """Run an operation inside of a larger transaction. `receipt_made` tells afterwards whether
         it wrote; the receipt's hashes come at the end."""
         seq, self.receipt_made = self.entries.seq, None
         by_hand, self.by_hand = self.by_hand, False
         try:
-            yield
+            yield self
         finally:
             self.by_hand = by_hand
         if self.entries.seq > seq:
@@ -531,11 +531,14 @@ class Transaction(ElementWriter):
         if self.binding is not None:  # others' values do not refuse its own
             self.verify_constraints()
         binding = self.binding
+        if binding is None:
+            self._finish()
+            return
         try:
             with self.whole_file():
                 self._finish()
         except DoxaError as error:  # what holds for the whole file may name what is not seen
-            if binding is None or not binding.is_named_beyond(error):
+            if not binding.is_named_beyond(error):
                 raise
             raise binding.refusal("what other projects depend on") from None
 

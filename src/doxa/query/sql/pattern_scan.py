@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
-from itertools import groupby
+from itertools import groupby, islice
 from operator import itemgetter
 from typing import Any, TypeVar
 
@@ -92,16 +92,13 @@ class PatternScanStep:
 
     def _found(self, run: Run, source: Iterator[Row]) -> Iterator[Row]:
         """Yield each row with a row of SQL that was found for it."""
-        build = self.builder(run)
-        for chunk in chunks(self._lookups(run, source)):
+        build, lookups = self.builder(run), self._lookups(run, source)
+        for one in islice(lookups, 1):  # most patterns have one row before them
+            yield from _built(run, build, one[1], [one])
+        for chunk in chunks(lookups):
             for prepared, same_statement in groupby(chunk, key=_PREPARED):
-                leftover = prepared.leftover
                 for part in parts(list(same_statement)):
-                    for row, found in _found(run.graph, prepared, part):
-                        run.tick()
-                        after = row + build(found)
-                        if not leftover or all(test(after, run) is True for test in leftover):
-                            yield after
+                    yield from _built(run, build, prepared, part)
 
     def _lookups(self, run: Run, source: Iterator[Row]) -> Iterator[Lookup]:
         """Yield the rows that may have a result, with their statements."""
@@ -213,6 +210,21 @@ class PatternScanStep:
                 statements.clear()
             held = statements[known] = make()
         return held
+
+
+def _built(
+    run: Run,
+    build: Callable[[tuple[Any, ...]], Row],
+    prepared: Prepared,
+    lookups: list[Lookup],
+) -> Iterator[Row]:
+    """Each row with the values that were found for it, if they fulfil what SQL leaves to test."""
+    leftover = prepared.leftover
+    for row, found in _found(run.graph, prepared, lookups):
+        run.tick()
+        after = row + build(found)
+        if not leftover or all(test(after, run) is True for test in leftover):
+            yield after
 
 
 def _found(

@@ -68,7 +68,7 @@ class Template:
 
 
 def chunks(source: Iterator[Lookup]) -> Iterator[list[Lookup]]:
-    size = 1
+    size = _GROWTH
     while True:
         chunk: list[Lookup] = []
         try:

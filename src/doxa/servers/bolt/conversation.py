@@ -721,7 +721,7 @@ class Conversation:
 
     def _bookmark(self, work: UnitOfWork) -> str:
         assert self.principal is not None, "no state before the login commits"
-        return bookmark(self._database, self.principal, work.database)
+        return bookmark(self._database, self.principal, work.database, work.written)
 
     def _rollback(self) -> None:
         self._abandon()

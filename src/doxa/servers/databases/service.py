@@ -53,10 +53,10 @@ class FolderService:
         with self.folder.using(database) as found:
             yield found.session_of(principal, context=context)
 
-    def last_transaction(self, principal: Principal, database: str) -> int:
+    def last_transaction(self, principal: Principal, database: str, written: int = 0) -> int:
         try:
             with self.folder.using(database) as found:
-                return found.last_transaction(principal, database)
+                return found.last_transaction(principal, database, written)
         except NotFoundError:  # dropped by the statement that asks for its bookmark
             return 0
 
@@ -104,6 +104,10 @@ class FolderSession:
         self._inner: DatabaseSession | None = None
         self._explicit = False
         self.connection = ""  # of the client, for SHOW TRANSACTIONS
+
+    @property
+    def written(self) -> int:
+        return 0 if self._inner is None else self._inner.written
 
     @property
     def terminated(self) -> bool:

@@ -168,7 +168,9 @@ class RequestExecution:
         rest = summary(
             stream.result, counters=bool(body.include_counters), shape=shape, rows=stream.count
         )
-        rest["bookmarks"] = [bookmark(self._database, self._caller.principal, work.database)]
+        rest["bookmarks"] = [
+            bookmark(self._database, self._caller.principal, work.database, work.written)
+        ]
         buffer.put(b"]}," + encode(rest)[1:])
         return ResponseData(202, media, buffer.done())
 
@@ -198,7 +200,9 @@ class RequestExecution:
             [
                 *buffer.done(),
                 b',"lastBookmarks":'
-                + encode([bookmark(self._database, self._caller.principal, work.database)])
+                + encode(
+                    [bookmark(self._database, self._caller.principal, work.database, work.written)]
+                )
                 + b"}",
             ],
         )

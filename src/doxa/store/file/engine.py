@@ -12,9 +12,9 @@ import os
 import random
 import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
+from types import TracebackType
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
@@ -338,40 +338,58 @@ class BusyBackoff:
         return True
 
 
-@contextmanager
-def translated(path: str) -> Iterator[None]:
-    """Convert the engine's exceptions to DoxaError; a DoxaError passes unchanged."""
-    try:
-        yield
-    except DoxaError:
-        raise
-    except apsw.BusyError as error:
-        raise busy(path) from error
-    except apsw.FullError as error:
-        raise DiskFullError(
-            f"There is no space left for {path}; nothing of this change was written.",
-            next_step="Free space on that disk, then repeat the call.",
-            path=path,
-        ) from error
-    except (apsw.ReadOnlyError, apsw.PermissionsError) as error:
-        raise _read_only(path) from error
-    except apsw.CantOpenError as error:
-        raise _cannot_open(path) from error
-    except (apsw.CorruptError, apsw.NotADBError) as error:
-        raise CorruptError(
-            f"{path} is damaged or is not a doxa file: {error}.",
-            next_step=(
-                "Keep the file as it is, run `doxa doctor`, and restore the latest backup to a new"
-                " path with `doxa restore-backup`."
-            ),
-            path=path,
-        ) from error
-    except apsw.IOError as error:
-        raise StoreError(
-            f"The disk refused a read or write of {path}: {error}.",
-            next_step="Check the disk, then repeat the call.",
-            path=path,
-        ) from error
+class translated:
+    """Convert the engine's exceptions to DoxaError in the block; any other passes unchanged."""
+
+    __slots__ = ("_path",)
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        found = _translation(error, self._path) if isinstance(error, apsw.Error) else None
+        if found is not None:
+            raise found from error
+
+
+def _translation(error: apsw.Error, path: str) -> DoxaError | None:
+    match error:
+        case apsw.BusyError():
+            return busy(path)
+        case apsw.FullError():
+            return DiskFullError(
+                f"There is no space left for {path}; nothing of this change was written.",
+                next_step="Free space on that disk, then repeat the call.",
+                path=path,
+            )
+        case apsw.ReadOnlyError() | apsw.PermissionsError():
+            return _read_only(path)
+        case apsw.CantOpenError():
+            return _cannot_open(path)
+        case apsw.CorruptError() | apsw.NotADBError():
+            return CorruptError(
+                f"{path} is damaged or is not a doxa file: {error}.",
+                next_step=(
+                    "Keep the file as it is, run `doxa doctor`, and restore the latest backup to a"
+                    " new path with `doxa restore-backup`."
+                ),
+                path=path,
+            )
+        case apsw.IOError():
+            return StoreError(
+                f"The disk refused a read or write of {path}: {error}.",
+                next_step="Check the disk, then repeat the call.",
+                path=path,
+            )
+    return None
 
 
 def busy(path: str) -> BusyError:

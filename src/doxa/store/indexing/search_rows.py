@@ -210,6 +210,8 @@ class SearchWriter:
         self._rules = self._rules_before = rules
         self._live_edges = {rule.live_edge for rule in rules.values() if rule.live_edge}
         self._prev_edges = {rule.prev_edge for rule in rules.values() if rule.prev_edge}
+        # what an owner is retired by: of nothing else of it do the rows behind `live_edge` depend
+        self._offs = {rule.off for rule in rules.values() if rule.live_edge}
         self._dirty: dict[int, None] = {}
         self._speaking: dict[int, None] = {}  # nodes whose atoms may have changed
         self._spoken: set[int] = set()  # nodes whose atoms this transaction wrote
@@ -234,18 +236,20 @@ class SearchWriter:
     def node_touched(
         self,
         identity: int,
-        labels: Iterable[str],
+        after: tuple[tuple[str, ...], Mapping[str, Any]],
         *,
         before: tuple[tuple[str, ...], Mapping[str, Any]],
     ) -> None:
-        """Note a changed node. `before` is its labels and properties before the change; the first
-        one noted in a transaction counts."""
+        """Note a changed node: its labels and properties after the change and before it, of which
+        the first noted in a transaction counts."""
         if any(
-            label in self._rules or label in self._rules_before for label in (*labels, *before[0])
+            label in self._rules or label in self._rules_before for label in (*after[0], *before[0])
         ):
             self._dirty[identity] = self._speaking[identity] = None
             self._before.setdefault(identity, before)
-        self._owners.add(identity)
+        for off in self._offs:
+            if bool(before[1].get(off)) is not bool(after[1].get(off)):
+                self._owners.add(identity)
 
     def node_made(self, identity: int, labels: Iterable[str]) -> None:
         """Note a new node: no edge can point from it yet."""
@@ -275,6 +279,7 @@ class SearchWriter:
         self._rules = others if rule is None else others | {label: rule}
         self._live_edges |= {rule.live_edge} - {""} if rule else set()
         self._prev_edges |= {rule.prev_edge} - {""} if rule else set()
+        self._offs |= {rule.off} if rule and rule.live_edge else set()
         labelled = dict.fromkeys(
             row[0]
             for row in self._db.execute(

@@ -12,22 +12,31 @@ tell the caller; what they have scanned is not scanned again (`redact` keeps its
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import lru_cache
 
 from doxa.base.values import Properties, Value
 from doxa.redaction.redact import may_hold_secret, redact, redact_named, refuse_secret
 
 
-def cleaned(props: Properties, kinds: list[str]) -> Properties:
+def cleaned(
+    props: Properties, kinds: list[str], *, before: Mapping[str, object] | None = None
+) -> Properties:
     """Return the properties without secrets, the same object if there are none. The kinds of what
-    was left out are appended to `kinds`. Raises InputError for a name that holds a secret."""
-    texts = [f"{name}:" for name in props]
-    for value in props.values():
-        if type(value) is str:
-            texts.append(value)
-        elif type(value) is list:
-            texts += [one for one in value if type(one) is str]
-    if not may_hold_secret("\n".join(texts)):  # one search for all of them
+    was left out are appended to `kinds`. `before`: what was stored, and passed here then. Raises
+    InputError for a name that holds a secret."""
+    held = _NOTHING if before is None else before
+    texts: list[str] = []
+    for name, value in props.items():
+        kind = type(value)
+        if name in held and (kind not in _OF_TEXT or held[name] == value):
+            continue
+        texts.append(f"{name}:")
+        if kind is str:
+            texts.append(value)  # type: ignore[arg-type]
+        elif kind is list:
+            texts += [one for one in value if type(one) is str]  # type: ignore[union-attr]
+    if not texts or not may_hold_secret("\n".join(texts)):  # one search for all of them
         return props
     changed: Properties | None = None
     for name, value in props.items():
@@ -46,6 +55,10 @@ def cleaned(props: Properties, kinds: list[str]) -> Properties:
             changed = dict(props) if changed is None else changed
             changed[name] = clean
     return props if changed is None else changed
+
+
+_NOTHING: Mapping[str, object] = {}
+_OF_TEXT = frozenset((str, list))
 
 
 def _text(name: str, text: str, kinds: list[str]) -> str:
