@@ -34,6 +34,12 @@ VALUES: dict[str, Callable[[doxa.Memory], object]] = {
     "a property that a query creates": lambda m: m.run("CREATE (:Login {a: $t})", {"t": TOKEN}),
     "a property that a query merges": lambda m: m.run("MERGE (:Login {a: $t})", {"t": TOKEN}),
     "a property that a query sets": lambda m: m.run("MATCH (n:Login) SET n.a = $t", {"t": TOKEN}),
+    "a property that was there": lambda m: (
+        m.run("MATCH (n:Login) SET n.a = 'x', n.password = 1, n.c = ['x']"),
+        m.run("MATCH (n:Login) SET n.a = $t", {"t": TOKEN}),
+        m.run("MATCH (n:Login) SET n.password = $p", {"p": PASSWORD}),
+        m.run("MATCH (n:Login) SET n.c = n.c + $t", {"t": TOKEN}),
+    ),
     "properties from a map": lambda m: m.run("MATCH (n:Login) SET n += {a: $t}", {"t": TOKEN}),
     "an entry of a list": lambda m: m.run("CREATE (:Login {a: ['x', $t]})", {"t": TOKEN}),
     "a literal of a query": lambda m: m.run(f"CREATE (:Login {{a: 'key {TOKEN}'}})"),

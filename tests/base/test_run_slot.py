@@ -17,6 +17,7 @@ from doxa.base.run_slot import (
     RunSlot,
     _SlotWaiter,
     leave_run_slot,
+    resume_run_slot,
     runnable_s,
     use_any_processor,
 )
@@ -311,3 +312,30 @@ def test_a_thread_that_waits_is_not_counted_as_running() -> None:
     if os.path.exists("/proc/self/schedstat"):
         assert waited < 0.1
     assert runnable_s(2**30) <= time.monotonic()  # no thread of this process has this number
+
+
+def test_who_waited_with_others_takes_the_slot_again() -> None:
+    slot, inside, most = RunSlot(FOREVER_S), 0, 0
+    go_on = threading.Barrier(6)
+
+    def work() -> None:
+        nonlocal inside, most
+        slot.take()
+        leave_run_slot()
+        go_on.wait(30)
+        for _ in range(50):
+            resume_run_slot()
+            inside += 1
+            most = max(most, inside)
+            time.sleep(0)
+            inside -= 1
+            leave_run_slot()
+
+    threads = [_thread(work) for _ in range(6)]
+    for thread in threads:
+        thread.join(30)
+    assert most == 1
+
+
+def test_a_thread_that_never_had_a_slot_resumes_none() -> None:
+    _on_a_thread(resume_run_slot)

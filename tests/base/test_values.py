@@ -143,3 +143,26 @@ def test_the_text_of_a_float_reads_as_the_same_float(value: float) -> None:
     text = float_text(value)
     assert float(text) == value or (math.isnan(value) and text == "NaN")
     assert not math.isinf(value) or text in ("Infinity", "-Infinity")
+
+
+@given(PROPERTIES, PROPERTIES, st.floats() | st.just(math.nan))
+def test_same_value_is_the_comparison_of_canonical_forms(
+    one: dict[str, Any], other: dict[str, Any], number: float
+) -> None:
+    one, other = (check_properties(values, owner="x") for values in (one, other))
+    copy = decode_properties(encode_properties(one | {"n": number}, owner="x").decode())
+    pairs = [(one, other), (one | {"n": number}, copy), (one | {"n": number}, one | {"n": 1})]
+    for first, second in pairs:
+        forms = [encode_properties(values, owner="x") for values in (first, second)]
+        assert same_value(first, second) is (forms[0] == forms[1])
+
+
+def test_what_was_checked_before_is_not_checked_again() -> None:
+    text = "é" * 10
+    before = check_properties({"a": text, "b": 1}, owner="x")
+    held = before["a"]
+    after = check_properties({"a": held, "b": True, "c": None}, owner="x", before=before)
+    assert after["a"] is held
+    assert after == {"a": text, "b": True}
+    with pytest.raises(InputError):
+        check_properties({"a": object()}, owner="x", before=before)

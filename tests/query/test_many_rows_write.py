@@ -94,7 +94,8 @@ TABLES = (
     "SELECT id, type, src, dst, json(props), project FROM edge ORDER BY id",
     "SELECT id, type, src, dst, json(props) FROM edge_past ORDER BY id, since",
     "SELECT idx, key, element FROM entry ORDER BY idx, key, element",
-    "SELECT idx, key, element FROM entry_past ORDER BY idx, key, element",
+    "SELECT idx, key, element FROM entry_past EXCEPT SELECT idx, key, element FROM entry"
+    " ORDER BY 1, 2, 3",
     "SELECT l.seq, l.tx, l.op, l.element, p.payload FROM log l JOIN log_payload p ON"
     " p.seq = l.seq WHERE l.op <> 'catalogue.set' ORDER BY l.seq",
     "SELECT tx, actor, role, op, note, first_seq, last_seq, last_node, last_edge FROM receipt",

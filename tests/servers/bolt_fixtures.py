@@ -44,6 +44,7 @@ class GraphDatabase:
         self.store = Store(path)
         self.engine = QueryEngine(builtin(Registry()))
         self.sessions: list[GraphSession] = []
+        self.told: list[int] = []  # numbers of what was written that bookmarks were asked for with
 
     def names(self, principal: Principal) -> Sequence[str]:
         return ("doxa", "second")
@@ -58,7 +59,8 @@ class GraphDatabase:
         self.sessions.append(made)
         return made
 
-    def last_transaction(self, principal: Principal, database: str) -> int:
+    def last_transaction(self, principal: Principal, database: str, written: int = 0) -> int:
+        self.told.append(written)
         with self.store.read() as snapshot:
             last = snapshot.last_receipt()
             return last.tx if last else 0

@@ -98,11 +98,16 @@ def check_text(value: str, *, field: str, bytes_max: int = TEXT_BYTES_MAX) -> st
     return value
 
 
-def check_properties(values: Mapping[str, object], *, owner: str) -> Properties:
-    """Return a checked copy without nulls; a null property is an absent one. Raises InputError or
-    LimitError naming the field."""
+def check_properties(
+    values: Mapping[str, object], *, owner: str, before: Properties | None = None
+) -> Properties:
+    """Return a checked copy without nulls; a null property is an absent one. What `before` holds
+    was checked. Raises InputError or LimitError naming the field."""
     result: Properties = {}
     for name, value in values.items():
+        if before is not None and value is not None and before.get(name) is value:
+            result[name] = before[name]
+            continue
         if not isinstance(name, str) or not name or len(name) > PROPERTY_NAME_CHARS_MAX:
             raise InputError(
                 f"{owner} has a property without a usable name: {str(name)[:40]!r}.",
@@ -129,7 +134,8 @@ def _is_fine(value: object) -> TypeGuard[Scalar]:
 def encode_properties(values: Properties, *, owner: str) -> bytes:
     data = _encoder.encode(
         values
-        if all([_is_plain(value) for value in values.values()])
+        if _PLAIN.issuperset(map(type, values.values()))
+        or all([_is_plain(value) for value in values.values()])
         else {k: _tagged(v) for k, v in values.items()}
     )
     if len(data) > PROPERTIES_BYTES_MAX:

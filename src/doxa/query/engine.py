@@ -6,7 +6,7 @@ a transaction.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -73,9 +73,16 @@ class Result:
     """An iterator of rows; `records` collects them. `counters` are final once the rows are
     consumed."""
 
-    def __init__(self, columns: tuple[str, ...], rows: Iterator[Row], run: Run) -> None:
+    def __init__(
+        self,
+        columns: tuple[str, ...],
+        rows: Iterator[Row],
+        run: Run,
+        collected: Sequence[Row] = (),
+    ) -> None:
         self.columns = columns
         self.run = run
+        self.collected = collected  # the same rows, where the query writes
         self._rows = rows
 
     def __iter__(self) -> Iterator[Row]:
@@ -172,6 +179,10 @@ class QueryEngine:
         self._require_parameters(plan, run)
         run.inner = self._within
         rows = plan.steps.rows(run, iter(((),)))
+        if not plan.steps.names and plan.writes:
+            for _ in rows:
+                pass
+            return Result((), iter(()), run, ())
         if not plan.steps.names:
             rows = _exhausted(rows)
         elif run.accesses is not None:
@@ -185,7 +196,8 @@ class QueryEngine:
         else:
             rows = detached(rows)
         if plan.writes:
-            rows = iter(MemoryBudget("rows of a write").collect(rows))
+            collected = MemoryBudget("rows of a write").collect(rows)
+            return Result(plan.steps.names, iter(collected), run, collected)
         return Result(plan.steps.names, rows, run)
 
     def _within(self, outer: Run, text: str, params: Mapping[str, Any]) -> list[Row]:

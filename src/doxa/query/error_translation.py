@@ -6,15 +6,8 @@ from types import TracebackType
 
 from doxa.cypher.errors import QueryError, placed
 from doxa.query.core.errors import fail
-from doxa.query.core.row import Row
 from doxa.query.core.run import Run
-from doxa.query.engine import Result
 from doxa.store import Interrupted
-
-
-def take_rows(result: Result) -> list[Row]:
-    with translated_errors(result.run):
-        return list(result)
 
 
 class translated_errors:

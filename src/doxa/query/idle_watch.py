@@ -90,13 +90,14 @@ class IdleWatch:
     """Looks at each activity when it may have been idle for too long."""
 
     def __init__(self) -> None:
-        self._changed = threading.Condition()
+        self._lock = threading.Lock()
+        self._changed = threading.Condition(self._lock)
         self._watched: dict[Activity, None] = {}
         self._thread: threading.Thread | None = None
         self._pause_s = 0.0
 
     def add(self, activity: Activity) -> None:
-        with self._changed:
+        with self._lock:
             self._watched[activity] = None
             if self._thread is None or not self._thread.is_alive():
                 self._thread = threading.Thread(target=self._run, name="doxa-idle", daemon=True)
@@ -106,7 +107,7 @@ class IdleWatch:
 
     def remove(self, activity: Activity) -> None:
         if activity in self._watched:
-            with self._changed:
+            with self._lock:
                 self._watched.pop(activity, None)
 
     def _run(self) -> None:

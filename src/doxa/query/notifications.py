@@ -103,7 +103,7 @@ def notifications_of(outline: Outline, text: str, graph: Graph) -> list[Notifica
         " match of the others."
     )
     found = [(at, _PRODUCT, said) for at in outline.products]
-    lasting = not graph.reader.sees_unfinished  # what is not committed may be undone
+    lasting = not graph.reader.has_new_names  # what is not committed may be undone
     kinds = (
         (outline.labels, outline.found_labels, graph.had_label, _LABEL, "node has the label"),
         (outline.types, outline.found_types, graph.had_type, _TYPE, "relationship has the type"),

@@ -33,7 +33,7 @@ from doxa.query.core.row import Row
 from doxa.query.core.run import Run
 from doxa.query.core.valid_time import ValidTime, instant_ns
 from doxa.query.engine import Plan, QueryEngine, Result
-from doxa.query.error_translation import take_rows, translated_errors
+from doxa.query.error_translation import translated_errors
 from doxa.query.exec.subquery import refuse_explicit_transaction
 from doxa.query.expressions.constants import evaluate_constant
 from doxa.query.idle_watch import WATCH, Activity
@@ -239,8 +239,8 @@ class GraphSession:
         """Return the rows, and note for policies which elements they are of."""
         rows = one.rows(found)
         if rows and one.recorded is not None:
-            parameters = {**params, **self._identity_parameters}
             names = one.declared.evaluator.parameters
+            parameters = {**params, **self._identity_parameters} if names else {}
             self.store.note(
                 record_of_ids(now, parameters, names, list(map(one.recorded, found)), one.first)
             )
@@ -367,7 +367,7 @@ class GraphSession:
             if plan.steps is None:
                 return self._schema(plan, tx, params, deadline)
             result = self._execute(plan, tx, params, deadline)
-            rows = take_rows(result)
+            rows = result.collected
             tx.verify_constraints()
             brief.held(key, time.monotonic() - began)
         self._note_written(tx)
@@ -382,8 +382,7 @@ class GraphSession:
     ) -> GraphResult:
         with _Batches(lambda scored_at: self._writer(deadline, scored_at)) as batches:
             result = self._execute(plan, batches.tx, params, deadline, batches=batches)
-            rows = take_rows(result)
-        return GraphResult(result.columns, rows, result.run)
+        return GraphResult(result.columns, result.collected, result.run)
 
     def _in_transaction(
         self, plan: Plan, params: Mapping[str, Any], compared: Given | None, deadline: Deadline
@@ -420,7 +419,7 @@ class GraphSession:
             assert isinstance(self._reader, Transaction)
             return self._schema(plan, self._reader, params, deadline)
         result = self._execute(plan, self._reader, params, deadline)
-        rows = take_rows(result) if plan.writes else None
+        rows = result.collected if plan.writes else None
         if isinstance(self._reader, Transaction):
             self._reader.verify_constraints()
         if rows is not None and not rows:
@@ -545,8 +544,10 @@ class GraphSession:
         batches: _Batches | None = None,
     ) -> Result:
         statement = plan.statement
-        as_of = self._time_point(statement.system_time, self.system_time, plan, reader, params)
-        valid = self._time_point(statement.valid_time, self.valid_time, plan, reader, params)
+        as_of = valid = None
+        if self._is_timed or statement.system_time is not None or statement.valid_time is not None:
+            as_of = self._time_point(statement.system_time, self.system_time, plan, reader, params)
+            valid = self._time_point(statement.valid_time, self.valid_time, plan, reader, params)
         if as_of is not None and retained(reader._db):
             labels, types = names_read(statement)
             require_kept(reader._db, as_of, labels=labels, types=types)
@@ -606,7 +607,7 @@ class GraphSession:
         )
 
     def _not_as_of(self) -> None:
-        if self.system_time is not None or self.valid_time is not None:
+        if self._is_timed:
             fail(
                 "A session that reads as of a past time cannot write.",
                 kind="TransactionError",

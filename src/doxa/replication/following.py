@@ -112,7 +112,7 @@ def _follow(
         if version != store._catalogue_version:
             store._load_catalogue(db, version)
         follower = Follower(store, db, tail, one)
-        store._judging(follower)
+        store._judging(db, follower)
         try:
             follower.apply(one)
         finally:
@@ -190,7 +190,7 @@ def _rebuild(
     store._catalogue_version = -1
     reader = store._reader(db, store.clock.now_ns())
     known = declared(reader.catalogue_all(), store._expressions)
-    store._judging(reader)
+    store._judging(db, reader)
     sweep_windows(db, known)
     for rule in Indexes(reader.catalogue_all()).rules:
         build(db, rule)

@@ -11,7 +11,7 @@ from doxa.store.constraint import Constraints
 from doxa.store.guard import Guards
 from doxa.store.index import Indexes, IndexRule
 from doxa.store.indexing.search_rows import rules_of
-from doxa.store.indexing.search_texts import SearchRule
+from doxa.store.indexing.search_texts import SearchRules
 from doxa.store.scope.quota import QUOTA, Quota, parse_quota
 from doxa.store.visibility.evaluator import Expressions, PolicyEvaluator
 
@@ -23,7 +23,7 @@ _STRUCTURAL = frozenset(("range", "text", "point"))
 
 class Declared(NamedTuple):
     guards: Guards
-    search: Mapping[str, SearchRule]
+    search: SearchRules
     indexes: Indexes
     constraints: Constraints
     evaluator: PolicyEvaluator

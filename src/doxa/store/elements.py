@@ -44,6 +44,7 @@ from doxa.store.visibility.window_writer import WindowWriter
 
 _ANY_END = End((), False)  # where no guard asks
 _LIVE_MAX = 200_000
+_TIMES = "SELECT since, born FROM node WHERE id = ?"
 _PROJECT_OF_PAST = "SELECT project FROM main.node_past WHERE id = ? ORDER BY since DESC LIMIT 1"
 
 
@@ -84,6 +85,7 @@ class ElementWriter(Reader):
         self._tail = tail
         self._node, self._edge = tail.node, tail.edge
         self._more_nodes = 0  # made, less those deleted
+        self._labelled = False  # whether a node was made, or came to a label
         self._declared = rules
         self._guards = rules.guards
         self._cache = ElementCache()
@@ -99,7 +101,7 @@ class ElementWriter(Reader):
         self._unheld: dict[tuple[int, str], None] = {}
         self._live: set[int] = set()  # nodes that are known to exist
         self._ends: dict[int, End] = {}  # as guards look at them, until the node changes
-        self._live_edges = frozenset(rule.live_edge for rule in rules.search.values())
+        self._live_edges = rules.search.live_edges
         self._dirty: dict[int, None] = {}
         self.changed_edges: dict[int, None] = {}  # nodes that a changed edge `shown_by` leaves
         self._owed: dict[int, None] = {}  # to be checked before the commit, drained or not
@@ -205,6 +207,10 @@ class ElementWriter(Reader):
         edges.sort(key=_id)
         self._keep(edges, end, reaching is not None, kinds)
 
+    @property
+    def has_new_names(self) -> bool:
+        return self._labelled or self._edge > self._tail.edge
+
     def written_since(self, tx: int) -> bool:
         return self._tail.tx > tx and super().written_since(tx)
 
@@ -294,9 +300,17 @@ class ElementWriter(Reader):
         self._search.node_made(identity, names)
 
     def _node_changed(
-        self, identity: int, before: State | None, after: State | None, *, kept: bool = False
+        self,
+        identity: int,
+        before: State | None,
+        after: State | None,
+        *,
+        kept: bool = False,
+        older: bool = False,
     ) -> None:
         self._ends.pop(identity, None)
+        if after is not None and (before is None or before[0] != after[0]):
+            self._labelled = True
         if before is None:
             self._more_nodes += 1
             if after is not None and not self._guards.judged.isdisjoint(after[0]):
@@ -307,7 +321,7 @@ class ElementWriter(Reader):
         else:
             self._note_live(identity)
             self._note_unheld(identity, before, after)
-        self._index.node_changed(identity, before, after, kept=kept)
+        self._index.node_changed(identity, before, after, kept=kept, older=older)
         if after is not None:
             self._constraints.node_touched(identity, after[0])
 
@@ -323,13 +337,21 @@ class ElementWriter(Reader):
                 self._unheld[identity, label] = None
 
     def set_node(
-        self, identity: NodeId, props: Mapping[str, object], *, labels: Iterable[str] | None = None
+        self,
+        identity: NodeId,
+        props: Mapping[str, object],
+        *,
+        labels: Iterable[str] | None = None,
+        known: tuple[tuple[str, ...], Properties] | None = None,
     ) -> None:
-        """Replace the properties (and labels, if given). Nothing is logged when nothing changes."""
-        before = self._require_node(identity)
+        """Replace the properties (and labels, if given). Nothing is logged when nothing changes.
+        `known`: all labels and properties that the node has, as they were read in this
+        transaction."""
+        before = self._require_node(identity, known)
         names = before.labels if labels is None else node_labels(labels)
         owner = _owner(names)
-        clean = cleaned(check_properties(props, owner=owner), self.left_out, before=before.props)
+        clean = check_properties(props, owner=owner, before=before.props)
+        clean = cleaned(clean, self.left_out, before=before.props)
         if names == before.labels and same_value(clean, before.props):
             return
         self._guards.node_write(self.rights, before.labels)
@@ -375,7 +397,11 @@ class ElementWriter(Reader):
             before=before.props.get("kref"),
         )
         self._node_changed(
-            identity, (before.labels, before.props), (names, clean), kept=before.since < self.now
+            identity,
+            (before.labels, before.props),
+            (names, clean),
+            kept=before.since < self.now,
+            older=before.born < self.now,
         )
         if not self._windows.idle:
             self._windows.changed(Subject(False, identity, names, clean, self.now, before.born))
@@ -404,7 +430,11 @@ class ElementWriter(Reader):
         apply.delete_node(self._db, identity, self.now)
         self._cache.node_gone(identity, before.props.get("kref"))
         self._node_changed(
-            identity, (before.labels, before.props), None, kept=before.since < self.now
+            identity,
+            (before.labels, before.props),
+            None,
+            kept=before.since < self.now,
+            older=before.born < self.now,
         )
         self._search.node_gone(identity)
 
@@ -528,7 +558,12 @@ class ElementWriter(Reader):
             before._replace(props=decode_properties(data.decode()), since=self.now)
         )
         self._index.edge_changed(
-            identity, before.type, before=before.props, after=clean, kept=before.since < self.now
+            identity,
+            before.type,
+            before=before.props,
+            after=clean,
+            kept=before.since < self.now,
+            older=before.born < self.now,
         )
         self._windows.changed(
             Subject(
@@ -551,7 +586,12 @@ class ElementWriter(Reader):
         apply.delete_edge(self._db, identity, self.now)
         self._cache.edge_gone(before)
         self._index.edge_changed(
-            identity, before.type, before=before.props, after=None, kept=before.since < self.now
+            identity,
+            before.type,
+            before=before.props,
+            after=None,
+            kept=before.since < self.now,
+            older=before.born < self.now,
         )
         self._search.edge_touched(before.type, before.dst)
         for label in self._guards.held_by.get(before.type, ()):
@@ -637,7 +677,8 @@ class ElementWriter(Reader):
         before is now a past version."""
         identity, names = node[:2]
         self._cache.node_set(node, None)
-        self._node_changed(identity, before, (names, after), kept=kept)
+        older = node[4] < self.now
+        self._node_changed(identity, before, (names, after), kept=kept, older=older)
         self._search.node_touched(identity, (names, after), before=(names, before[1]))
 
     def index_nodes(self, names: tuple[str, ...], nodes: Sequence[tuple[int, Properties]]) -> None:
@@ -704,7 +745,14 @@ class ElementWriter(Reader):
         ):
             raise _taken(kref)
 
-    def _require_node(self, identity: NodeId) -> Node:
+    def _require_node(
+        self, identity: NodeId, known: tuple[tuple[str, ...], Properties] | None = None
+    ) -> Node:
+        """Return the node. What is `known` of it is not read, unless this transaction wrote it."""
+        if known is not None and self._cache.node(identity) is None:
+            row = self._db.execute(_TIMES, (identity,)).fetchone()
+            if row is not None:
+                self._cache.put_node(Node(identity, *known, *row))
         node = self.node(identity)
         if node is None:
             raise NotFoundError(

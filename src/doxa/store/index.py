@@ -6,8 +6,9 @@ Catalogue entry   index:<name>  {"id": n, "kind":
                                  "properties": [...], "options": {...}, "owner": constraint name or
                                  null}
 Tables            entry(idx, key, element)        the present
-                  entry_past(idx, key, element)   every closed version that the past keeps; without
-                  times: who asks looks at the version itself
+                  entry_past(idx, key, element)   closed versions that the past keeps, at the latest
+                  when the key leaves `entry`: who asks for the past reads both; without times: who
+                  asks looks at the version itself
 
     range, text, point   key = `keys.key_of` the properties, in order; an element without all of
     them has no entry
@@ -27,7 +28,7 @@ from __future__ import annotations
 
 import itertools
 import struct
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import apsw
@@ -44,6 +45,8 @@ _LENGTH_MAX, _COUNT_MAX = 65_535, 255
 _OF_THE_PAST = frozenset(("range", "text", "point"))
 FLOAT_MAX = 3.4028234663852886e38  # of 32 bits
 _ENTER = "INSERT OR IGNORE INTO main.entry VALUES(?, ?, ?)"
+_LEAVE = "DELETE FROM main.entry WHERE idx = ? AND key = ? AND element = ?"
+_ENTER_PAST = "INSERT OR IGNORE INTO main.entry_past VALUES(?, ?, ?)"
 OPEN_END = b"\xff" * 16
 SIMILARITIES = ("cosine", "euclidean")
 
@@ -80,6 +83,10 @@ class IndexRule(NamedTuple):
     def config(self) -> Mapping[str, Any]:
         found = self.options.get("indexConfig") if isinstance(self.options, Mapping) else None
         return found if isinstance(found, Mapping) else {}
+
+
+_Indexed = tuple[Sequence[IndexRule], Properties | None]  # by which an element is indexed
+_Entry = tuple[int, bytes, bool]  # index, key, whether it may be of the past
 
 
 class Indexes:
@@ -196,25 +203,33 @@ class IndexWriter:
         self.indexes = indexes
 
     def node_changed(
-        self, identity: int, before: State | None, after: State | None, *, kept: bool = False
+        self,
+        identity: int,
+        before: State | None,
+        after: State | None,
+        *,
+        kept: bool = False,
+        older: bool = False,
     ) -> None:
-        """Update the index rows of a node; None is absence. `kept`: `before` is now a past
-        version."""
+        """Update the index rows of a node; None is absence. `kept`: `before` is now a past version.
+        `older`: there may be past versions older than `before`."""
         if not self.indexes.rules:
             return
         left = () if before is None else self.indexes.kept_for(before[0])
-        come = (
-            left
-            if before is not None and after is not None and before[0] == after[0]
-            else ()
-            if after is None
-            else self.indexes.kept_for(after[0])
-        )
-        old = {} if before is None else {rule.id: rule.keys(before[1]) for rule in left}
-        new = {} if after is None else {rule.id: rule.keys(after[1]) for rule in come}
-        if kept:
-            self._keep(identity, left, old)
-        self._replace(identity, old, new)
+        if after is None:
+            come: Sequence[IndexRule] = ()
+        else:
+            same = before is not None and before[0] == after[0]
+            come = left if same else self.indexes.kept_for(after[0])
+        if left or come:
+            self._changed(
+                identity,
+                (left, before and before[1]),
+                (come, after and after[1]),
+                edge=False,
+                kept=kept,
+                older=older,
+            )
 
     def nodes_made(self, labels: Iterable[str], nodes: Iterable[tuple[int, Properties]]) -> None:
         """Enter new nodes with the same labels, in the order of the index."""
@@ -231,27 +246,60 @@ class IndexWriter:
         before: Properties | None,
         after: Properties | None,
         kept: bool = False,
+        older: bool = False,
     ) -> None:
+        """The same for an edge."""
         rules = self.indexes.kept_for_type(kind)
         if rules:
-            old = {} if before is None else {rule.id: rule.keys(before) for rule in rules}
-            new = {} if after is None else {rule.id: rule.keys(after) for rule in rules}
-            if kept:
-                self._keep(identity, rules, old)
-            self._replace(identity, old, new)
+            left, come = () if before is None else rules, () if after is None else rules
+            self._changed(
+                identity, (left, before), (come, after), edge=True, kept=kept, older=older
+            )
 
-    def _keep(
-        self, identity: int, rules: Iterable[IndexRule], old: Mapping[int, frozenset[bytes]]
+    def _changed(
+        self,
+        identity: int,
+        before: _Indexed,
+        after: _Indexed,
+        *,
+        edge: bool,
+        kept: bool,
+        older: bool,
     ) -> None:
-        """Enter the keys of what is now a past version; `old` is empty if there was none."""
-        if old:
+        gone, come = _entries_changed(before, after)
+        if gone:
+            past = [(index, key, identity) for index, key, of_past in gone if of_past]
+            if kept and past:
+                self._db.executemany(_ENTER_PAST, past)
+            elif older and past:
+                self.enter_past(identity, edge=edge, among=past)
+            self._db.executemany(_LEAVE, [(index, key, identity) for index, key, _ in gone])
+        if come:
+            self._db.executemany(_ENTER, [(index, key, identity) for index, key, _ in come])
+
+    def enter_past(
+        self,
+        identity: int,
+        *,
+        edge: bool,
+        among: Container[tuple[int, bytes, int]] | None = None,
+    ) -> None:
+        """Enter the keys of all past versions of an element, or those `among` these entries."""
+        names, table = ("json_array(type)", "edge_past") if edge else ("labels", "node_past")
+        rows: list[Any] = self._db.execute(
+            f"SELECT {names}, json(props) FROM main.{table} WHERE id = ?", (identity,)
+        ).fetchall()
+        for held, text in rows:
+            kinds, props = decode(held), decode_properties(text)
+            found = self.indexes.kept_for_type(kinds[0]) if edge else self.indexes.kept_for(kinds)
             self._db.executemany(
-                "INSERT OR IGNORE INTO main.entry_past VALUES(?, ?, ?)",
+                _ENTER_PAST,
                 [
                     (rule.id, key, identity)
-                    for rule in rules
+                    for rule in found
                     if rule.kind in _OF_THE_PAST
-                    for key in old[rule.id]
+                    for key in rule.keys(props)
+                    if among is None or (rule.id, key, identity) in among
                 ],
             )
 
@@ -264,23 +312,26 @@ class IndexWriter:
                     "DELETE FROM main.entry_past WHERE idx = ? AND element = ?", (rule.id, identity)
                 )
 
-    def _replace(
-        self,
-        identity: int,
-        old: Mapping[int, frozenset[bytes]],
-        new: Mapping[int, frozenset[bytes]],
-    ) -> None:
-        for index in old.keys() | new.keys():
-            one, other = old.get(index, frozenset()), new.get(index, frozenset())
-            if one == other:
-                continue
-            for key in one - other:
-                self._db.execute(
-                    "DELETE FROM main.entry WHERE idx = ? AND key = ? AND element = ?",
-                    (index, key, identity),
-                )
-            for key in other - one:
-                self._db.execute(_ENTER, (index, key, identity))
+
+def _entries_changed(before: _Indexed, after: _Indexed) -> tuple[list[_Entry], list[_Entry]]:
+    """Return the entries that an element leaves, and those that it comes to."""
+    (left, old), (come, new) = before, after
+    if left is come and old is not None and new is not None:
+        left = come = [
+            rule
+            for rule in left
+            if any([old.get(name) is not new.get(name) for name in rule.properties])
+        ]
+        if not left:
+            return [], []
+    held, wanted = _entries(left, old), _entries(come, new)
+    return sorted(held - wanted), sorted(wanted - held)
+
+
+def _entries(rules: Sequence[IndexRule], props: Properties | None) -> set[_Entry]:
+    if props is None:
+        return set()
+    return {(rule.id, key, rule.kind in _OF_THE_PAST) for rule in rules for key in rule.keys(props)}
 
 
 def build(db: apsw.Connection, rule: IndexRule) -> None:
@@ -321,9 +372,7 @@ def build_past(db: apsw.Connection, rule: IndexRule) -> None:
         past_elements(db, edge=rule.edge, names=rule.names) if rule.kind in _OF_THE_PAST else ()
     ):
         for key in rule.keys(props):
-            db.execute(
-                "INSERT OR IGNORE INTO main.entry_past VALUES(?, ?, ?)", (rule.id, key, identity)
-            )
+            db.execute(_ENTER_PAST, (rule.id, key, identity))
 
 
 def drop(db: apsw.Connection, index: int) -> None:
@@ -397,11 +446,16 @@ def problems(db: apsw.Connection, indexes: Indexes) -> Iterable[str]:
 def _past_problems(db: apsw.Connection, rule: IndexRule) -> Iterable[str]:
     past = past_elements(db, edge=rule.edge, names=rule.names) if rule.kind in _OF_THE_PAST else ()
     wanted = {(key, identity) for identity, props in past for key in rule.keys(props)}
-    held = {
-        (bytes(row[0]), row[1])
-        for row in db.execute("SELECT key, element FROM main.entry_past WHERE idx = ?", (rule.id,))
-    }
-    for _, identity in sorted(wanted ^ held):
+    present, held = (
+        {
+            (bytes(row[0]), row[1])
+            for row in db.execute(
+                f"SELECT key, element FROM main.{table} WHERE idx = ?", (rule.id,)
+            )
+        }
+        for table in ("entry", "entry_past")
+    )
+    for _, identity in sorted((wanted - held - present) | (held - wanted)):
         yield (
             f"the index {rule.name} does not say what {'edge' if rule.edge else 'node'}"
             f" {identity} was"

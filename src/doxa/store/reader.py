@@ -298,8 +298,8 @@ class Reader:
         return found
 
     @property
-    def sees_unfinished(self) -> bool:
-        """Whether it reads within a transaction that writes."""
+    def has_new_names(self) -> bool:
+        """Whether it may see labels or types that nothing had before its own transaction."""
         return self._pending is not None
 
     @property

@@ -186,7 +186,7 @@ class Store:
             db.execute("BEGIN")
             try:
                 reader = self._reader(db, self.clock.now_ns())
-                self._judging(reader)
+                self._judging(db, reader)
                 if self.images is not None:
                     reader.image = ImageView(self.images, db)
                 yield reader
@@ -242,10 +242,10 @@ class Store:
     def _leases(self) -> Callable[[str], int] | None:
         return None if self.shared is None else self.shared.lease_until
 
-    def _judging(self, reader: Reader) -> None:
-        """From here on the SQL of this thread judges visibility at the time of this transaction,
+    def _judging(self, db: apsw.Connection, reader: Reader) -> None:
+        """From here on the SQL of this connection judges visibility at the time of this reader,
         and by its rules."""
-        moment = self._engine.moment
+        moment = self._engine.moment_of(db)
         moment.now, moment.seen, moment.shown = reader.scored_at, reader.is_seen, reader.shown_of
 
     def write(
@@ -343,7 +343,7 @@ class Store:
                 if self._copied and copy_mark(db):  # a member of the group may have
                     begin_epoch(tx, self._copied)
                 tx.scored_at = tx.now if scored_at is None else scored_at
-                self._judging(tx)
+                self._judging(db, tx)
                 tx.begin_run(run)
                 yield tx
                 self._commit(tx, db, shared)

@@ -367,7 +367,8 @@ class Graph:
     def set_properties(self, element: Node | Edge, props: Mapping[str, Any]) -> None:
         """Replace the element's properties; null means absent."""
         before = element.properties
-        clean = uniform(self._with_faded(element, props), before)
+        whole = self._with_faded(element, props)
+        clean = uniform(whole, before)
         self._count_set(before, clean)
         later = self._later
         if later is not None and isinstance(element, Node) and "kref" not in clean:
@@ -380,14 +381,20 @@ class Graph:
             self._refuse_forged(element.labels, clean)
         with _STORABLE:
             if isinstance(element, Node):
-                self._writer().set_node(NodeId(element.id), clean)
+                known = (element.labels, before) if whole is props else None
+                self._writer().set_node(NodeId(element.id), clean, known=known)
             else:
                 self._writer().set_edge(EdgeId(element.id), clean)
 
     def _count_set(self, before: Mapping[str, Any], after: Mapping[str, Any]) -> None:
-        self.counters["properties_set"] += sum(
-            1 for name, value in after.items() if name not in before or before[name] is not value
-        ) + sum(1 for name in before if name not in after)
+        count = 0
+        for name, value in after.items():
+            if name not in before or before[name] is not value:
+                count += 1
+        for name in before:
+            if name not in after:
+                count += 1
+        self.counters["properties_set"] += count
 
     @contextmanager
     def setting_later(self) -> Iterator[None]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from itertools import islice
 from typing import Any, NoReturn, Protocol, TypeVar
 
 from doxa.cypher.errors import QueryError
@@ -23,6 +24,7 @@ from doxa.store import Identity
 from doxa.store.bulk.collecting import many_objects
 
 T = TypeVar("T")
+_FEW_ROWS = 64  # too few objects to hold back the collector for
 
 
 class Batches(Protocol):
@@ -103,8 +105,12 @@ class Run:
 
     def materialize(self, source: Iterator[Row]) -> list[Row]:
         """Collect all rows before any of them causes a write."""
-        with many_objects():
-            return MemoryBudget("rows before a write").collect(source)
+        budget = MemoryBudget("rows before a write")
+        found = budget.collect(islice(source, _FEW_ROWS))
+        if len(found) == _FEW_ROWS:
+            with many_objects():
+                found += budget.collect(source)
+        return found
 
     @contextmanager
     def outer(self, row: Row) -> Iterator[None]:

@@ -65,7 +65,15 @@ def _single(
     """The same for one test: a row's type is that of its value."""
     evaluate = tests[0].value
     known: dict[type, tuple[Prepared, Arguments]] = {}
+    last: tuple[Any, Prepared] | None = None  # learnt from if there is another row
     for row in source:
+        if last is not None:
+            before, prepared = last
+            last, kind = None, type(before)
+            if kind in _PLAIN and kind not in known and not _has_zero([before]):
+                made = _arguments_of(prepared)
+                if made is not None:
+                    known[kind] = prepared, made
         value = evaluate(row, run)
         kind = type(value)
         held = known.get(kind)
@@ -77,11 +85,8 @@ def _single(
         if found is None:
             continue
         prepared, given = found
+        last = value, prepared
         yield row, prepared, given
-        if kind in _PLAIN and not _has_zero([value]):
-            made = _arguments_of(prepared)
-            if made is not None:
-                known[kind] = prepared, made
 
 
 def _has_zero(values: list[Any]) -> bool:

@@ -115,21 +115,26 @@ REQUESTS = {
     0x6B: LOGOFF,
 }
 
-_IN_TRANSACTION = frozenset((RUN, PULL, DISCARD, COMMIT, ROLLBACK))
-ALLOWED = {
-    BoltState.NEGOTIATION: frozenset((HELLO,)),
-    BoltState.AUTHENTICATION: frozenset((LOGON,)),
-    BoltState.READY: frozenset((RUN, BEGIN, ROUTE, LOGOFF, TELEMETRY)),
-    BoltState.STREAMING: frozenset((PULL, DISCARD)),
-    BoltState.TX_READY: _IN_TRANSACTION - {PULL, DISCARD},
+_IN_TRANSACTION = (RUN, PULL, DISCARD, COMMIT, ROLLBACK)
+_ALLOWED: dict[BoltState, tuple[Request, ...]] = {
+    BoltState.NEGOTIATION: (HELLO,),
+    BoltState.AUTHENTICATION: (LOGON,),
+    BoltState.READY: (RUN, BEGIN, ROUTE, LOGOFF, TELEMETRY),
+    BoltState.STREAMING: (PULL, DISCARD),
+    BoltState.TX_READY: (RUN, COMMIT, ROLLBACK),
     BoltState.TX_STREAMING: _IN_TRANSACTION,
+}
+# the states in which a request is allowed, by its name
+ALLOWED_IN = {
+    request.name: tuple([state for state, allowed in _ALLOWED.items() if request in allowed])
+    for request in REQUESTS.values()
 }
 
 
 # Short messages of clients that have logged in, as they were decoded: drivers send the same ones
 # again and again, and what handles these changes nothing in their fields.
 _ONLY_READ = frozenset((BEGIN, PULL, DISCARD, COMMIT, ROLLBACK))
-_SHORT: dict[bytes, tuple[int, list[Any]]] = {}
+_SHORT: dict[bytes, tuple[Request, list[Any]]] = {}
 _SHORT_BYTES, _SHORT_MAX = 128, 1_000
 # Answers as they were encoded, by what they say
 _SAID: dict[tuple[Any, ...], bytes] = {}
@@ -303,19 +308,19 @@ class Conversation:
             self._send(data)
 
     def _answer(self, message: bytes) -> None:
-        request, fields = self._decoded(message)
+        request, fields = _SHORT.get(message) or self._decoded(message)
         if request is GOODBYE:
             self.close()
         elif request is RESET:
             self._reset()
-        elif self.interrupted:
+        elif self._gone or self._resets_seen != self._resets_done:
             raise RequestInterrupted
         elif self.state is BoltState.FAILED or self.state is BoltState.INTERRUPTED:
             self._ignore()
         elif self._expired is not None:
             expired, self._expired = self._expired, None
             raise expired
-        elif request not in ALLOWED[self.state]:
+        elif self.state not in ALLOWED_IN[request.name]:
             raise BoltError(
                 f"{request.name} is not allowed in the state {self.state.value}.",
                 status=codes.REQUEST_INVALID,
@@ -328,7 +333,7 @@ class Conversation:
     def _decoded(self, message: bytes) -> tuple[Request, list[Any]]:
         """Decode a message. An error is fatal: the start of the next message is unknown."""
         try:
-            tag, fields = _SHORT.get(message) or self._read(message)
+            tag, fields, is_plain = self._read(message)
             request = self._request(tag)
             if len(fields) != request.fields:
                 raise InputError(
@@ -341,13 +346,19 @@ class Conversation:
             raise BoltError(
                 message_of(error), status=codes.REQUEST_FORMAT, next_step="", fatal=True
             ) from None
+        is_short = is_plain and len(message) <= _SHORT_BYTES and request in _ONLY_READ
+        if is_short and self.principal is not None:
+            if len(_SHORT) >= _SHORT_MAX:
+                _SHORT.clear()
+            _SHORT[message] = request, fields
         return request, fields
 
-    def _read(self, message: bytes) -> tuple[int, list[Any]]:
-        """Decode a message. An invalid parameter value is an error of the statement and does not
-        end the conversation."""
+    def _read(self, message: bytes) -> tuple[int, list[Any], bool]:
+        """Decode a message to its tag, its fields, and whether they mean the same in every version.
+        An invalid parameter value is an error of the statement and does not end the
+        conversation."""
         wrong: list[DoxaError] = []
-        is_plain = True  # means the same in every version
+        is_plain = True
 
         def read(tag: int, fields: list[Any]) -> Any:
             nonlocal is_plain
@@ -368,12 +379,7 @@ class Conversation:
             raise BoltError(
                 wrong[0].message, status=status_of(wrong[0]), next_step=wrong[0].next_step
             )
-        is_short = is_plain and len(message) <= _SHORT_BYTES and REQUESTS.get(tag) in _ONLY_READ
-        if is_short and self.principal is not None:
-            if len(_SHORT) >= _SHORT_MAX:
-                _SHORT.clear()
-            _SHORT[message] = tag, fields
-        return tag, fields
+        return tag, fields, is_plain
 
     def _request(self, tag: int) -> Request:
         request = REQUESTS.get(tag)

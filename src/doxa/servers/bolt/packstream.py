@@ -72,7 +72,10 @@ class Packer:
 
     def structure(self, tag: int, *fields: Any) -> bytes:
         """Encode a structure of plain values, such as a message."""
-        return bytes((0xB0 + len(fields), tag)) + b"".join([self.pack(field) for field in fields])
+        parts = [structure_head(len(fields), tag)]
+        for field in fields:
+            self.put(parts.append, field, BOLT_DEPTH_MAX)
+        return b"".join(parts)
 
     def records(
         self, rows: Iterator[Sequence[Any]], width: int, *, count_max: int
@@ -264,7 +267,12 @@ class Unpacker:
                 "A message does not start with a structure.", "Send one structure per message."
             )
         self._at = 2
-        fields = [self._value(BOLT_DEPTH_MAX) for _ in range(data[0] & 0x0F)]
+        fields = []
+        try:
+            for _ in range(data[0] & 0x0F):
+                fields.append(self._value(BOLT_DEPTH_MAX))
+        except UnicodeDecodeError:
+            raise _bad("A text is not valid UTF-8.", "Send texts as UTF-8.") from None
         if self._at != len(data):
             raise _bad(
                 f"{len(data) - self._at} bytes are left over at the end of a message.",
@@ -273,16 +281,25 @@ class Unpacker:
         return data[1], fields
 
     def _value(self, depth: int) -> Any:
-        at = self._at
-        if at >= len(self._data):
+        data, at = self._data, self._at
+        if at >= len(data):
             raise _bad("A message ends in the middle of a value.", _ENDS_EARLY)
-        marker = self._data[at]
+        marker = data[at]
         self._at = at + 1
         high = marker & 0xF0
         if high == 0x80:
             return self._text(marker & 0x0F)
         if marker < 0x80:
             return marker
+        if 0xC8 <= marker <= 0xCB:
+            after = at + 1 + (1 << (marker - 0xC8))
+            if after > len(data):
+                raise _bad("A message ends in the middle of a value.", _ENDS_EARLY)
+            self._at = after
+            return int.from_bytes(data[at + 1 : after], "big", signed=True)
+        if marker == 0xD0 and at + 1 < len(data):
+            self._at = at + 2
+            return self._text(data[at + 1])
         if high == 0xF0:
             return marker - 0x100
         if high == 0x90:
@@ -299,8 +316,6 @@ class Unpacker:
                 return None
             case 0xC2 | 0xC3:
                 return marker == 0xC3
-            case 0xC8 | 0xC9 | 0xCA | 0xCB:
-                return int.from_bytes(self._take(1 << (marker - 0xC8)), "big", signed=True)
             case 0xC1:
                 return _DOUBLE.unpack(self._take(8))[0]
             case 0xD0 | 0xD1 | 0xD2:
@@ -324,14 +339,11 @@ class Unpacker:
         return int.from_bytes(self._take(1 << power), "big")
 
     def _text(self, size: int) -> str:
-        return self._text_of(self._take(size))
-
-    @staticmethod
-    def _text_of(data: bytes) -> str:
-        try:
-            return data.decode()
-        except UnicodeDecodeError:
-            raise _bad("A text is not valid UTF-8.", "Send texts as UTF-8.") from None
+        at = self._at
+        self._at = after = at + size
+        if after > len(self._data):
+            raise _bad("A message ends in the middle of a value.", _ENDS_EARLY)
+        return self._data[at:after].decode()
 
     def _nest(self, size: int, depth: int) -> None:
         """Check a list, map or structure before it is read: its items are present, and depth and
@@ -366,7 +378,7 @@ class Unpacker:
             marker = data[at] if at < end else 0
             after = at + 1 + (marker & 0x0F)
             if marker & 0xF0 == 0x80 and after < end:  # a short key, as most are
-                key = self._text_of(data[at + 1 : after])
+                key = data[at + 1 : after].decode()
                 marker = data[after]
                 if marker < 0x80:  # and a small number
                     found[key] = marker

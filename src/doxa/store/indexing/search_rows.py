@@ -36,7 +36,13 @@ from doxa.base.words import ANALYSER
 from doxa.logic.sentence import Sentence, atoms, parse_sentence
 from doxa.store.batches import insert_rows
 from doxa.store.change_counter import next_change
-from doxa.store.indexing.search_texts import SearchRule, repeats_itself, texts_of, words_of
+from doxa.store.indexing.search_texts import (
+    SearchRule,
+    SearchRules,
+    repeats_itself,
+    texts_of,
+    words_of,
+)
 from doxa.store.indexing.trust import TRUSTS, trust_of
 from doxa.store.indexing.vector_tables import DUE_NEXT, forget_vectors
 from doxa.store.rows import Edge, Node
@@ -88,19 +94,21 @@ _FORGET_NAMES = (
 )
 
 
-def rules_of(catalogue: Mapping[str, Any]) -> dict[str, SearchRule]:
-    return {
-        name[7:]: SearchRule(
-            tuple(r["text"]),
-            r["live_edge"],
-            r["off"],
-            r["prev_edge"],
-            tuple(r.get("said", ())),
-            tuple(r.get("fields", ())),
-        )
-        for name, r in catalogue.items()
-        if name.startswith("search:")
-    }
+def rules_of(catalogue: Mapping[str, Any]) -> SearchRules:
+    return SearchRules(
+        {
+            name[7:]: SearchRule(
+                tuple(r["text"]),
+                r["live_edge"],
+                r["off"],
+                r["prev_edge"],
+                tuple(r.get("said", ())),
+                tuple(r.get("fields", ())),
+            )
+            for name, r in catalogue.items()
+            if name.startswith("search:")
+        }
+    )
 
 
 def parse_rule(name: str, value: object) -> SearchRule:
@@ -202,16 +210,12 @@ class SearchWriter:
     row it has.
     """
 
-    def __init__(
-        self, db: apsw.Connection, rules: Mapping[str, SearchRule], source: NodeSource
-    ) -> None:
+    def __init__(self, db: apsw.Connection, rules: SearchRules, source: NodeSource) -> None:
         self._db = db
         self._source = source
         self._rules = self._rules_before = rules
-        self._live_edges = {rule.live_edge for rule in rules.values() if rule.live_edge}
-        self._prev_edges = {rule.prev_edge for rule in rules.values() if rule.prev_edge}
-        # what an owner is retired by: of nothing else of it do the rows behind `live_edge` depend
-        self._offs = {rule.off for rule in rules.values() if rule.live_edge}
+        self._live_edges, self._prev_edges = rules.live_edges, rules.prev_edges
+        self._offs = rules.offs
         self._dirty: dict[int, None] = {}
         self._speaking: dict[int, None] = {}  # nodes whose atoms may have changed
         self._spoken: set[int] = set()  # nodes whose atoms this transaction wrote
@@ -242,8 +246,9 @@ class SearchWriter:
     ) -> None:
         """Note a changed node: its labels and properties after the change and before it, of which
         the first noted in a transaction counts."""
-        if any(
-            label in self._rules or label in self._rules_before for label in (*after[0], *before[0])
+        labels = (*after[0], *before[0])
+        if not (
+            self._rules.keys().isdisjoint(labels) and self._rules_before.keys().isdisjoint(labels)
         ):
             self._dirty[identity] = self._speaking[identity] = None
             self._before.setdefault(identity, before)
@@ -263,7 +268,7 @@ class SearchWriter:
     @property
     def followed(self) -> frozenset[str]:
         """The types of the edges that search rows depend on."""
-        return frozenset(self._live_edges) | frozenset(self._prev_edges)
+        return self._live_edges | self._prev_edges
 
     def edge_touched(self, kind: str, dst: int) -> None:
         if kind in self._live_edges or kind in self._prev_edges:
@@ -276,10 +281,10 @@ class SearchWriter:
             return
         self._rule_changed = True
         others = {name: known for name, known in self._rules.items() if name != label}
-        self._rules = others if rule is None else others | {label: rule}
-        self._live_edges |= {rule.live_edge} - {""} if rule else set()
-        self._prev_edges |= {rule.prev_edge} - {""} if rule else set()
-        self._offs |= {rule.off} if rule and rule.live_edge else set()
+        self._rules = SearchRules(others if rule is None else others | {label: rule})
+        self._live_edges |= self._rules.live_edges  # what depended on the rule before does so still
+        self._prev_edges |= self._rules.prev_edges
+        self._offs |= self._rules.offs
         labelled = dict.fromkeys(
             row[0]
             for row in self._db.execute(

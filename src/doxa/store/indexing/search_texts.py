@@ -23,6 +23,17 @@ class SearchRule(NamedTuple):
         return (*self.text, *self.fields)
 
 
+class SearchRules(dict[str, SearchRule]):
+    """Search declarations by label, and what of the graph their rows depend on."""
+
+    def __init__(self, rules: Mapping[str, SearchRule]) -> None:
+        super().__init__(rules)
+        self.live_edges = frozenset(rule.live_edge for rule in rules.values() if rule.live_edge)
+        self.prev_edges = frozenset(rule.prev_edge for rule in rules.values() if rule.prev_edge)
+        # by what the node that a live edge leaves is retired
+        self.offs = frozenset(rule.off for rule in rules.values() if rule.live_edge)
+
+
 def text_of(rule: SearchRule, props: Mapping[str, Any]) -> str:
     """Return the text that is indexed and embedded as a whole: each declared property, lists
     joined, without statements that add nothing. Who speaks is a column, not a word of the text."""

@@ -32,7 +32,7 @@ try:
 except ImportError:  # a system without them: writers of several processes have no order there
     fcntl = None  # type: ignore[assignment]
 
-_WAIT_FIRST_S, _WAIT_MOST_S = 0.0003, 0.002
+_WAIT_FIRST_S, _WAIT_MOST_S = 0.0003, 0.001
 _FLOCK = struct.Struct("hhqqi0q")  # type, base, start, length, pid
 # elsewhere the record has another layout
 _KNOWN = sys.platform == "linux" and struct.calcsize("P") == 8

@@ -9,7 +9,7 @@ from typing import Any
 
 from doxa.base.errors import RoleError
 from doxa.base.ids import EdgeId, NodeId
-from doxa.base.values import canonical, decode, decode_properties
+from doxa.base.values import canonical, decode
 from doxa.store.file.scrub import mark
 from doxa.store.guard import rank
 from doxa.store.retention.holds import require_free
@@ -151,11 +151,4 @@ def reindex_past(tx: Transaction, identity: int, *, edge: bool) -> None:
     if not index.indexes.rules:
         return
     index.erased([] if edge else [identity], [identity] if edge else [])
-    names, table = ("json_array(type)", "edge_past") if edge else ("labels", "node_past")
-    rows: list[Any] = tx._db.execute(
-        f"SELECT {names}, json(props) FROM {table} WHERE id = ?", (identity,)
-    ).fetchall()
-    for held, text in rows:
-        kinds = decode(held)
-        rules = index.indexes.kept_for_type(kinds[0]) if edge else index.indexes.kept_for(kinds)
-        index._keep(identity, rules, decode_properties(text))
+    index.enter_past(identity, edge=edge)
