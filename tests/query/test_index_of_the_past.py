@@ -15,6 +15,7 @@ from doxa.query.engine import QueryEngine
 from doxa.query.session import GraphSession
 from doxa.store import Identity, Store
 from doxa.store.proof.verify import check
+from doxa.store.scope.bound_store import BoundStore
 
 ME = Identity("tester", "operator")
 VALUES = (1, 2, 3)
@@ -84,6 +85,43 @@ def session(tmp_path: Path) -> Any:
         made.run("CREATE INDEX FOR (n:A) ON (n.x)")
         made.run("CREATE (:A {id: 1, x: 1, y: 0})")
         yield made
+
+
+def test_what_an_earlier_batch_released_is_read_anew(session: GraphSession) -> None:
+    session.run("CREATE (:B {id: 2, x: 0})")
+    for change, seen in (("n.x = i", {"x": 2, "y": 5}), ("n.z = i", {"x": 2, "y": 5, "z": 2})):
+        session.run(
+            f"""UNWIND [1, 2] AS i
+            CALL (i) {{ MATCH (n:A {{id: 1}}) SET {change} RETURN n }} IN TRANSACTIONS OF 1 ROWS
+            WITH i, n WHERE i = 1 SET n.y = 5"""
+        )
+        assert session.run("MATCH (n:A) RETURN n").single().properties == {"id": 1, **seen}
+    session.run(
+        """UNWIND [1, 2] AS i
+        CALL (i) {
+          MATCH (n:A {id: 1}) FOREACH (_ IN CASE i WHEN 2 THEN [1] ELSE [] END | SET n:Q) RETURN n
+        } IN TRANSACTIONS OF 1 ROWS
+        WITH i, n WHERE i = 1 SET n:Z, n += {y: 6}"""
+    )
+    assert session.run("MATCH (n:A) RETURN labels(n)").single() == ["A", "Q", "Z"]
+    assert [row["x"] for row in session.run("MATCH (n:A {x: 2}) RETURN n.x AS x").records()] == [2]
+    assert check(session.store) == []
+
+
+def test_a_project_sees_what_was_of_what_has_left_it(tmp_path: Path) -> None:
+    with Store(tmp_path / "m.db") as store, GraphSession(store, QueryEngine(), ME) as whole:
+        whole.run("CREATE INDEX FOR (n:A) ON (n.x)")
+        whole.run("CREATE INDEX FOR ()-[r:R]-() ON (r.z)")
+        with GraphSession(BoundStore(store, ["p"]), QueryEngine(), ME) as bound:
+            bound.run("CREATE (:A {x: 1})-[:R {z: 1}]->(:A {x: 2})")
+            moment = time.time_ns()
+            bound.run("MATCH ()-[r:R]->() SET r.w = 1")  # a past version with the same key
+            whole.run("MATCH (n:A {x: 1}) SET n.kref = 'kref://q/a/b'")
+            for text in ("MATCH (n:A {x: 1})", "MATCH ()-[n:R {z: 1}]->()"):
+                read = f"{text} RETURN count(n)"
+                assert bound.run(f"AS OF SYSTEM TIME {moment} {read}").single() == 1
+                assert bound.run(read).single() == 0
+        assert check(store) == []
 
 
 def _keys(session: GraphSession) -> int:

@@ -79,6 +79,14 @@ def test_a_transaction_knows_what_it_wrote(session: GraphSession) -> None:
     assert said(session, "MATCH (c:Cat) RETURN c") == [(LABEL, 1, 10)]
 
 
+def test_many_nodes_that_are_undone_leave_no_known_label(session: GraphSession) -> None:
+    session.begin()
+    session.run("UNWIND range(1, 300) AS i CREATE (:Cat {i: i})")
+    assert said(session, "MATCH (c:Cat) RETURN c") == []
+    session.rollback()
+    assert said(session, "MATCH (c:Cat) RETURN c") == [(LABEL, 1, 10)]
+
+
 def test_what_another_session_of_the_thread_wrote_may_be_undone(session: GraphSession) -> None:
     with GraphSession(session.store, session.engine, session.identity) as other:
         other.begin()

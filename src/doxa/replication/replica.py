@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 from doxa.base.errors import BusyError, ConflictError, DoxaError, InputError, UnreachableError
 from doxa.base.limits import BUSY_TIMEOUT_MS, REPLICA_FETCH_BYTES_MAX
-from doxa.base.run_slot import use_any_processor
+from doxa.base.run_slot import leave_run_slot, use_any_processor
 from doxa.replication.following import apply_transactions, diverged, local_head
 from doxa.replication.protocol import (
     AppendHold,
@@ -204,6 +204,7 @@ class Replica:
 
     def _take_turn(self, stopped: Callable[[], bool] | None) -> None:
         until = time.monotonic() + BUSY_TIMEOUT_MS / 1000
+        leave_run_slot()
         while not self._turns.acquire(timeout=_SLICE_S if stopped else BUSY_TIMEOUT_MS / 1000):
             if time.monotonic() >= until or (stopped is not None and stopped()):
                 raise BusyError(

@@ -44,6 +44,7 @@ from doxa.store.visibility.window_writer import WindowWriter
 
 _ANY_END = End((), False)  # where no guard asks
 _LIVE_MAX = 200_000
+_EDGES_AT = "SELECT id FROM main.edge WHERE src = ? OR dst = ?"
 _TIMES = "SELECT since, born FROM node WHERE id = ?"
 _PROJECT_OF_PAST = "SELECT project FROM main.node_past WHERE id = ? ORDER BY since DESC LIMIT 1"
 
@@ -403,9 +404,19 @@ class ElementWriter(Reader):
             kept=before.since < self.now,
             older=before.born < self.now,
         )
+        if clean.get("kref") != before.props.get("kref"):
+            self._enter_past_of_moved(identity)
         if not self._windows.idle:
             self._windows.changed(Subject(False, identity, names, clean, self.now, before.born))
         self._search.node_touched(identity, (names, clean), before=(before.labels, before.props))
+
+    def _enter_past_of_moved(self, identity: NodeId) -> None:
+        """Enter the keys of what a node and its edges were before its address: who sees the project
+        that they were in does not see what they are."""
+        self._index.enter_past(identity, edge=False)
+        rows: list[Any] = self._db.execute(_EDGES_AT, (identity, identity)).fetchall()
+        for (edge,) in rows:
+            self._index.enter_past(edge, edge=True)
 
     def delete_node(self, identity: NodeId) -> None:
         """Close the node: it leaves the present and stays in the past. Its edges must be gone."""
@@ -665,6 +676,7 @@ class ElementWriter(Reader):
             self._cache.node_made((identity, names, data, now, now), None)
         self._node = nodes[-1][0]
         self._more_nodes += len(nodes)
+        self._labelled = True
         self._constraints.nodes_touched([identity for identity, _ in nodes], names)
         for label in names:
             if label in self._search.rules:

@@ -284,10 +284,14 @@ class IndexWriter:
         edge: bool,
         among: Container[tuple[int, bytes, int]] | None = None,
     ) -> None:
-        """Enter the keys of all past versions of an element, or those `among` these entries."""
+        """Enter the keys of all past versions of an element; or of the last one, those `among`
+        these entries: older versions have the same keys, or entered theirs when they were left."""
         names, table = ("json_array(type)", "edge_past") if edge else ("labels", "node_past")
+        if not self.indexes.rules:
+            return
+        last = "" if among is None else " ORDER BY since DESC LIMIT 1"
         rows: list[Any] = self._db.execute(
-            f"SELECT {names}, json(props) FROM main.{table} WHERE id = ?", (identity,)
+            f"SELECT {names}, json(props) FROM main.{table} WHERE id = ?{last}", (identity,)
         ).fetchall()
         for held, text in rows:
             kinds, props = decode(held), decode_properties(text)

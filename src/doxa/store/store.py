@@ -20,6 +20,7 @@ from doxa.base.clock import Clock, SystemClock
 from doxa.base.errors import DoxaError, StoreError, UnreachableError
 from doxa.base.ids import NodeId, Role
 from doxa.base.limits import ACCESS_NOTED_ITEMS_MAX, ACCESS_WAITING_ITEMS_MAX
+from doxa.base.run_slot import resume_run_slot
 from doxa.base.values import canonical
 from doxa.base.words import ANALYSER
 from doxa.store.chain.epochs import begin_epoch, copy_mark
@@ -360,6 +361,7 @@ class Store:
                     shared.end()
                 if tx is not None:
                     tx.let_go(self._engine.opened or db)
+            resume_run_slot()
 
     def _begin(
         self, db: apsw.Connection, stopped: Callable[[], bool] | None, shares: bool

@@ -119,6 +119,11 @@ class Transaction(ElementWriter):
         """Whether transactions that have finished wait for the commit of this one."""
         return self.turn is not None and self.turn.joined
 
+    @property
+    def has_new_names(self) -> bool:
+        # what others have finished is undone if their common commit fails
+        return self.is_shared or super().has_new_names
+
     def require_run(self, run: NodeId | None) -> None:
         """Raise StoreError if what joins is of another run than the transaction."""
         if run is not None and (self.run is None or self.run.node != run):

@@ -364,6 +364,12 @@ class Graph:
         self.counters["properties_set"] += sum([len(props) for _, _, props in edges])
         return made
 
+    def attach(self, element: Node | Edge) -> None:
+        """Let an element that an earlier batch of the query released be read anew: it is to be
+        changed."""
+        if element.source is not self:
+            element.source, element.epoch = self, -1
+
     def set_properties(self, element: Node | Edge, props: Mapping[str, Any]) -> None:
         """Replace the element's properties; null means absent."""
         before = element.properties
@@ -381,7 +387,8 @@ class Graph:
             self._refuse_forged(element.labels, clean)
         with _STORABLE:
             if isinstance(element, Node):
-                known = (element.labels, before) if whole is props else None
+                is_read = whole is props and element.source is self
+                known = (element.labels, before) if is_read else None
                 self._writer().set_node(NodeId(element.id), clean, known=known)
             else:
                 self._writer().set_edge(EdgeId(element.id), clean)
@@ -462,6 +469,7 @@ class Graph:
     def set_labels(
         self, node: Node, *, add: Iterable[str] = (), remove: Iterable[str] = ()
     ) -> None:
+        self.attach(node)
         before = set(node.labels)
         after = (before | set(add)) - set(remove)
         if after != before:

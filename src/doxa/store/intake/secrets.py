@@ -23,8 +23,9 @@ def cleaned(
     props: Properties, kinds: list[str], *, before: Mapping[str, object] | None = None
 ) -> Properties:
     """Return the properties without secrets, the same object if there are none. The kinds of what
-    was left out are appended to `kinds`. `before`: what was stored, and passed here then. Raises
-    InputError for a name that holds a secret."""
+    was left out are appended to `kinds`. `before`: what was stored under the same names, which is
+    looked at again only together with something new that may hold a secret. Raises InputError for a
+    name that holds a secret."""
     held = _NOTHING if before is None else before
     texts: list[str] = []
     for name, value in props.items():

@@ -22,7 +22,7 @@ from typing import Protocol
 import apsw
 
 from doxa.base.errors import BusyError
-from doxa.base.run_slot import leave_run_slot, resume_run_slot
+from doxa.base.run_slot import leave_run_slot
 
 MEMBERS_MAX = 64
 WAIT_MAX_S = 0.02  # after the first has finished
@@ -156,13 +156,11 @@ class WriterTurn:
             ticket = group.ticket()
             if self._queue.pass_on(group):
                 group.wait(ticket)
-                resume_run_slot()
                 return
         try:
             group.commit()
         finally:
             self._queue.leave()
-        resume_run_slot()
 
     def rollback(self, error: BaseException | None = None) -> None:
         """Undo what was written since the turn began, and nothing of what others have finished. The

@@ -30,7 +30,7 @@ from doxa.store.locking.group import CommitGroup, WriterTurn, join
 from doxa.store.locking.turnstile import Turnstile, Waiting
 
 SUFFIX = "-queue"
-_ASK_AGAIN_S = 0.1  # how often one who waits is asked whether to stop
+_ASK_AGAIN_S = 0.02  # how often one who waits is asked whether to stop
 _FREE_S = 0.004
 
 
