@@ -108,6 +108,18 @@ def test_what_an_earlier_batch_released_is_read_anew(session: GraphSession) -> N
     assert check(session.store) == []
 
 
+def test_many_rows_of_an_earlier_batch_are_read_anew(session: GraphSession) -> None:
+    session.run("UNWIND range(1, 300) AS i CREATE (:C {id: i, x: 0})")
+    session.run(
+        """UNWIND range(0, 599) AS i
+        CALL (i) { MATCH (n:C {id: 1 + i % 300}) SET n.x = i RETURN n } IN TRANSACTIONS OF 300 ROWS
+        WITH n SET n.y = coalesce(n.y, 0) + 5"""
+    )
+    found = session.run("MATCH (n:C) RETURN min(n.x) AS x, min(n.y) AS y, max(n.y) AS z").records()
+    assert found == [{"x": 300, "y": 10, "z": 10}]
+    assert check(session.store) == []
+
+
 def test_a_project_sees_what_was_of_what_has_left_it(tmp_path: Path) -> None:
     with Store(tmp_path / "m.db") as store, GraphSession(store, QueryEngine(), ME) as whole:
         whole.run("CREATE INDEX FOR (n:A) ON (n.x)")
