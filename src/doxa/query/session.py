@@ -14,8 +14,8 @@ When the session runs another statement, the rest of the result is first read in
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager, suppress
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, suppress
 from functools import partial
 from types import TracebackType
 from typing import Any
@@ -451,28 +451,22 @@ class GraphSession:
             tx.follow_policies()
         return GraphResult((), (), run)
 
-    @contextmanager
     def _writer(
         self, deadline: Deadline, scored_at: int | None = None, *, shares: bool = False
-    ) -> Iterator[Transaction]:
+    ) -> AbstractContextManager[Transaction]:
         """Open a transaction. Waiting for it can be cancelled and times out. One that `shares` may
         become durable together with others."""
-        waiting = True
-        try:
-            with self.store.write(
+        return _Writing(
+            self.store.write(
                 self.identity,
                 op="cypher",
                 stopped=deadline.is_over,
                 scored_at=scored_at,
                 by_hand=True,
                 shares=shares,
-            ) as tx:
-                waiting = False
-                yield tx
-        except BusyError:
-            if waiting:
-                deadline.raise_if_cancelled()
-            raise
+            ),
+            deadline,
+        )
 
     def _takes_turn(self, plan: Plan) -> bool:
         """Whether a transaction that begins with this statement, a read, takes the writer's turn
@@ -734,6 +728,28 @@ class GraphSession:
         before, self._open = self._open, None
         if before is not None:
             before.close()
+
+
+class _Writing(AbstractContextManager[Transaction]):
+    """A transaction, the wait for which may be cancelled."""
+
+    def __init__(self, held: AbstractContextManager[Transaction], deadline: Deadline) -> None:
+        self._held, self._deadline = held, deadline
+
+    def __enter__(self) -> Transaction:
+        try:
+            return self._held.__enter__()
+        except BusyError:
+            self._deadline.raise_if_cancelled()
+            raise
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> bool | None:
+        return self._held.__exit__(kind, error, trace)
 
 
 class _Batches:
