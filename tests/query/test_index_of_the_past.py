@@ -87,39 +87,6 @@ def session(tmp_path: Path) -> Any:
         yield made
 
 
-def test_what_an_earlier_batch_released_is_read_anew(session: GraphSession) -> None:
-    session.run("CREATE (:B {id: 2, x: 0})")
-    for change, seen in (("n.x = i", {"x": 2, "y": 5}), ("n.z = i", {"x": 2, "y": 5, "z": 2})):
-        session.run(
-            f"""UNWIND [1, 2] AS i
-            CALL (i) {{ MATCH (n:A {{id: 1}}) SET {change} RETURN n }} IN TRANSACTIONS OF 1 ROWS
-            WITH i, n WHERE i = 1 SET n.y = 5"""
-        )
-        assert session.run("MATCH (n:A) RETURN n").single().properties == {"id": 1, **seen}
-    session.run(
-        """UNWIND [1, 2] AS i
-        CALL (i) {
-          MATCH (n:A {id: 1}) FOREACH (_ IN CASE i WHEN 2 THEN [1] ELSE [] END | SET n:Q) RETURN n
-        } IN TRANSACTIONS OF 1 ROWS
-        WITH i, n WHERE i = 1 SET n:Z, n += {y: 6}"""
-    )
-    assert session.run("MATCH (n:A) RETURN labels(n)").single() == ["A", "Q", "Z"]
-    assert [row["x"] for row in session.run("MATCH (n:A {x: 2}) RETURN n.x AS x").records()] == [2]
-    assert check(session.store) == []
-
-
-def test_many_rows_of_an_earlier_batch_are_read_anew(session: GraphSession) -> None:
-    session.run("UNWIND range(1, 300) AS i CREATE (:C {id: i, x: 0})")
-    session.run(
-        """UNWIND range(0, 599) AS i
-        CALL (i) { MATCH (n:C {id: 1 + i % 300}) SET n.x = i RETURN n } IN TRANSACTIONS OF 300 ROWS
-        WITH n SET n.y = coalesce(n.y, 0) + 5"""
-    )
-    found = session.run("MATCH (n:C) RETURN min(n.x) AS x, min(n.y) AS y, max(n.y) AS z").records()
-    assert found == [{"x": 300, "y": 10, "z": 10}]
-    assert check(session.store) == []
-
-
 def test_a_project_sees_what_was_of_what_has_left_it(tmp_path: Path) -> None:
     with Store(tmp_path / "m.db") as store, GraphSession(store, QueryEngine(), ME) as whole:
         whole.run("CREATE INDEX FOR (n:A) ON (n.x)")

@@ -457,7 +457,7 @@ class GraphSession:
         """Open a transaction. Waiting for it can be cancelled and times out. One that `shares` may
         become durable together with others."""
         return _Writing(
-            self.store.write(
+            lambda: self.store.write(
                 self.identity,
                 op="cypher",
                 stopped=deadline.is_over,
@@ -733,11 +733,14 @@ class GraphSession:
 class _Writing(AbstractContextManager[Transaction]):
     """A transaction, the wait for which may be cancelled."""
 
-    def __init__(self, held: AbstractContextManager[Transaction], deadline: Deadline) -> None:
-        self._held, self._deadline = held, deadline
+    def __init__(
+        self, write: Callable[[], AbstractContextManager[Transaction]], deadline: Deadline
+    ) -> None:
+        self._write, self._deadline = write, deadline
 
     def __enter__(self) -> Transaction:
         try:
+            self._held = self._write()
             return self._held.__enter__()
         except BusyError:
             self._deadline.raise_if_cancelled()

@@ -382,19 +382,20 @@ class ElementWriter(Reader):
         self, before: Node, names: tuple[str, ...], clean: Properties, data: bytes
     ) -> None:
         """Write what was logged of a node, and what depends on it."""
-        identity = before.id
+        identity, kref = before.id, clean.get("kref")
+        project = apply.project_of(kref)
         apply.set_node(
             self._db,
             identity,
             names,
             props=data,
             now=self.now,
-            project=apply.project_of(clean.get("kref")),
+            project=project,
             before=before.labels,
         )
         self._cache.node_set(
             (identity, names, data, self.now, before.born),
-            clean.get("kref"),
+            kref,
             before=before.props.get("kref"),
         )
         self._node_changed(
@@ -404,7 +405,7 @@ class ElementWriter(Reader):
             kept=before.since < self.now,
             older=before.born < self.now,
         )
-        if clean.get("kref") != before.props.get("kref"):
+        if project is not None and project != apply.project_of(before.props.get("kref")):
             self._enter_past_of_moved(identity)
         if not self._windows.idle:
             self._windows.changed(Subject(False, identity, names, clean, self.now, before.born))

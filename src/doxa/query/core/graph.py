@@ -364,12 +364,6 @@ class Graph:
         self.counters["properties_set"] += sum([len(props) for _, _, props in edges])
         return made
 
-    def attach(self, element: Node | Edge) -> None:
-        """Let an element that an earlier batch of the query released be read anew: it is to be
-        changed."""
-        if element.source is not self:
-            element.source, element.epoch = self, -1
-
     def set_properties(self, element: Node | Edge, props: Mapping[str, Any]) -> None:
         """Replace the element's properties; null means absent."""
         before = element.properties
@@ -469,7 +463,6 @@ class Graph:
     def set_labels(
         self, node: Node, *, add: Iterable[str] = (), remove: Iterable[str] = ()
     ) -> None:
-        self.attach(node)
         before = set(node.labels)
         after = (before | set(add)) - set(remove)
         if after != before:

@@ -117,7 +117,6 @@ def _loaded(rows: list[Row], slot: int, run: Run) -> list[Row]:
     places: dict[int, int] = {}  # the first row of each node
     for place, row in enumerate(rows):
         if row[slot] is not None:
-            run.graph.attach(row[slot])
             places.setdefault(row[slot].id, place)
     firsts = [rows[place][slot] for place in places.values()]
     stopped = run.graph.load_nodes(firsts, bytes_max=LOADED_BYTES_MAX)

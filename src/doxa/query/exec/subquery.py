@@ -7,7 +7,6 @@ from typing import NoReturn
 
 from doxa.base.errors import DoxaError
 from doxa.cypher import tree as t
-from doxa.query.core.elements import detach
 from doxa.query.core.errors import fail, shown
 from doxa.query.core.row import Row
 from doxa.query.core.run import Run
@@ -85,11 +84,7 @@ class SubqueryStep:
     def _batch(self, run: Run, chunk: list[Row], batch: t.Batch) -> tuple[list[Row], str | None]:
         assert run.batches is not None
         try:
-            found = [
-                tuple([detach(value) for value in one])
-                for row in chunk
-                for one in self._one(run, row)
-            ]
+            found = [one for row in chunk for one in self._one(run, row)]
             run.batches.commit()
             return found, None
         except DoxaError as error:

@@ -255,7 +255,6 @@ class PropertyChanger(Changer):
                 f"A property is named by text, not by {shown(name)}.",
                 detail="MapElementAccessByNonString",
             )
-        run.graph.attach(element)
         after = dict(element.properties)
         before = after.pop(name, None)
         if value is None and before is None:
@@ -283,7 +282,6 @@ class AllChanger(Changer):
             fail(
                 f"Properties are set from a map, a node or a relationship, not from {shown(value)}."
             )
-        run.graph.attach(element)
         run.graph.set_properties(element, {**element.properties, **value} if self.merge else value)
 
 
