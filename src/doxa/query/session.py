@@ -14,13 +14,12 @@ When the session runs another statement, the rest of the result is first read in
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import AbstractContextManager, suppress
 from functools import partial
-from types import TracebackType
 from typing import Any
 
-from doxa.base.errors import BusyError, InputError, StoreError
+from doxa.base.errors import InputError, StoreError
 from doxa.base.limits import QUERY_TIMEOUT_MS, SHARED_WRITER_IDLE_MS, WRITER_IDLE_MS
 from doxa.cypher import tree as t
 from doxa.query.core.access_log import AccessLog, record_of_ids
@@ -45,6 +44,7 @@ from doxa.query.result import GraphResult
 from doxa.query.schema.commands import run_schema
 from doxa.query.schema.policy_commands import POLICY_COMMANDS, run_policy
 from doxa.query.schema.retention_commands import RETENTION_COMMANDS, run_retention
+from doxa.query.transactions import Abandoned, CancellableWrite, TransactionBatches
 from doxa.store import Identity, Interrupted, Reader, Store, Transaction
 from doxa.store.declared import Declared
 from doxa.store.file.engine import translated
@@ -380,7 +380,7 @@ class GraphSession:
     def _write_in_batches(
         self, plan: Plan, params: Mapping[str, Any], deadline: Deadline
     ) -> GraphResult:
-        with _Batches(lambda scored_at: self._writer(deadline, scored_at)) as batches:
+        with TransactionBatches(lambda scored_at: self._writer(deadline, scored_at)) as batches:
             result = self._execute(plan, batches.tx, params, deadline, batches=batches)
         return GraphResult(result.columns, result.collected, result.run)
 
@@ -456,7 +456,7 @@ class GraphSession:
     ) -> AbstractContextManager[Transaction]:
         """Open a transaction. Waiting for it can be cancelled and times out. One that `shares` may
         become durable together with others."""
-        return _Writing(
+        return CancellableWrite(
             lambda: self.store.write(
                 self.identity,
                 op="cypher",
@@ -535,7 +535,7 @@ class GraphSession:
         params: Mapping[str, Any],
         deadline: Deadline,
         *,
-        batches: _Batches | None = None,
+        batches: TransactionBatches | None = None,
     ) -> Result:
         statement = plan.statement
         as_of = valid = None
@@ -668,8 +668,8 @@ class GraphSession:
             WATCH.remove(activity)
             self._activity = None
             if held is not None:
-                with suppress(_Abandoned):
-                    held.__exit__(_Abandoned, _Abandoned(), None)
+                with suppress(Abandoned):
+                    held.__exit__(Abandoned, Abandoned(), None)
 
     @property
     def terminated(self) -> bool:
@@ -728,76 +728,6 @@ class GraphSession:
         before, self._open = self._open, None
         if before is not None:
             before.close()
-
-
-class _Writing(AbstractContextManager[Transaction]):
-    """A transaction, the wait for which may be cancelled."""
-
-    def __init__(
-        self, write: Callable[[], AbstractContextManager[Transaction]], deadline: Deadline
-    ) -> None:
-        self._write, self._deadline = write, deadline
-
-    def __enter__(self) -> Transaction:
-        try:
-            self._held = self._write()
-            return self._held.__enter__()
-        except BusyError:
-            self._deadline.raise_if_cancelled()
-            raise
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> bool | None:
-        return self._held.__exit__(kind, error, trace)
-
-
-class _Batches:
-    """Successive transactions under one running query."""
-
-    def __init__(self, writer: Callable[[int | None], AbstractContextManager[Transaction]]) -> None:
-        self._writer = writer
-        self._scored_at: int | None = None  # one scoring time for the whole query
-        self.graph: Graph | None = None
-
-    def __enter__(self) -> _Batches:
-        self._begin()
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        if kind is None:
-            self.tx.verify_constraints()
-        self._held.__exit__(kind, error, trace)
-
-    def _begin(self) -> None:
-        self._held = self._writer(self._scored_at)
-        self.tx = self._held.__enter__()
-        self._scored_at = self.tx.scored_at
-        if self.graph is not None:
-            self.graph.reader = self.tx
-            self.graph.epoch += 1
-
-    def commit(self) -> None:
-        self.tx.verify_constraints()
-        self._held.__exit__(None, None, None)
-        self._begin()
-
-    def abandon(self) -> None:
-        with suppress(_Abandoned):
-            self._held.__exit__(_Abandoned, _Abandoned(), None)
-        self._begin()
-
-
-class _Abandoned(Exception):
-    """Makes the store's transaction roll back."""
 
 
 def _instant(value: Any) -> int | None:

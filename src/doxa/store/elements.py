@@ -9,18 +9,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from operator import attrgetter
 from typing import Any, cast
 
 import apsw
 
-from doxa.base.errors import ConstraintError, InputError, LimitError, NotFoundError
+from doxa.base.errors import ConstraintError, LimitError, NotFoundError
 from doxa.base.ids import EdgeId, NodeId, Role, TxId
-from doxa.base.limits import LABEL_CHARS_MAX, TRANSACTION_ENTRIES_MAX
+from doxa.base.limits import TRANSACTION_ENTRIES_MAX
 from doxa.base.values import (
     Properties,
     canonical,
     check_properties,
-    check_text,
     decode_properties,
     encode_properties,
     same_value,
@@ -33,7 +33,8 @@ from doxa.store.guard import End
 from doxa.store.index import IndexWriter, State
 from doxa.store.indexing.search_rows import SearchWriter
 from doxa.store.intake.chains import check_chain
-from doxa.store.intake.secrets import check_name, cleaned
+from doxa.store.intake.names import node_labels, owner_of, usable_name
+from doxa.store.intake.secrets import cleaned
 from doxa.store.log_writer import LogWriter, Tail
 from doxa.store.reader import Reader, read_edge, read_node
 from doxa.store.rows import Edge, Identity, LogEntry, Node, RunStamp
@@ -44,6 +45,7 @@ from doxa.store.visibility.window_writer import WindowWriter
 
 _ANY_END = End((), False)  # where no guard asks
 _LIVE_MAX = 200_000
+_id = attrgetter("id")
 _EDGES_AT = "SELECT id FROM main.edge WHERE src = ? OR dst = ?"
 _TIMES = "SELECT since, born FROM node WHERE id = ?"
 _PROJECT_OF_PAST = "SELECT project FROM main.node_past WHERE id = ? ORDER BY since DESC LIMIT 1"
@@ -237,13 +239,13 @@ class ElementWriter(Reader):
         """Create a node. `checked`: labels and properties are. `project` is where it lies if
         neither an address nor the session names one."""
         names, given = node_labels(labels), cast("Properties", props)
-        clean = given if checked else check_properties(props, owner=_owner(names))
+        clean = given if checked else check_properties(props, owner=owner_of(names))
         clean = cleaned(clean, self.left_out)
         if self.run is not None:
             clean = clean | self.run.marks()
         self._guards.node_write(self.rights, names, clean)
         self._guards.node_values(self.rights, names, before={}, after=clean, by_hand=self.by_hand)
-        data = encode_properties(clean, owner=_owner(names))
+        data = encode_properties(clean, owner=owner_of(names))
         identity = self._node + 1
         stated = None
         if self.binding is not None or "project" in clean:
@@ -258,7 +260,7 @@ class ElementWriter(Reader):
         """Restore a node that was deleted, under its own id, for undo."""
         names = node_labels(labels)
         self._guards.node_write(self.rights, names, props)
-        data = encode_properties(props, owner=_owner(names))
+        data = encode_properties(props, owner=owner_of(names))
         held = self._db.execute(_PROJECT_OF_PAST, (identity,)).get  # where it was, it is again
         self._insert_node(identity, names, props, data, held if "kref" not in props else None)
 
@@ -350,7 +352,7 @@ class ElementWriter(Reader):
         transaction."""
         before = self._require_node(identity, known)
         names = before.labels if labels is None else node_labels(labels)
-        owner = _owner(names)
+        owner = owner_of(names)
         clean = check_properties(props, owner=owner, before=before.props)
         clean = cleaned(clean, self.left_out, before=before.props)
         if names == before.labels and same_value(clean, before.props):
@@ -412,12 +414,11 @@ class ElementWriter(Reader):
         self._search.node_touched(identity, (names, clean), before=(before.labels, before.props))
 
     def _enter_past_of_moved(self, identity: NodeId) -> None:
-        """Enter the keys of what a node and its edges were before its address: who sees the project
-        that they were in does not see what they are."""
+        """Enter the keys of what a node was, and its edges: its former project does not see it."""
         self._index.enter_past(identity, edge=False)
-        rows: list[Any] = self._db.execute(_EDGES_AT, (identity, identity)).fetchall()
-        for (edge,) in rows:
-            self._index.enter_past(edge, edge=True)
+        edges: list[Any] = self._db.execute(_EDGES_AT, (identity, identity)).fetchall()
+        for row in edges:
+            self._index.enter_past(row[0], edge=True)
 
     def delete_node(self, identity: NodeId) -> None:
         """Close the node: it leaves the present and stays in the past. Its edges must be gone."""
@@ -786,10 +787,6 @@ class ElementWriter(Reader):
         return edge
 
 
-def _id(edge: Edge) -> int:
-    return edge.id
-
-
 def _taken(kref: object) -> ConstraintError:
     return ConstraintError(
         f"The address {kref} is taken.",
@@ -799,26 +796,5 @@ def _taken(kref: object) -> ConstraintError:
 
 
 def _nothing_to_connect(node: NodeId) -> NotFoundError:
-    return NotFoundError(
-        f"There is no node {node} to connect.", next_step="Create the node first.", node=node
-    )
-
-
-def node_labels(labels: Iterable[str]) -> tuple[str, ...]:
-    """Return the labels of a node, sorted, each once. Raises InputError for one that cannot be."""
-    return tuple(sorted({usable_name(label, "label") for label in labels}))
-
-
-def usable_name(text: str, what: str) -> str:
-    if not isinstance(text, str) or not text or len(text) > LABEL_CHARS_MAX:
-        raise InputError(
-            f"This is not a usable {what}: {str(text)[:40]!r}.",
-            next_step=f"Use 1 to {LABEL_CHARS_MAX} characters.",
-            field=what,
-        )
-    check_name(text, what)
-    return check_text(text, field=what)
-
-
-def _owner(labels: Sequence[str]) -> str:
-    return ":".join(labels) or "node"
+    said = f"There is no node {node} to connect."
+    return NotFoundError(said, next_step="Create the node first.", node=node)

@@ -248,7 +248,7 @@ class IndexWriter:
         kept: bool = False,
         older: bool = False,
     ) -> None:
-        """The same for an edge."""
+        """Update the index rows of an edge, as `node_changed` does."""
         rules = self.indexes.kept_for_type(kind)
         if rules:
             left, come = () if before is None else rules, () if after is None else rules

@@ -15,7 +15,7 @@ from doxa.base.ids import EdgeId, NodeId
 from doxa.base.values import Properties, canonical
 from doxa.store.bulk.log import add_entries
 from doxa.store.bulk.properties import encode_all
-from doxa.store.elements import usable_name
+from doxa.store.intake.names import usable_name
 from doxa.store.sql_values import int64_array
 from doxa.store.transaction import Transaction
 

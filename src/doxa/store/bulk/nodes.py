@@ -14,7 +14,7 @@ from doxa.base.ids import NodeId
 from doxa.base.values import Properties, canonical
 from doxa.store.bulk.log import add_entries
 from doxa.store.bulk.properties import encode_all
-from doxa.store.elements import node_labels
+from doxa.store.intake.names import node_labels
 from doxa.store.scope.binding import project_stated
 from doxa.store.transaction import Transaction
 

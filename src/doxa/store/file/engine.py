@@ -355,9 +355,13 @@ class translated:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        found = _translation(error, self._path) if isinstance(error, apsw.Error) else None
-        if found is not None:
-            raise found from error
+        if isinstance(error, apsw.Error):
+            found = _translation(error, self._path)
+            if found is not None:
+                try:
+                    raise found from error
+                finally:  # not a cycle with this frame: connections in it are freed at once
+                    del found
 
 
 def _translation(error: apsw.Error, path: str) -> DoxaError | None:
