@@ -260,24 +260,18 @@ def test_a_transaction_of_several_statements(talk: Talk) -> None:
 
 
 def test_the_bookmark_of_a_write_needs_no_look_at_the_log(talk: Talk) -> None:
-    def committed(text: str) -> tuple[int, str]:
+    told = talk.database.told
+    change, read = "MATCH (n:A) SET n.x = ", "MATCH (n:A) RETURN n.x"
+    for text, written in (("CREATE (:A {x: 1})", 1), (read, 0), (change + "1", 0)):
         talk.one("BEGIN", {})
         talk.run(text)
         talk.ask("PULL", ALL)
-        answer = talk.one("COMMIT")
-        assert answer[0] == SUCCESS
-        return talk.database.told[-1], answer[1]["bookmark"]
-
-    def alone(text: str) -> tuple[int, str]:
+        assert talk.one("COMMIT") == (SUCCESS, {"bookmark": "doxa:doxa:1"})
+        assert told[-1] == written
+    for text, written in ((change + "2", 2), (read, 0)):
         talk.run(text)
-        return talk.database.told[-1], talk.ask("PULL", ALL)[-1][1]["bookmark"]
-
-    assert committed("CREATE (:A {x: 1})") == (1, "doxa:doxa:1")
-    assert committed("MATCH (n:A) RETURN n.x") == (0, "doxa:doxa:1")
-    assert committed("MATCH (n:A) SET n.x = 1") == (0, "doxa:doxa:1")  # nothing changed
-    assert alone("MATCH (n:A) SET n.x = 2")[1] == "doxa:doxa:2"
-    assert alone("MATCH (n:A) RETURN n.x")[1] == "doxa:doxa:2"
-    assert talk.database.told[-2:] == [2, 0]
+        assert talk.ask("PULL", ALL)[-1][1]["bookmark"] == "doxa:doxa:2"
+        assert told[-1] == written
 
 
 def test_open_results_outlive_the_next_statement(talk: Talk) -> None:

@@ -182,7 +182,7 @@ class QueryEngine:
         if not plan.steps.names and plan.writes:
             for _ in rows:
                 pass
-            return Result((), iter(()), run, ())
+            return Result((), iter(()), run)
         if not plan.steps.names:
             rows = _exhausted(rows)
         elif run.accesses is not None:

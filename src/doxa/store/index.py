@@ -286,9 +286,9 @@ class IndexWriter:
     ) -> None:
         """Enter the keys of all past versions of an element; or of the last one, those `among`
         these entries: older versions have the same keys, or entered theirs when they were left."""
-        names, table = ("json_array(type)", "edge_past") if edge else ("labels", "node_past")
         if not self.indexes.rules:
             return
+        names, table = ("json_array(type)", "edge_past") if edge else ("labels", "node_past")
         last = "" if among is None else " ORDER BY since DESC LIMIT 1"
         rows: list[Any] = self._db.execute(
             f"SELECT {names}, json(props) FROM main.{table} WHERE id = ?{last}", (identity,)

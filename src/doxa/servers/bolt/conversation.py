@@ -115,14 +115,13 @@ REQUESTS = {
     0x6B: LOGOFF,
 }
 
-_IN_TRANSACTION = (RUN, PULL, DISCARD, COMMIT, ROLLBACK)
 _ALLOWED: dict[BoltState, tuple[Request, ...]] = {
     BoltState.NEGOTIATION: (HELLO,),
     BoltState.AUTHENTICATION: (LOGON,),
     BoltState.READY: (RUN, BEGIN, ROUTE, LOGOFF, TELEMETRY),
     BoltState.STREAMING: (PULL, DISCARD),
     BoltState.TX_READY: (RUN, COMMIT, ROLLBACK),
-    BoltState.TX_STREAMING: _IN_TRANSACTION,
+    BoltState.TX_STREAMING: (RUN, PULL, DISCARD, COMMIT, ROLLBACK),
 }
 # the states in which a request is allowed, by its name
 ALLOWED_IN = {
