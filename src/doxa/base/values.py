@@ -41,6 +41,7 @@ _decoder = msgspec.json.Decoder()
 _MISSING: Any = object()
 _PLAIN = frozenset({str, int, bool})
 decode = _decoder.decode
+TAGGED = '{"$'  # begins a value that JSON has no form for
 
 
 def canonical(value: object) -> bytes:
@@ -200,7 +201,7 @@ def _tagged(value: Any) -> object:
 def decode_properties(text: str) -> Any:
     """Decode properties, or a list of labels, from JSON text."""
     values = decode(text)
-    if '{"$' not in text:
+    if TAGGED not in text:
         return values
     return (
         {name: _untagged(value) for name, value in values.items()}
@@ -212,7 +213,7 @@ def decode_properties(text: str) -> Any:
 def decode_value(text: str) -> Any:
     """Decode one property value from JSON text."""
     value = decode(text)
-    return _untagged(value) if '{"$' in text else value
+    return _untagged(value) if TAGGED in text else value
 
 
 def _untagged(values: Any) -> Any:

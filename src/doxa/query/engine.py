@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from typing import Any
 
 from doxa.base.errors import InputError
@@ -29,6 +30,7 @@ from doxa.query.exec.union import UnionStep
 from doxa.query.first_statements import FirstStatements
 from doxa.query.notifications import Outline, outline_of
 from doxa.query.plan.compiled_read import CompilableRead, compilable_read
+from doxa.query.plan.plain_scan import PlainScan, plain_scan
 from doxa.query.plan.planner import Planner
 from doxa.query.procedures.builtin import builtin
 from doxa.query.procedures.registry import RegisteredProcedure, Registry
@@ -45,6 +47,7 @@ class Plan:
     checked: Checked
     steps: UnionStep | None
     read: CompilableRead | None = None  # if it is one statement of SQL over parameters
+    scan: PlainScan | None = None  # if its rows are properties read by one statement
     _outline: Outline | None = None
     tracked_plans: dict[tuple[bool, bool], Plan] = field(
         default_factory=dict
@@ -79,9 +82,11 @@ class Result:
         rows: Iterator[Row],
         run: Run,
         collected: Sequence[Row] = (),
+        lists: Iterator[list[Row]] | None = None,
     ) -> None:
         self.columns = columns
         self.run = run
+        self.lists = lists  # the same rows, in lists, where they are read so
         self.collected = collected  # the same rows, where the query writes
         self._rows = rows
 
@@ -131,7 +136,8 @@ class QueryEngine:
             except RecursionError:
                 raise too_deep(text) from None
         read = _compilable(statement, checked, steps) if self.optimise else None
-        plan = Plan(text, statement, checked, steps, read)
+        scan = plain_scan(steps) if self.optimise else None
+        plan = Plan(text, statement, checked, steps, read, scan)
         if len(self._plans) >= PLANS_MAX:
             self._plans.pop(next(iter(self._plans)))
         self._plans[text] = plan
@@ -152,6 +158,7 @@ class QueryEngine:
                 plan.checked,
                 steps,
                 compilable_read(steps) if plan.read is not None else None,
+                plain_scan(steps) if plan.scan is not None else None,
                 plan._outline,
             )
         return held
@@ -178,6 +185,11 @@ class QueryEngine:
         assert plan.steps is not None
         self._require_parameters(plan, run)
         run.inner = self._within
+        if plan.scan is not None and run.profile is None:
+            lists = plan.scan.rows(run)
+            if run.accesses is not None:
+                lists = run.accesses.all_of(lists, run.graph)
+            return Result(plan.steps.names, chain.from_iterable(lists), run, lists=lists)
         rows = plan.steps.rows(run, iter(((),)))
         if not plan.steps.names and plan.writes:
             for _ in rows:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from itertools import chain
 from typing import Any
 
 from doxa.base.temporal_python import to_python
@@ -28,20 +29,25 @@ class GraphResult:
         run: Run | None = None,
         release: Callable[[], None] | None = None,
         failed: Callable[[], None] = lambda: None,
+        lists: Iterator[list[Row]] | None = None,
     ) -> None:
         """`run`: by which the rows are made, or were; None of a compiled read. `release` lets its
-        snapshot go; None: the rows are all there."""
+        snapshot go; None: the rows are all there. `lists`: what `rows` takes them from, if that
+        gives many at once."""
         self.columns = columns
         self.run = run
         self.plan: Plan | None = None
         self.look_up: Callable[[], list[Notification]] = list
         self._rows: Iterator[Row] = iter(rows)
+        self._lists = lists
+        self._taken: Iterator[Row] = iter(())  # of the lists
         self._release = release
         self._failed = failed
 
     def guard(self, taking: Callable[[Iterator[Row]], Iterator[Row]]) -> None:
         """Take the rows through a function from here on."""
         self._rows = taking(self._rows)
+        self._lists = None
 
     def __iter__(self) -> Iterator[Row]:
         return self if self._release is not None else self._rows
@@ -49,9 +55,16 @@ class GraphResult:
     def __next__(self) -> Row:
         if self._release is None or self.run is None:
             return next(self._rows)
+        if self._lists is not None:
+            taken = next(self._taken, None)
+            if taken is not None:
+                return taken
         try:
             with translated_errors(self.run):
-                return next(self._rows)
+                if self._lists is None:
+                    return next(self._rows)
+                self._taken = iter(next(self._lists))
+                return next(self._taken)
         except StopIteration:
             self.close()
             raise
@@ -108,13 +121,16 @@ class GraphResult:
         """Read the remaining rows into memory and release the snapshot."""
         if self._release is not None and self.run is not None:
             with translated_errors(self.run):
-                self._rows = iter(MemoryBudget("rows of an unfinished result").collect(self._rows))
+                left = chain(self._taken, self._rows)
+                self._rows = iter(MemoryBudget("rows of an unfinished result").collect(left))
+            self._taken, self._lists = iter(()), None
             self.close(keep=True)
 
     def close(self, *, keep: bool = False) -> None:
         """Release the snapshot. Rows not yet read are lost unless they were buffered."""
         if not keep and (self._release is not None or self.run is None):
             self._rows = iter(())
+        self._taken, self._lists = iter(()), None
         release, self._release = self._release, None
         if release is not None:
             release()

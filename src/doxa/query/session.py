@@ -349,7 +349,7 @@ class GraphSession:
 
         try:
             found = self._execute(plan, reader, params, deadline)
-            result = GraphResult(found.columns, found, found.run, release)
+            result = GraphResult(found.columns, found, found.run, release, lists=found.lists)
         except BaseException:
             release()
             raise
@@ -425,7 +425,8 @@ class GraphSession:
         if rows is not None and not rows:
             return GraphResult(result.columns, rows, result.run)
         taken = result if rows is None else rows
-        made = GraphResult(result.columns, taken, result.run, lambda: None, self._end)
+        lists = result.lists if rows is None else None
+        made = GraphResult(result.columns, taken, result.run, lambda: None, self._end, lists=lists)
         self._open = made
         return made
 

@@ -8,12 +8,17 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from doxa.base.limits import ACCESS_QUERY_ITEMS_MAX
 from doxa.query.core.elements import HOLDING, Edge, Node, Path, detach
 from doxa.query.core.row import Row
 from doxa.store import AccessRecord, Reader
+
+if TYPE_CHECKING:
+    from doxa.query.core.graph import Graph
+
+_Rows = TypeVar("_Rows")
 
 
 class ProvenanceValues(list[Any]):
@@ -94,6 +99,14 @@ class AccessLog:
                 yield row
         finally:
             self._finish(reader, revealed)
+
+    def all_of(self, lists: Iterator[_Rows], graph: Graph) -> Iterator[_Rows]:
+        """Yield lists of rows of which a pattern scan has appended the ids. Record all at the end,
+        or when the consumer stops."""
+        try:
+            yield from lists
+        finally:
+            self._finish(graph.reader, graph.revealed)
 
     def deduplicate(self) -> None:
         """Keep each element once; set `full` at the maximum that one query records."""

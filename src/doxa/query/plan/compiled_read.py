@@ -11,10 +11,8 @@ time, fading properties) runs the general way, which decides every answer.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
-from doxa.base.values import decode_value
 from doxa.query.core.graph import Graph
 from doxa.query.core.operators import INT_MAX, INT_MIN
 from doxa.query.core.row import Row
@@ -24,8 +22,7 @@ from doxa.query.expressions.compiler import LiteralValue, ParameterReference
 from doxa.query.sql.exactness import UndecidedInSQL
 from doxa.query.sql.grouping import GroupedScanStep
 from doxa.query.sql.index_selection import IndexScan
-from doxa.query.sql.pattern_scan import PatternScanStep
-from doxa.query.sql.row_builders import columns_before
+from doxa.query.sql.pattern_scan import Decode, PatternScanStep
 from doxa.query.sql.value_kinds import classify_arguments
 from doxa.store import Reader
 from doxa.store.indexing.keys import key_of
@@ -41,7 +38,6 @@ _COMPARED = frozenset(("=", "<", "<=", ">", ">="))
 _NONE: Any = object()
 Types = tuple[type, ...] | type
 Given = tuple[Types, list[Any]]  # the types of the values that are compared, and the values
-Decode = Callable[[list[tuple[Any, ...]]], list[Row]]
 Bind = Callable[[list[Any], int], list[Any]]
 
 
@@ -172,8 +168,7 @@ class CompilableRead:
     def _decoder(self) -> Decode | None:
         if self._grouped is not None:
             return _grouped_decoder(self._grouped, self._take_row)
-        assert self._scan.projection is not None
-        return _column_decoder(self._scan, self._scan.projection[0])
+        return self._scan.decoder()
 
 
 def compilable_read(steps: UnionStep | None) -> CompilableRead | None:
@@ -266,25 +261,6 @@ def _binder(args: Sequence[Any], scan: IndexScan, *, timed: bool) -> Bind | None
         return bound
 
     return bind
-
-
-def _column_decoder(scan: PatternScanStep, slots: Sequence[int]) -> Decode | None:
-    """Return the function from rows of SQL to rows of properties; None if elements are returned."""
-    pushed = scan.pushed
-    slots_before = len(pushed.outputs) + bool(pushed.traversed)
-    if not slots or min(slots) < slots_before:
-        return None
-    before = columns_before(pushed)
-    places = [before + slot - slots_before for slot in slots]
-    if len(places) == 1:
-        at = places[0]
-        return lambda found: [
-            (None if (text := row[at]) is None else decode_value(text),) for row in found
-        ]
-    pick = itemgetter(*places)
-    return lambda found: [
-        tuple([None if text is None else decode_value(text) for text in pick(row)]) for row in found
-    ]
 
 
 def _grouped_decoder(

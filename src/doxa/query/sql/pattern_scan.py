@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
-from itertools import groupby, islice
+from itertools import chain, groupby, islice
 from operator import itemgetter
 from typing import Any, TypeVar
 
 from doxa.base.limits import ACCESS_QUERY_ITEMS_MAX
+from doxa.base.values import TAGGED, decode, decode_value
 from doxa.query.core.elements import Node
 from doxa.query.core.errors import fail, shown
 from doxa.query.core.graph import Graph
@@ -19,8 +20,14 @@ from doxa.query.sql.index_selection import IndexScan
 from doxa.query.sql.pattern_sql import Prepared, is_settled, prepare_statement
 from doxa.query.sql.plain_lookups import compares_singly, plain_lookups
 from doxa.query.sql.pushed_pattern import PushedDownPattern
-from doxa.query.sql.row_batches import chunks, parts
-from doxa.query.sql.row_builders import column_getter, id_columns, row_builder, value_builders
+from doxa.query.sql.row_batches import ROWS_MAX, chunks, growing, parts
+from doxa.query.sql.row_builders import (
+    column_getter,
+    columns_before,
+    id_columns,
+    row_builder,
+    value_builders,
+)
 from doxa.query.sql.value_kinds import bound_value, classify_arguments
 
 _T = TypeVar("_T")
@@ -30,6 +37,7 @@ _PREPARED = itemgetter(1)
 Lookup = tuple[
     Row, Prepared, list[Any]
 ]  # a row, its statement, and what stands for the statement's columns
+Decode = Callable[[list[tuple[Any, ...]]], list[Row]]
 
 
 class PatternScanStep:
@@ -63,31 +71,66 @@ class PatternScanStep:
         )
         return True
 
-    def _projected(self, run: Run) -> Iterator[Row]:
+    def decoder(self) -> Decode | None:
+        """Return the function from rows of SQL to rows of properties; None if elements are
+        returned, or nothing is."""
+        slots = self.projection[0] if self.projection is not None else []
+        slots_before = len(self.pushed.outputs) + bool(self.pushed.traversed)
+        if not slots or min(slots) < slots_before:
+            return None
+        before = columns_before(self.pushed)
+        places = [before + slot - slots_before for slot in slots]
+        return lambda found: list(
+            zip(
+                *[
+                    [
+                        None
+                        if (text := row[at]) is None
+                        else decode(text)
+                        if TAGGED not in text
+                        else decode_value(text)
+                        for row in found
+                    ]
+                    for at in places
+                ],
+                strict=True,
+            )
+        )
+
+    def projected(self, run: Run, limit: int | None = None) -> Iterator[list[Row]]:
+        """Yield the rows of a projection in lists that grow; with `limit`, hardly more than so
+        many."""
         assert self.projection is not None
-        slots, recorded, most, first = self.projection
-        parts, build = value_builders(self.pushed, run.graph), self.builder(run)
-        made = [parts[slot] for slot in slots]
+        _, recorded, most, first = self.projection
+        build, made = self.builder(run), self.decoder() or self._maker(run)
         log = None if recorded is None else run.accesses
         ids: list[tuple[int, ...]] = [] if log is None else log.direct_ids(first)
         for _, prepared, values in self._lookups(run, iter(((),))):
             leftover = prepared.leftover
-            for found in run.graph.rows(prepared.sql, _arguments(prepared, values)):
-                run.tick()
-                if leftover:
-                    whole = build(found)
-                    if not all(test(whole, run) is True for test in leftover):
-                        continue
+            rows = run.graph.rows(prepared.sql, _arguments(prepared, values))
+            if limit is not None and not leftover:
+                rows = islice(rows, limit)
+            for found in growing(iter(rows), most=1 if leftover else ROWS_MAX):
+                run.raise_if_cancelled()
+                if leftover and not all(test(build(found[0]), run) is True for test in leftover):
+                    continue
                 if log is not None and recorded is not None:
-                    ids.append(recorded(found))
+                    ids += map(recorded, found)
                     if len(ids) > most:
                         log.deduplicate()
                         log = None if log.full else log
-                yield tuple([part(found) for part in made])
+                yield made(found)
+
+    def _maker(self, run: Run) -> Decode:
+        """The function from rows of SQL to rows, which hold elements."""
+        assert self.projection is not None
+        builders = value_builders(self.pushed, run.graph)
+        made = [builders[slot] for slot in self.projection[0]]
+        return lambda found: [tuple([part(row) for part in made]) for row in found]
 
     def rows(self, run: Run, source: Iterator[Row]) -> Iterator[Row]:
         if self.projection is not None:
-            return self._projected(run)
+            return chain.from_iterable(self.projected(run))
         return self._found(run, source)
 
     def _found(self, run: Run, source: Iterator[Row]) -> Iterator[Row]:

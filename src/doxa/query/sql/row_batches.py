@@ -18,9 +18,11 @@ from itertools import islice
 from typing import Any, TypeVar
 
 Lookup = TypeVar("Lookup")
+_Row = TypeVar("_Row", bound=tuple[Any, ...])
 ROWS_MAX = 64
 _GROWTH = 8
 _COLUMNS_MAX = 100
+_TEXT_MAX = 1 << 16  # characters that are read ahead
 
 
 class Template:
@@ -91,6 +93,17 @@ def parts(rows: list[Lookup]) -> Iterator[list[Lookup]]:
         while len(rows) - at >= size:
             yield rows[at : at + size]
             at += size
+
+
+def growing(rows: Iterator[_Row], *, most: int = ROWS_MAX) -> Iterator[list[_Row]]:
+    """Yield the rows in lists: of one row first, then of more and more, up to `most` and as long as
+    they hold little text."""
+    size = 1
+    while found := list(islice(rows, size)):
+        if size < most or size > 1:
+            held = sum([len(text) for row in found for text in row if type(text) is str])
+            size = min(size * _GROWTH, most, max(1, _TEXT_MAX * len(found) // max(1, held)))
+        yield found
 
 
 def _with_columns(sql: str, args: list[Any], columns: list[Any]) -> tuple[str, list[Any]] | None:

@@ -1,0 +1,64 @@
+"""Plans whose rows are properties read by one SQL statement: they leave the query in lists, so that
+what is done around taking rows is done once for many of them.
+
+The lists begin with one row and grow (sql/row_batches.py). Such rows hold no elements, so nothing
+has to be detached from the graph.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from doxa.query.core.row import Row
+from doxa.query.core.row_count import row_count
+from doxa.query.core.run import Run
+from doxa.query.core.step import Evaluate
+from doxa.query.exec.projection_steps import LimitStep, ProjectStep
+from doxa.query.sql.pattern_scan import PatternScanStep
+
+if TYPE_CHECKING:
+    from doxa.query.exec.union import UnionStep
+
+
+class PlainScan:
+    """A pattern scan whose rows are the rows of the query, with the LIMIT that follows it."""
+
+    def __init__(self, step: PatternScanStep, limit: Evaluate | None) -> None:
+        self._step, self._limit = step, limit
+
+    def rows(self, run: Run) -> Iterator[list[Row]]:
+        """Return lists of rows, none of them empty. Raises QueryError for an impossible limit."""
+        if self._limit is None:
+            return self._step.projected(run)
+        most = row_count(self._limit, run, "LIMIT")
+        return _first(self._step.projected(run, most), most)
+
+
+def plain_scan(steps: UnionStep | None) -> PlainScan | None:
+    """Return the scan of a plan that is nothing else; None if it is more, or returns elements."""
+    found = None if steps is None else steps.single()
+    if not found:
+        return None
+    scan, *rest = found
+    last, limit = rest[-1] if rest else None, None
+    if isinstance(last, LimitStep) and not last.whole:
+        limit = last.count
+        rest.pop()
+    if (
+        not isinstance(scan, PatternScanStep)
+        or scan.decoder() is None
+        or not all(type(step) is ProjectStep and step.done for step in rest)
+    ):
+        return None
+    return PlainScan(scan, limit)
+
+
+def _first(lists: Iterator[list[Row]], most: int) -> Iterator[list[Row]]:
+    """Yield the lists up to so many rows, and read no more."""
+    while most > 0:
+        rows = next(lists, None)
+        if rows is None:
+            return
+        yield rows[:most]
+        most -= len(rows)
