@@ -11,16 +11,18 @@ STAMP  := $(VENV)/.installed
 demo: ready
 	@$(BIN)/python -m doxa.cli demo
 
-# On all processors. What is left over at the end is shared out again (worksteal), so that no file
-# holds up the rest.
+# On all processors, with one worker more than there are, since some tests wait for the limits of
+# others. What is left over at the end is shared out again (worksteal), so that no file holds up the
+# rest.
+WORKERS ?= $(shell $(PYTHON) -c 'import os; print((os.cpu_count() or 1) + 1)')
 test: ready
-	$(BIN)/python -m pytest -n auto --dist worksteal
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
 
 # The same tests with every memory on a replica of a shared log in PostgreSQL (tests/lane.py).
 # TESTS="tests/recall tests/app" chooses.
 lane: ready
 	@sh scripts/postgres.sh >/dev/null
-	DOXA_TEST_DB=postgresql $(BIN)/python -m pytest -n auto --dist worksteal $(or $(TESTS),tests)
+	DOXA_TEST_DB=postgresql $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal $(or $(TESTS),tests)
 
 # The long form of everything that is tried with random choices, of kills, damage and enumerations,
 # and the adversary suite: N times what `make test` does, with one seed. LONG=1 takes hours. The

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 
 import pytest
@@ -15,6 +15,7 @@ from doxa.base.run_slot import (
     FAIR_S,
     ProcessorBinding,
     RunSlot,
+    _held,
     _SlotWaiter,
     leave_run_slot,
     resume_run_slot,
@@ -25,6 +26,15 @@ from doxa.base.run_slot import (
 FOREVER_S = 60.0
 _ALL = os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else set()
 binds = pytest.mark.skipif(len(_ALL) < 2, reason="needs two processors and a system that binds")
+
+
+@pytest.fixture(autouse=True)
+def _forgotten() -> Iterator[None]:
+    """What a test holds on the main thread is forgotten after it: a transaction of a later test
+    would wait there for a holder that is gone."""
+    yield
+    leave_run_slot()
+    _held.last = None
 
 
 def _thread(work: Callable[[], None]) -> threading.Thread:

@@ -10,10 +10,11 @@ import pytest
 from doxa.app import Memory
 from doxa.base.clock import parse_time
 from doxa.base.errors import InputError
-from doxa.base.limits import INGEST_BATCH_TURNS
 from doxa.belief import Exchange
+from doxa.ingestion import extraction
 from tests.fixtures_shared import opened
 
+BATCH_TURNS = 40
 TALK: list[dict[str, Any]] = [
     {"role": "user", "speaker": "Ana", "text": "I live in Berlin.", "time": "2026-01-01"},
     {"role": "user", "speaker": "Ana", "text": "The API port is 8080.", "time": "2026-01-02"},
@@ -102,20 +103,23 @@ def _token(memory: Memory) -> str:
     return memory.forget("kref://default/conversations", preview=True).token
 
 
-def test_it_runs_in_batches_and_reports_them(tmp_path: Path) -> None:
+def test_it_runs_in_batches_and_reports_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(extraction, "INGEST_BATCH_TURNS", BATCH_TURNS)
     many = [
         {
             "role": "user",
             "text": f"My lucky number in game {n} is {n}.",
             "time": f"20{n // 28 % 90 + 10:02}-01-{n % 28 + 1:02}",
         }
-        for n in range(INGEST_BATCH_TURNS + 2)
+        for n in range(BATCH_TURNS + 2)
     ]
     seen: list[int] = []
     with opened(tmp_path / "m.db") as memory:
         memory.ingest(many, extract=False, project="games")
         made = memory.extract(project="games", progress=seen.append)
-        assert (made.turns, seen) == (len(many), [INGEST_BATCH_TURNS, 2])
+        assert (made.turns, seen) == (len(many), [BATCH_TURNS, 2])
         assert memory.extract().turns == 0
         with pytest.raises(InputError):
             memory.extract(progress=5)  # type: ignore[arg-type]

@@ -32,6 +32,7 @@ def own_server(monkeypatch: pytest.MonkeyPatch) -> Iterator[PostgresServer]:
     from doxa.replication.engines import postgres_connection
 
     monkeypatch.setattr(postgres_connection, "ANSWER_S", 1.0)
+    monkeypatch.setitem(postgres_connection.OPTIONS, "connect_timeout", 2)
     server = PostgresServer()
     yield server
     server.close()
