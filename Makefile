@@ -14,7 +14,7 @@ demo: ready
 # On all processors, with one worker more than there are, since some tests wait for the limits of
 # others. What is left over at the end is shared out again (worksteal), so that no file holds up the
 # rest.
-WORKERS ?= $(shell $(PYTHON) -c 'import os; print((os.cpu_count() or 1) + 1)')
+WORKERS ?= $(shell $(PYTHON) -c 'import os; print(1 + (len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1))')
 test: ready
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
 

@@ -297,7 +297,8 @@ def _plain_language(report: Report, step: int) -> None:
                     report.put(f"{key}.harmed", harmed / len(chosen))
                     report.put(f"{key}.believed_unstated", believed / max(1, len(unstated)))
         head = ["language", "kind", "cases", "believed unstated", *_HEAD]
-        report.table(f"Plain language, {name}", head, rows)
+        title = f"Plain language, {name}"
+        report.table(f"{title}, one case in {step}" if step > 1 else title, head, rows)
 
 
 def _near(report: Report, step: int) -> None:
@@ -319,9 +320,11 @@ def _near(report: Report, step: int) -> None:
                 found = Counter(
                     _place(memory, case.said[0].text, kref, project=code) for case, kref in due
                 )
-            share = sum(found[place] for place in range(_NEAR)) / max(1, len(due))
+            if not due:  # of few cases
+                continue
+            share = sum(found[place] for place in range(_NEAR)) / len(due)
             report.put(f"plain_language.near.{code}", share)
-            rows.append([code, str(len(held)), str(len(due)), percent(found[0] / max(1, len(due)))])
+            rows.append([code, str(len(held)), str(len(due)), percent(found[0] / len(due))])
             rows[-1].append(percent(share))
     report.table(
         "Beliefs to retire among the nearest",

@@ -6,7 +6,7 @@ The first `keep` slots hold the outer row of a nested query; every projection pa
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from operator import itemgetter
 from typing import Any
 
@@ -15,7 +15,7 @@ from doxa.query.core.memory_budget import SET_ENTRY_BYTES, MemoryBudget
 from doxa.query.core.row import Row
 from doxa.query.core.row_count import row_count
 from doxa.query.core.run import Run
-from doxa.query.core.step import Evaluate
+from doxa.query.core.step import Evaluate, QueryStep
 from doxa.query.expressions.compiler import slot_of
 from doxa.query.functions.aggregates import AGGREGATES, Aggregation, Distinct
 
@@ -47,6 +47,11 @@ class ProjectStep:
         if keep:
             return ((*row[:keep], *[column(row, run) for column in columns]) for row in source)
         return (tuple([column(row, run) for column in columns]) for row in source)
+
+
+def are_done(steps: Iterable[QueryStep]) -> bool:
+    """Return whether the steps are projections that an earlier step has made."""
+    return all(type(step) is ProjectStep and step.done for step in steps)
 
 
 def _taken(slots: list[int | None]) -> Callable[[Row], Row] | None:

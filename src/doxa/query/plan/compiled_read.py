@@ -17,7 +17,7 @@ from doxa.query.core.graph import Graph
 from doxa.query.core.operators import INT_MAX, INT_MIN
 from doxa.query.core.row import Row
 from doxa.query.core.run import Run
-from doxa.query.exec.projection_steps import ProjectStep
+from doxa.query.exec.projection_steps import ProjectStep, are_done
 from doxa.query.expressions.compiler import LiteralValue, ParameterReference
 from doxa.query.sql.exactness import UndecidedInSQL
 from doxa.query.sql.grouping import GroupedScanStep
@@ -179,9 +179,7 @@ def compilable_read(steps: UnionStep | None) -> CompilableRead | None:
         return None
     first, *rest = found
     if isinstance(first, PatternScanStep):
-        if first.projection is None or not all(
-            type(one) is ProjectStep and one.done for one in rest
-        ):
+        if first.projection is None or not are_done(rest):
             return None
         scan, grouped, take_row = first, None, None
     elif isinstance(first, GroupedScanStep):

@@ -14,7 +14,7 @@ from doxa.query.core.row import Row
 from doxa.query.core.row_count import row_count
 from doxa.query.core.run import Run
 from doxa.query.core.step import Evaluate
-from doxa.query.exec.projection_steps import LimitStep, ProjectStep
+from doxa.query.exec.projection_steps import LimitStep, are_done
 from doxa.query.sql.pattern_scan import PatternScanStep
 
 if TYPE_CHECKING:
@@ -45,11 +45,7 @@ def plain_scan(steps: UnionStep | None) -> PlainScan | None:
     if isinstance(last, LimitStep) and not last.whole:
         limit = last.count
         rest.pop()
-    if (
-        not isinstance(scan, PatternScanStep)
-        or scan.decoder() is None
-        or not all(type(step) is ProjectStep and step.done for step in rest)
-    ):
+    if not isinstance(scan, PatternScanStep) or scan.decoder() is None or not are_done(rest):
         return None
     return PlainScan(scan, limit)
 

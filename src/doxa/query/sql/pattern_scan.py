@@ -97,9 +97,11 @@ class PatternScanStep:
             )
         )
 
-    def projected(self, run: Run, limit: int | None = None) -> Iterator[list[Row]]:
+    def projected(
+        self, run: Run, limit: int | None = None, *, most_rows: int = ROWS_MAX
+    ) -> Iterator[list[Row]]:
         """Yield the rows of a projection in lists that grow; with `limit`, hardly more than so
-        many."""
+        many. All rows of a list count as accesses."""
         assert self.projection is not None
         _, recorded, most, first = self.projection
         build, made = self.builder(run), self.decoder() or self._maker(run)
@@ -110,10 +112,15 @@ class PatternScanStep:
             rows = run.graph.rows(prepared.sql, _arguments(prepared, values))
             if limit is not None and not leftover:
                 rows = islice(rows, limit)
-            for found in growing(iter(rows), most=1 if leftover else ROWS_MAX):
-                run.raise_if_cancelled()
-                if leftover and not all(test(build(found[0]), run) is True for test in leftover):
-                    continue
+            for found in growing(iter(rows), most=1 if leftover else most_rows):
+                if len(found) > 1:
+                    run.raise_if_cancelled()
+                else:
+                    run.tick()
+                if leftover:
+                    whole = build(found[0])
+                    if not all(test(whole, run) is True for test in leftover):
+                        continue
                 if log is not None and recorded is not None:
                     ids += map(recorded, found)
                     if len(ids) > most:
@@ -130,7 +137,9 @@ class PatternScanStep:
 
     def rows(self, run: Run, source: Iterator[Row]) -> Iterator[Row]:
         if self.projection is not None:
-            return chain.from_iterable(self.projected(run))
+            # steps that follow, such as a LIMIT, may not want what is read ahead
+            counts = run.accesses is not None and self.projection[1] is not None
+            return chain.from_iterable(self.projected(run, most_rows=1 if counts else ROWS_MAX))
         return self._found(run, source)
 
     def _found(self, run: Run, source: Iterator[Row]) -> Iterator[Row]:

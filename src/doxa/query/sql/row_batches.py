@@ -22,7 +22,7 @@ _Row = TypeVar("_Row", bound=tuple[Any, ...])
 ROWS_MAX = 64
 _GROWTH = 8
 _COLUMNS_MAX = 100
-_TEXT_MAX = 1 << 16  # characters that are read ahead
+_TEXT_MAX = 1 << 16  # characters of a list, and of a few rows more
 
 
 class Template:
@@ -96,13 +96,25 @@ def parts(rows: list[Lookup]) -> Iterator[list[Lookup]]:
 
 
 def growing(rows: Iterator[_Row], *, most: int = ROWS_MAX) -> Iterator[list[_Row]]:
-    """Yield the rows in lists: of one row first, then of more and more, up to `most` and as long as
-    they hold little text."""
+    """Yield the rows in lists: of one row first, then of more and more, up to `most`. A list ends
+    with the few rows by which it holds much text, and the next one is shorter."""
+    if most == 1:
+        for row in rows:
+            yield [row]
+        return
     size = 1
-    while found := list(islice(rows, size)):
-        if size < most or size > 1:
-            held = sum([len(text) for row in found for text in row if type(text) is str])
-            size = min(size * _GROWTH, most, max(1, _TEXT_MAX * len(found) // max(1, held)))
+    while True:
+        found: list[_Row] = []
+        held = 0
+        while len(found) < size and held <= _TEXT_MAX:
+            part = list(islice(rows, min(size - len(found), _GROWTH)))
+            if not part:
+                break
+            found += part
+            held += sum([len(text) for row in part for text in row if type(text) is str])
+        if not found:
+            return
+        size = min(size * _GROWTH, most) if held <= _TEXT_MAX else max(1, len(found) // _GROWTH)
         yield found
 
 
