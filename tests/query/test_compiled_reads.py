@@ -50,6 +50,7 @@ STATEMENTS = (
     "MATCH (n:P {id: $a}) RETURN n.n + 1 AS n",
     "MATCH (n:P {id: $a}) RETURN n",
     "MATCH (n:P {id: $a}) RETURN DISTINCT n.kind",
+    "MATCH (n:P {id: $a})-[:K]->()-[:K]->(m) RETURN DISTINCT m.kind, m.id",
     "MATCH (n:P {id: $a}) RETURN n.n ORDER BY n.n LIMIT 2",
 )
 VALUES = st.one_of(

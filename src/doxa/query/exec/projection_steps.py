@@ -138,15 +138,22 @@ class DistinctStep:
         self.columns = slice(keep, -hidden if hidden else None)
 
     def rows(self, run: Run, source: Iterator[Row]) -> Iterator[Row]:
+        return self.new_rows()(run.ticking(source))
+
+    def new_rows(self) -> Callable[[Iterable[Row]], Iterator[Row]]:
+        """Return a function that yields those of its rows that none before equals, in any call."""
         seen: set[Any] = set()
         budget = MemoryBudget("distinct rows")
-        for row in source:
-            run.tick()
-            key = tuple([group_key(value) for value in row[self.columns]])
-            if key not in seen:
-                budget.add_row(key, extra=SET_ENTRY_BYTES)
-                seen.add(key)
-                yield row
+
+        def new(rows: Iterable[Row]) -> Iterator[Row]:
+            for row in rows:
+                key = tuple([group_key(value) for value in row[self.columns]])
+                if key not in seen:
+                    budget.add_row(key, extra=SET_ENTRY_BYTES)
+                    seen.add(key)
+                    yield row
+
+        return new
 
 
 class SkipStep:

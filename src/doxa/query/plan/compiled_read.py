@@ -17,7 +17,7 @@ from doxa.query.core.graph import Graph
 from doxa.query.core.operators import INT_MAX, INT_MIN
 from doxa.query.core.row import Row
 from doxa.query.core.run import Run
-from doxa.query.exec.projection_steps import ProjectStep, are_done
+from doxa.query.exec.projection_steps import DistinctStep, ProjectStep, are_done
 from doxa.query.expressions.compiler import LiteralValue, ParameterReference
 from doxa.query.sql.exactness import UndecidedInSQL
 from doxa.query.sql.grouping import GroupedScanStep
@@ -90,8 +90,10 @@ class CompilableRead:
         scan: PatternScanStep,
         grouped: GroupedScanStep | None,
         take_row: Callable[[Row], Row] | None,
+        distinct: DistinctStep | None,
     ) -> None:
         self._scan, self._grouped, self._take_row = scan, grouped, take_row
+        self._distinct = distinct
         tests = scan.pushed.conditions.tests
         names = [getattr(test.value, "name", None) for test in tests]
         constants = [getattr(test.value, "value", None) for test in tests]
@@ -168,7 +170,10 @@ class CompilableRead:
     def _decoder(self) -> Decode | None:
         if self._grouped is not None:
             return _grouped_decoder(self._grouped, self._take_row)
-        return self._scan.decoder()
+        decode, distinct = self._scan.decoder(), self._distinct
+        if decode is None or distinct is None:
+            return decode
+        return lambda found: list(distinct.new_rows()(decode(found)))
 
 
 def compilable_read(steps: UnionStep | None) -> CompilableRead | None:
@@ -178,7 +183,11 @@ def compilable_read(steps: UnionStep | None) -> CompilableRead | None:
     if not found:
         return None
     first, *rest = found
+    distinct = None
     if isinstance(first, PatternScanStep):
+        if rest and isinstance(last := rest[-1], DistinctStep):
+            distinct = last
+            rest.pop()
         if first.projection is None or not are_done(rest):
             return None
         scan, grouped, take_row = first, None, None
@@ -203,7 +212,7 @@ def compilable_read(steps: UnionStep | None) -> CompilableRead | None:
         )
     ):
         return None
-    return CompilableRead(scan, grouped, take_row)
+    return CompilableRead(scan, grouped, take_row, distinct)
 
 
 def _is_plain(value: Any) -> bool:

@@ -14,7 +14,7 @@ from doxa.query.core.row import Row
 from doxa.query.core.row_count import row_count
 from doxa.query.core.run import Run
 from doxa.query.core.step import Evaluate
-from doxa.query.exec.projection_steps import LimitStep, are_done
+from doxa.query.exec.projection_steps import DistinctStep, LimitStep, are_done
 from doxa.query.sql.pattern_scan import PatternScanStep
 
 if TYPE_CHECKING:
@@ -22,17 +22,23 @@ if TYPE_CHECKING:
 
 
 class PlainScan:
-    """A pattern scan whose rows are the rows of the query, with the LIMIT that follows it."""
+    """A pattern scan whose rows are the rows of the query, with the DISTINCT and LIMIT that follow
+    it."""
 
-    def __init__(self, step: PatternScanStep, limit: Evaluate | None) -> None:
-        self._step, self._limit = step, limit
+    def __init__(
+        self, step: PatternScanStep, distinct: DistinctStep | None, limit: Evaluate | None
+    ) -> None:
+        self._step, self._distinct, self._limit = step, distinct, limit
 
     def rows(self, run: Run) -> Iterator[list[Row]]:
         """Return lists of rows, none of them empty. Raises QueryError for an impossible limit."""
-        if self._limit is None:
-            return self._step.projected(run)
-        most = row_count(self._limit, run, "LIMIT")
-        return _first(self._step.projected(run, most), most)
+        most = None if self._limit is None else row_count(self._limit, run, "LIMIT")
+        if self._distinct is None:
+            lists = self._step.projected(run, most)
+        else:
+            new = self._distinct.new_rows()
+            lists = filter(None, (list(new(rows)) for rows in self._step.projected(run)))
+        return lists if most is None else _first(lists, most)
 
 
 def plain_scan(steps: UnionStep | None) -> PlainScan | None:
@@ -41,13 +47,16 @@ def plain_scan(steps: UnionStep | None) -> PlainScan | None:
     if not found:
         return None
     scan, *rest = found
-    last, limit = rest[-1] if rest else None, None
-    if isinstance(last, LimitStep) and not last.whole:
+    limit, distinct = None, None
+    if rest and isinstance(last := rest[-1], LimitStep) and not last.whole:
         limit = last.count
+        rest.pop()
+    if rest and isinstance(last := rest[-1], DistinctStep):
+        distinct = last
         rest.pop()
     if not isinstance(scan, PatternScanStep) or scan.decoder() is None or not are_done(rest):
         return None
-    return PlainScan(scan, limit)
+    return PlainScan(scan, distinct, limit)
 
 
 def _first(lists: Iterator[list[Row]], most: int) -> Iterator[list[Row]]:

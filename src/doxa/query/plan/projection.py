@@ -39,10 +39,12 @@ _HIDDEN = (Kind.RETURNED, Kind.TRAVERSED)
 def project_directly(steps: list[QueryStep], names: list[str]) -> None:
     """Combine a pattern scan and a projection that only reads its columns, so that each row is
     built once. The scan's rows also provide the ids for the access log."""
-    if not (
-        len(steps) == 2
-        or (len(steps) == 3 and isinstance(steps[2], LimitStep) and not steps[2].whole)
-    ):
+    if len(steps) < 2:
+        return
+    rest = steps[2:]
+    if rest and isinstance(rest[0], DistinctStep) and not any(map(is_hidden, names)):
+        del rest[0]  # of hidden columns those of the rows that are left count
+    if len(rest) > 1 or not all(isinstance(one, LimitStep) and not one.whole for one in rest):
         return
     pushed, project = steps[0], steps[1]
     if (
