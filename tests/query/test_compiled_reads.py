@@ -166,7 +166,7 @@ def statements(store: Store, work: Callable[[], Any]) -> list[str]:
     return seen
 
 
-@pytest.mark.parametrize("text", [STATEMENTS[0], STATEMENTS[2], STATEMENTS[6], STATEMENTS[9]])
+@pytest.mark.parametrize("text", [STATEMENTS[number] for number in (0, 2, 6, 9, -2, -3)])
 def test_a_later_run_is_one_statement(store: Store, text: str) -> None:
     used = {name: 1 for name in ("a", "b") if f"${name}" in text}
     with GraphSession(store, QueryEngine(), OPERATOR) as session:

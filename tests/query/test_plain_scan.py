@@ -14,6 +14,7 @@ import pytest
 from doxa.base.clock import FakeClock
 from doxa.base.temporal import Date
 from doxa.cypher.errors import QueryError
+from doxa.query.core import memory_budget
 from doxa.query.engine import QueryEngine
 from doxa.query.session import GraphSession
 from doxa.query.sql.row_batches import ROWS_MAX, growing
@@ -24,7 +25,25 @@ from tests.query.policy_world import EPISODES, World
 OPERATOR = Identity("t", "operator")
 COUNT = 300
 LOWS = (-1, 0, 20, COUNT, 2.5, "a", [1, 2], float("inf"), None)
-VALUES = (None, True, 1, 1.0, -0.0, 0, 1.5, float("inf"), "a", "é", [1, 2], ["x"], b"\x00", Date(3), "[1]", "{}")
+VALUES = (
+    None,
+    True,
+    1,
+    1.0,
+    -0.0,
+    0,
+    1.5,
+    float("inf"),
+    float("nan"),
+    "a",
+    "é",
+    [1, 2],
+    ["x"],
+    b"\x00",
+    Date(3),
+    "[1]",
+    "{}",
+)
 STATEMENTS = (
     "MATCH (n:P) RETURN n.i, n.v",
     "MATCH (n:P) RETURN n.v",
@@ -208,12 +227,18 @@ def test_long_texts_are_not_held(tmp_path: Path, short: int) -> None:
             tracemalloc.stop()
 
 
-@pytest.mark.parametrize(("taken", "counted"), [(0, 0), (1, 1), (5, 9), (9, 9), (200, 200)])
-def test_what_was_read_counts_once(world: World, taken: int, counted: int) -> None:
+@pytest.mark.parametrize(
+    ("what", "taken", "counted"),
+    [
+        *(("n.i", 0, 0), ("n.i", 1, 1), ("n.i", 5, 9), ("n.i", 9, 9), ("n.i", 200, 200)),
+        *(("DISTINCT n.i", 0, 0), ("DISTINCT n.i", 5, 5), ("DISTINCT n.i", 200, 200)),
+    ],
+)
+def test_what_was_read_counts_once(world: World, what: str, taken: int, counted: int) -> None:
     world.run("UNWIND range(1, 200) AS i CREATE (:Episode {i: i})")
     world.run(EPISODES)
     with world.memory.session(role="operator").graph() as graph:
-        result = graph.run("MATCH (n:Episode) RETURN n.i")
+        result = graph.run(f"MATCH (n:Episode) RETURN {what}")
         assert len(list(islice(result, taken))) == taken
         result.close()
     world.memory.flush()
@@ -240,3 +265,28 @@ def test_what_a_limit_cuts_off_counts_nowhere(world: World, text: str) -> None:
     with world.memory.store.read() as reader:
         held = [decode_access(data) for (data,) in reader.rows("SELECT json(data) FROM access")]
     assert [(one.count, one.walks) in ((1, 0), (0, 1)) for one in held] == [True] * 2
+
+
+def test_a_limit_behind_distinct_is_reached_within_the_memory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(memory_budget, "QUERY_HELD_BYTES_MAX", 100_000)
+    with (
+        Store(tmp_path / "g.db") as store,
+        GraphSession(store, QueryEngine(), OPERATOR) as session,
+        GraphSession(store, one_by_one(), OPERATOR) as general,
+    ):
+        for start in range(0, 1_000, 100):
+            session.run("UNWIND range($a, $a + 99) AS i CREATE (:P {t: 't' + i})", {"a": start})
+        told = []
+        for run in (session, general):
+            rows = []
+            with pytest.raises(QueryError, match="holds more"):
+                for row in run.run("MATCH (n:P) RETURN DISTINCT n.t"):
+                    rows.append(row)
+            told.append(rows)
+        assert told[0] == told[1]
+        assert 100 < len(told[0]) < 1_000
+        limited = "MATCH (n:P) RETURN DISTINCT n.t LIMIT $most"
+        for most in (1, 100, len(told[0])):
+            assert list(session.run(limited, {"most": most})) == told[0][:most]

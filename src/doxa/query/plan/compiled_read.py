@@ -177,8 +177,9 @@ class CompilableRead:
 
 
 def compilable_read(steps: UnionStep | None) -> CompilableRead | None:
-    """Return what may be compiled of a plan: a pattern from which only properties are returned, or
-    which is grouped, with comparisons of properties with parameters and literals alone."""
+    """Return what may be compiled of a plan: a pattern from which only properties are returned,
+    DISTINCT or not, or which is grouped, with comparisons of properties with parameters and
+    literals alone."""
     found = None if steps is None else steps.single()
     if not found:
         return None

@@ -8,6 +8,8 @@ has to be detached from the graph.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import islice
+from sys import maxsize
 from typing import TYPE_CHECKING
 
 from doxa.query.core.row import Row
@@ -33,11 +35,9 @@ class PlainScan:
     def rows(self, run: Run) -> Iterator[list[Row]]:
         """Return lists of rows, none of them empty. Raises QueryError for an impossible limit."""
         most = None if self._limit is None else row_count(self._limit, run, "LIMIT")
-        if self._distinct is None:
-            lists = self._step.projected(run, most)
-        else:
-            new = self._distinct.new_rows()
-            lists = filter(None, (list(new(rows)) for rows in self._step.projected(run)))
+        if self._distinct is not None:
+            return _distinct(self._distinct, self._step.projected(run), most)
+        lists = self._step.projected(run, most)
         return lists if most is None else _first(lists, most)
 
 
@@ -67,3 +67,22 @@ def _first(lists: Iterator[list[Row]], most: int) -> Iterator[list[Row]]:
             return
         yield rows[:most]
         most -= len(rows)
+
+
+def _distinct(
+    step: DistinctStep, lists: Iterator[list[Row]], most: int | None
+) -> Iterator[list[Row]]:
+    """Yield the distinct rows, up to so many. What comes before an error is given first."""
+    new, left = step.new_rows(), maxsize if most is None else most
+    while left and (rows := next(lists, None)) is not None:
+        kept: list[Row] = []
+        try:
+            for row in islice(new(rows), left):
+                kept.append(row)
+        except Exception:
+            if kept:
+                yield kept
+            raise
+        if kept:
+            yield kept
+            left -= len(kept)
