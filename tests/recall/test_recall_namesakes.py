@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from doxa.app import Memory
 from doxa.models import Embedder
-from doxa.recall.namesakes import name_others, names_in, other_names
+from doxa.recall.namesakes import (
+    _ALIAS,
+    may_declare_alias,
+    name_others,
+    names_in,
+    other_names,
+)
 from tests.fixtures_shared import opened
 
 WORDS = ("words",)
@@ -120,3 +129,16 @@ def test_a_question_finds_what_is_said_by_the_other_name(tmp_path: Path, minilm:
         assert found(memory, "Where is Katharina?", lanes=WORDS) == {*texts[:2]}
         memory.deprecate("kref://default/line-0.fact")  # the alias is not believed any more
         assert found(memory, "Where is Katharina?", lanes=WORDS) == set()
+
+
+@settings(max_examples=1_000)
+@given(st.from_regex(re.compile(_ALIAS.pattern, _ALIAS.flags)))
+def test_no_wording_of_an_alias_is_passed_over(text: str) -> None:
+    assert may_declare_alias(text.casefold())
+
+
+def test_a_text_without_such_a_wording_is_passed_over() -> None:
+    assert not may_declare_alias("ana ferreira met bo in oslo yesterday.")
+    for text in ("ALİAS", "alıas", "ſhort for", "the ſame perſon", "\u212anown as"):
+        assert _ALIAS.search(f"Ana, {text} Bo")
+        assert may_declare_alias(f"Ana, {text} Bo".casefold())

@@ -66,7 +66,12 @@ def merge_repeats(ranked: Sequence[Ranked]) -> list[Ranked]:
         least = constants.REPEATED_UNTRUSTED if low else constants.REPEATED
         length = len(item.said.text)
         near = [at for size, at in own if least * size <= length and least * length <= size]
-        same = _repeated(item, kept, near, words, least=least, loose=low) if near else None
+        same = None
+        if near:
+            said = _words(item.said.text)
+            same = _repeated(item, said, kept, near, words, least=least, loose=low)
+            if same is None:
+                words[len(kept)] = said
         if same is None:
             own.append((length, len(kept)))
             kept.append(item)
@@ -77,6 +82,7 @@ def merge_repeats(ranked: Sequence[Ranked]) -> list[Ranked]:
 
 def _repeated(
     item: Ranked,
+    own: frozenset[str],
     kept: Sequence[Ranked],
     places: Sequence[int],
     words: dict[int, frozenset[str]],
@@ -84,9 +90,8 @@ def _repeated(
     least: float,
     loose: bool,
 ) -> int | None:
-    """The first of these turns with which an item shares so many of its words. What a trusted
+    """The first of these turns with which an item shares so many of its `own` words. What a trusted
     source says twice with another number or name (not `loose`), it did not repeat."""
-    own = _words(item.said.text)
     for place in places:
         if place not in words:
             words[place] = _words(kept[place].said.text)
