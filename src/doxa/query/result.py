@@ -123,7 +123,6 @@ class GraphResult:
             with translated_errors(self.run):
                 left = chain(self._taken, self._rows)
                 self._rows = iter(MemoryBudget("rows of an unfinished result").collect(left))
-            self._taken, self._lists = iter(()), None
             self.close(keep=True)
 
     def close(self, *, keep: bool = False) -> None:
