@@ -326,3 +326,15 @@ def test_a_login_is_not_bound_to_what_cannot_be(tmp_path: Path) -> None:
         with pytest.raises(InputError):
             found.add("eve", _SECRET, **limits)
     assert found.logins() == []
+
+
+@pytest.mark.parametrize(
+    "verb", ["MATCH (n) RETURN n", "CREATE DATABASE sales", "USE sales RETURN 1"]
+)
+def test_comments_before_a_statement_take_no_time(verb: str) -> None:
+    """Each comment ends at its first end, or a thousand would be divided in 2**1000 ways."""
+    text = "/**/ // note\n" * 1_000 + verb
+    found = administration(text)
+    assert (found is not None and found.name == "sales") == verb.startswith("CREATE")
+    named = used(text)
+    assert (named is not None and named[0] == "sales") == verb.startswith("USE")

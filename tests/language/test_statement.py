@@ -109,6 +109,9 @@ HOSTILE = (
     "wait, ",
     "Dr. ",
     "1,",
+    "♥",
+    "!haha",
+    " ;)",
 )
 
 
@@ -118,6 +121,7 @@ def read_hostile_texts() -> None:
         for text in (piece * 20_000, "Ana lives in " + piece * 20_000):
             read_statement(text[:20_000], time_ns=NOW)
             list(sentences(text[:20_000]))
+        list(sentences(f"Ana lives in {piece * 30}x"))
 
 
 def test_hostile_texts_are_read_to_their_end() -> None:

@@ -28,7 +28,7 @@ from doxa.language.sentences import sentences
 
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W\d_]+)?")
 _NUMBER = re.compile(r"(?<![\w.])[-$€£]?\d[\d,]*(?:\.\d+)?")
-_NAME = re.compile(r"(?<![\w'’])[A-ZÀ-ÖØ-Þ][\w&+#]*(?:[.'’-]?\w+)*")
+_NAME = re.compile(r"(?<![\w'’])[A-ZÀ-ÖØ-Þ][\w&+#]*(?:[.'’-]\w+)*")
 _OPENING = re.compile(r"(?:^|[.!?:;]\s+|[\"“]\s*|\n\s*)$")
 _NUMBER_WORDS = dict(
     zip(

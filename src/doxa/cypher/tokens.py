@@ -26,7 +26,7 @@ class Token(NamedTuple):
     value: object = None  # of a literal
 
 
-_BLANK = re.compile(r"(?:\s+|//[^\n\r]*|/\*.*?\*/|[\u0085\u180e\ufeff])+", re.DOTALL)
+_BLANK = re.compile(r"(?:\s++|//[^\n\r]*|(?>/\*.*?\*/)|[\u0085\u180e\ufeff])+", re.DOTALL)
 _NAME = re.compile(r"[^\W\d]\w*")
 _HEX = re.compile(r"[0-9A-Fa-f]+")
 _HIGH, _LOW = range(0xD800, 0xDC00), range(0xDC00, 0xE000)  # surrogates: no characters

@@ -135,7 +135,7 @@ _CLOSING = lazy_re(
     r"|actually|indeed|of course|obviously|officially|unfortunately|sadly|luckily|fortunately"
     r"|thankfully)|[,–—!-]+\s*(?:folks|everyone|everybody|team|guys|all|y'all|dear|honey|mate|buddy"
     r"|man|bro|dude)|\s*[:;=]-?[)(DPpO/|]+|\s*<3"
-    r"|\s*[\u2600-\u27bf\U0001f300-\U0001faff\ufe0f]+)+[\s.!…]*$",
+    r"|\s*[\u2600-\u27bf\U0001f300-\U0001faff\ufe0f])+[\s.!…]*$",
     re.IGNORECASE,
 )
 _LABEL = lazy_re(r"(?P<label>[^:.,!?\"=]{1,60}):\s+(?=\S+ \S)")

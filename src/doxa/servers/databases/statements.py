@@ -14,7 +14,7 @@ from typing import Literal, NamedTuple
 
 from doxa.base.errors import InputError
 
-_SKIPPED = r"(?:\s|//[^\n]*(?:\n|$)|/\*.*?\*/)"
+_SKIPPED = r"(?:\s|//[^\n]*(?:\n|$)|(?>/\*.*?\*/))"  # a comment ends at its first end
 _NAME = r"(`[^`]*`|[^\s;`]+)"
 _CREATE = re.compile(
     rf"{_SKIPPED}*CREATE\s+(OR\s+REPLACE\s+)?DATABASE\s+{_NAME}(\s+IF\s+NOT\s+EXISTS)?"
