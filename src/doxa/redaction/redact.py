@@ -20,7 +20,7 @@ from functools import cache, lru_cache
 from typing import Any
 
 from doxa.base.errors import InputError
-from doxa.redaction.rules import PERSONAL, SECRETS
+from doxa.redaction.rules import PERSONAL, SECRETS, RedactionRule
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,7 @@ def redact(text: str, *, pii: bool = False) -> Redaction:
 
 def may_hold_secret(text: str) -> bool:
     """Return whether any rule has to look at a text, or at a value under it as a name."""
-    return _passes(text, pii=False)
+    return bool(_rules_for(text, pii=False))
 
 
 def redact_named(name: str, value: str) -> Redaction:
@@ -75,7 +75,7 @@ def redact_named(name: str, value: str) -> Redaction:
 
 @lru_cache(maxsize=4_096)
 def _may_name_secret(name: str) -> bool:
-    return _passes(f"{name}:", pii=False)
+    return bool(_rules_for(f"{name}:", pii=False))
 
 
 # Each pass reads the whole text once. What people write takes one or two; after so many passes the
@@ -143,36 +143,43 @@ _ALL = SECRETS + PERSONAL
 
 
 @cache
-def _gate(pii: bool) -> Any:
-    """One linear search that says whether any rule may match. RE2 tests all hints at once, in a
-    tenth of the time of `re`."""
+def _gates(pii: bool) -> Any:
+    """The gates of all rules: RE2 tests them at once, in a tenth of the time of `re`."""
     import re2  # on first use: who only reads needs no rules
 
-    rules = _ALL if pii else SECRETS
-    parts = {
-        part
-        for rule in rules
-        for part in ([rule.gate] if rule.gate else map(re.escape, rule.hints))
-    }
     options = re2.Options()
     options.case_sensitive = False
-    return re2.compile("|".join(sorted(parts)), options)
+    gates = re2.Set.SearchSet(options)
+    for rule in _rules(pii):
+        gates.Add(rule.gate or "|".join(map(re.escape, rule.hints)))
+    gates.Add("")  # in every text: it is missed only by an RE2 that ran out of memory
+    gates.Compile()
+    return gates
 
 
-def _passes(text: str, *, pii: bool) -> bool:
+def _rules(pii: bool) -> tuple[RedactionRule, ...]:
+    return _ALL if pii else SECRETS
+
+
+def _rules_for(text: str, *, pii: bool) -> list[RedactionRule]:
+    """Return the rules that may find something in a text."""
     try:
-        return _gate(pii).search(text) is not None
+        data = text.encode()
     except UnicodeEncodeError:  # half a surrogate pair: what may be stored is for others to say
-        return _gate(pii).search(text.encode("utf-8", "replace").decode()) is not None
+        data = text.encode("utf-8", "replace")
+    rules = _rules(pii)
+    found = _gates(pii).Match(data) or ()
+    if len(rules) not in found:
+        return list(rules)
+    return [rules[number] for number in sorted(found) if number < len(rules)]
 
 
 def _scan(text: str, *, pii: bool) -> list[Finding]:
-    if not _passes(text, pii=pii):
-        return []
-    lowered = text.lower()
+    rules = _rules_for(text, pii=pii)
+    lowered = text.lower() if rules else ""
     return [
         Finding(rule.kind, start, end)
-        for rule in (_ALL if pii else SECRETS)
+        for rule in rules
         if any(hint in lowered for hint in rule.hints)
         for start, end in rule.find(text)
     ]

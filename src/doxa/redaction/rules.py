@@ -514,6 +514,7 @@ SECRETS: tuple[RedactionRule, ...] = (
         matches="the identifier of a session in a cookie",
         source="RFC 6265, section 4",
         hints=("sess", "cookie"),
+        gate=r"(?:sess(?:ion)?|id|cookie)=[a-z0-9%._~+/-]{20}",
         pattern=lazy_re(
             r"(?i:(?:php|j|asp\.net_)?sess(?:ion)?(?:[._-]?id)?|connect\.sid|sid|auth[_-]?cookie)="
             r"(?P<secret>[A-Za-z0-9%._~+/-]{20,1000})"
@@ -526,7 +527,8 @@ SECRETS: tuple[RedactionRule, ...] = (
         "login",
         matches="user and password given to curl, mysql, sshpass, redis-cli or htpasswd",
         source="curl manual, --user; MySQL Reference Manual, --password; sshpass(1); redis-cli -a",
-        hints=("curl", "mysql", "maria", "sshpass", "redis-cli", "smbclient", "wget"),
+        hints=("curl", "mysql", "maria", "sshpass", "redis-cli", "smbclient"),
+        gate=r"(?:curl|mysql|mariadb|redis-cli)[^\r\n|;]*[ ]-|sshpass[ ]+-p|smbclient[^\r\n|;]*%",
         pattern=lazy_re(
             r"(?:curl[^\r\n|;]{0,300}?[ ](?:-u|--user|--proxy-user)[ =]?[\"']?[^\s:\"'$]{1,100}:"
             r"|(?:mysql|mysqldump|mysqladmin|mariadb)\b[^\r\n|;]{0,200}?[ ]-p"
