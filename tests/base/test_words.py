@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from doxa.base.limits import INDEX_TOKENS_MAX, TERM_CHARS_MAX
-from doxa.base.words import STOP_WORDS, stem, term_counts, terms
+from doxa.base.words import STOP_WORDS, runs_of, stem, term_counts, terms
 
 
 @pytest.mark.parametrize(
@@ -79,3 +81,8 @@ def test_texts_apart_are_cut_as_they_are_alone(one: str, other: str) -> None:
 def test_stop_words_are_case_folded_words() -> None:
     assert all(word == word.casefold() and word.isalpha() for word in STOP_WORDS)
     assert stem("running") == "run"
+
+
+@given(st.text() | st.text(st.characters(max_codepoint=127)))
+def test_runs_are_what_the_expression_for_words_finds(text: str) -> None:
+    assert runs_of(text) == re.findall(r"\w+", text)

@@ -40,6 +40,8 @@ _EMOJI = "\u2600-\u27bf\U0001f300-\U0001faff"
 _TOKEN = lazy_re(f"[{_CJK}]+|[^\\W_{_CJK}]+|[{_EMOJI}]")
 _CJK_RUN = lazy_re(f"[{_CJK}]+")
 _ASCII_WORD = lazy_re("[a-z0-9]+")
+_RUN = lazy_re(r"\w+")
+_BREAKS = {code: " " for code in range(128) if not (chr(code).isalnum() or chr(code) == "_")}
 _stemmer = Stemmer.Stemmer("english")
 
 
@@ -74,6 +76,11 @@ def words_of(text: str) -> list[str]:
     """Return the words of any text as they are written, case-folded, at most INDEX_TOKENS_MAX."""
     found = _TOKEN.findall(unicodedata.normalize("NFKC", text).casefold())
     return found[:INDEX_TOKENS_MAX]
+
+
+def runs_of(text: str) -> list[str]:
+    """Return the runs of letters, digits and underscores of any text, as they are written."""
+    return text.translate(_BREAKS).split() if text.isascii() else _RUN.findall(text)
 
 
 def may_be_stem(term: str, beginning: str) -> bool:

@@ -22,7 +22,7 @@ from __future__ import annotations
 import re
 from typing import Literal
 
-from doxa.base.patterns import lazy_re
+from doxa.base.patterns import PatternSet, lazy_re
 
 _AUXILIARY = r"(?:is|are|was|were|am|do|does|did|has|have|had|can|could|will|would|should|shall)"
 _SUBJECT = r"(?:I|you|he|she|it|they|we|there|that|this|these|those)"
@@ -259,22 +259,26 @@ _TOLD = (
     ("planned", _PLANNED),
     ("hedged", _HEDGED),
 )
+_SAID = PatternSet(
+    search=dict(_TOLD) | {"command": _COMMAND, "denied": _NEITHER, "frame": _FRAME},
+    match={"doubts": _DOUBTS, "retracts": _RETRACTS, "no": _NO},
+)
 
 
 def why_unasserted(sentence: str, *, corrects: bool = False) -> str:
     """Return why a sentence asserts nothing, in one word; empty if it asserts something. A
     correction may set a value: "Actually make the budget $900"."""
-    setting = _MAKE_THAT.match(sentence) or _SETTING.match(sentence)
-    if corrects:
-        setting = setting or _MAKE_VALUE.match(sentence)
-    if _COMMAND.search(sentence) and not setting:
-        return "command"
+    may = _SAID.candidates(sentence)
+    if "command" in may and _COMMAND.search(sentence):
+        setting = _MAKE_THAT.match(sentence) or _SETTING.match(sentence)
+        if not setting and not (corrects and _MAKE_VALUE.match(sentence)):
+            return "command"
     if _REPLY.fullmatch(sentence):
         return "unclear"
     for reason, pattern in _TOLD:
-        if pattern.search(sentence):
+        if reason in may and pattern.search(sentence):
             return reason
-    return "denied" if _NEITHER.search(sentence) else ""
+    return "denied" if "denied" in may and _NEITHER.search(sentence) else ""
 
 
 def modes(sentence: str) -> frozenset[str]:
@@ -288,19 +292,20 @@ def modes(sentence: str) -> frozenset[str]:
 
 def doubts(sentence: str) -> bool:
     """Return whether a sentence only doubts the one before it: "Not sure.", "Or does he?"."""
-    return _DOUBTS.match(sentence) is not None
+    return "doubts" in _SAID.candidates(sentence) and _DOUBTS.match(sentence) is not None
 
 
 def is_frame(sentence: str) -> bool:
     """Return whether a sentence makes everything after it unreal: "Let's pretend."."""
-    return _FRAME.search(sentence) is not None
+    return "frame" in _SAID.candidates(sentence) and _FRAME.search(sentence) is not None
 
 
 def retracts(sentence: str) -> Literal["", "whole", "opening"]:
     """Return whether a sentence takes back the one before it: as a whole ("That's not true."), or
     with its opening ("No, it is 9091."), so that the rest may state something."""
-    found = _RETRACTS.match(sentence)
+    may = _SAID.candidates(sentence)
+    found = _RETRACTS.match(sentence) if "retracts" in may else None
     if found is not None:
         rest = sentence[found.end() :].strip(" ,.:!-–—")
         return "opening" if rest and _OPENING_ONLY.search(found[0]) else "whole"
-    return "opening" if _NO.match(sentence) is not None else ""
+    return "opening" if "no" in may and _NO.match(sentence) is not None else ""

@@ -18,7 +18,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from doxa.base.limits import SENTENCE_CHARS_MAX
-from doxa.base.patterns import lazy_re
+from doxa.base.patterns import PatternSet, lazy_re
 from doxa.language.assertion import doubts, is_frame, retracts, why_unasserted
 from doxa.language.verbs import find_verb
 
@@ -26,7 +26,10 @@ _QUOTED = lazy_re(
     r"[\"“„«»]([^\"“”„«»]{1,400})[\"”“»«]|`([^`\n]{1,400})`"
     r"|(?<![\w'])['‘‚]((?! )(?:[^'‘’\n]|['’](?=\w)){2,400}?)['’](?!\w)"
 )
-_SPACE = lazy_re(r"\s+")
+_QUOTATION_MARKS = frozenset("\"“„«»`'‘‚")
+_QUOTATION = lazy_re(r"\W*Q\dQ\W*")
+_MARKS = "> -*•#"  # of quotations and list items
+_LETTER = lazy_re(r"\w")
 _APOSTROPHE = lazy_re(r"(?<=\w)[‘’](?=\w)|(?<=s)’")
 _IS_BEFORE = (
     r"in|on|at|with|from|back|now|moved|left|joined|quit|switched|based|working|living|called"
@@ -72,9 +75,7 @@ _CONTRACTED = tuple(
         (r"\b[Tt]eh\b", "the"),
     )
 )
-_SHORTENED = tuple(pair for pair in _CONTRACTED if "'" not in pair[0].pattern)
-# one search spares most sentences a dozen
-_ANY_SHORTENED = lazy_re("|".join(f"(?:{pattern.pattern})" for pattern, _ in _SHORTENED))
+_MAY_BE_CONTRACTED = PatternSet(dict(enumerate(pattern for pattern, _ in _CONTRACTED)))
 _END = lazy_re(
     r"[.!?…]+[\"')\]”’»]*(?:\s+|$)|;\s+|\n\s*|\s(?:[–—]|--)\s+|\s-\s+(?=[a-z])"
     r"|,\s+(?=(?:no,? wait|wait,? no|no,? sorry|sorry,? no|(?:scratch|strike) that|actually,? no"
@@ -179,11 +180,20 @@ _FRONT = lazy_re(
 )
 _INSIDE_NEW = lazy_re(rf",?\s*\b(?:{_NEW})\b(?!-)", re.IGNORECASE)
 _INSIDE_WHEN = lazy_re(rf",?\s*\b(?:{_WHEN})\b(?=[\s,.!]|$)", re.IGNORECASE)
+_INSTEAD_OF = lazy_re(r"\binstead of\b")
 _CORRECTS = lazy_re(r"(?:actually|correction|no|sorry)\b[,:]? (?=make )", re.IGNORECASE)
 _BESIDES = lazy_re(
     r"\b(?:also|too|as well|additionally|in addition|besides|another|a second|a third|one more"
     r"|sometimes|occasionally|part-time|temporarily)\b",
     re.I,
+)
+
+
+_OPENINGS = (("request", _REQUEST), ("greeting", _GREETING), ("opening", _OPENING))
+_EDGES = PatternSet(search={"closing": _CLOSING}, match={**dict(_OPENINGS), "label": _LABEL})
+_TIMES = PatternSet(
+    search={"new": _INSIDE_NEW, "when": _INSIDE_WHEN},
+    match={"front": _FRONT},
 )
 
 
@@ -209,11 +219,13 @@ def sentences(text: str) -> Iterator[Sentence]:
     for start, end in sentence_spans(text):
         if end - start > SENTENCE_CHARS_MAX:
             continue
-        one = _sentence(text[start:end], start=start, end=end)
+        written = text[start:end]
+        plain, quotes = _plain(written)
+        one = _sentence(written, plain, quotes, start=start, end=end)
         if one is None:
             continue
         if held is not None:
-            back = retracts(_plain(text[start:end])[0])
+            back = retracts(plain)
             if back:
                 held = replace(held, unasserted=held.unasserted or "retracted")
             alternative = one.text[:3].casefold() == "or " and one.unasserted
@@ -255,7 +267,7 @@ def sentence_spans(text: str) -> Iterator[tuple[int, int]]:
 
 
 def _has_quotes(text: str) -> bool:
-    return any(mark in text for mark in "\"“„«»`'‘‚")
+    return not _QUOTATION_MARKS.isdisjoint(text)
 
 
 def _ends_here(text: str, match: re.Match[str]) -> bool:
@@ -297,20 +309,26 @@ def _plain(text: str) -> tuple[str, tuple[str, ...]]:
     if _has_quotes(text):
         text = _QUOTED.sub(hide, text)
     text = text.replace("’", "'").replace("‘", "'")
-    if "'" in text or _ANY_SHORTENED.search(text):
-        for pattern, words in _CONTRACTED if "'" in text else _SHORTENED:
-            text = pattern.sub(words, text)
+    may = _MAY_BE_CONTRACTED.candidates(text)
+    for number, (pattern, words) in enumerate(_CONTRACTED if may else ()):
+        if number in may and (longer := pattern.sub(words, text)) != text:
+            text, may = longer, _MAY_BE_CONTRACTED.candidates(longer)
     return " ".join(text.split()), tuple(quotes)
 
 
-def _sentence(text: str, *, start: int, end: int) -> Sentence | None:
-    quoting = text.lstrip().startswith(">")
-    plain, quotes = _plain(text.lstrip().lstrip("> -*•#"))
-    if not re.search(r"\w", plain):
+def _sentence(
+    written: str, plain: str, quotes: tuple[str, ...], *, start: int, end: int
+) -> Sentence | None:
+    """Read a sentence as it was written, with what `_plain` makes of it."""
+    bare = written.lstrip()
+    quoting = bare.startswith(">")
+    if bare[:1] in _MARKS:
+        plain, quotes = _plain(bare.lstrip(_MARKS))
+    if not _LETTER.search(plain):
         return None
     corrects = _CORRECTS.match(plain) is not None
     plain, label, reason = _stripped(plain)
-    if quoting or re.fullmatch(r"\W*Q\dQ\W*", plain):
+    if quoting or (quotes and _QUOTATION.fullmatch(plain)):
         reason = "quoted"
     return Sentence(
         plain, quotes, reason or why_unasserted(plain, corrects=corrects), start, end, label
@@ -324,12 +342,13 @@ def _stripped(sentence: str) -> tuple[str, str, str]:
     if retracts(sentence) and (opened := _OPENING.match(sentence)):
         sentence = sentence[opened.end() :] or sentence
     for _ in range(6):
-        for pattern in (_REQUEST, _GREETING, _OPENING):
-            opened = pattern.match(sentence)
+        may = _EDGES.candidates(sentence)
+        for name, pattern in _OPENINGS:
+            opened = pattern.match(sentence) if name in may else None
             if opened and opened.end() < len(sentence):
                 break
         else:
-            opened = _LABEL.match(sentence)
+            opened = _LABEL.match(sentence) if "label" in may else None
             if opened is None or find_verb(sentence[opened.end() :]) is None:
                 break
             label, reason = _read_label(opened["label"].strip(), sentence[opened.end() :])
@@ -339,6 +358,8 @@ def _stripped(sentence: str) -> tuple[str, str, str]:
             sentence = sentence.rstrip("? ")
         assert opened is not None
         sentence = sentence[opened.end() :]
+    if "closing" not in _EDGES.candidates(sentence):
+        return sentence, label, ""
     closed = _CLOSING.search(sentence, max(0, len(sentence) - 80))
     if closed and closed.start() > 3:
         sentence = sentence[: closed.start()] + ("?" if "?" in closed[0] else "")
@@ -363,6 +384,9 @@ def _read_label(label: str, rest: str) -> tuple[str, str]:
 
 def without_times(clause: str) -> tuple[str, bool]:
     """Remove words that only say since when; also return whether they indicate a change."""
+    may = _TIMES.candidates(clause)
+    if not may:
+        return clause.strip(" ,") or clause, False
     change = False
     while match := _FRONT.match(clause):
         change = (
@@ -373,7 +397,7 @@ def without_times(clause: str) -> tuple[str, bool]:
         clause = clause[match.end() :]
     bare = (
         _INSIDE_NEW.sub("", clause)
-        if not re.search(r"\binstead of\b", clause)
+        if not _INSTEAD_OF.search(clause)
         else _INSIDE_NEW.sub(lambda m: m[0] if "instead" in m[0] else "", clause)
     )
     change = change or bare != clause

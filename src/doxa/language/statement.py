@@ -77,6 +77,10 @@ _TAIL = lazy_re(
     r",? (?:because|since|although|though|while|whereas|which|who|so that|starting|effective"
     r"|as (?=an? |of |the )|after (?=all)|due to the|thanks to|where|when)\b.*$",
 )
+_CLAUSE_END = lazy_re(
+    r",? (?:and|but|while)(?: also)? (?=\S+ )"
+    r"|[,:] (?=(?:the|my|our|his|her|its|their|he|she|it|they|I|we) )"
+)
 _NEW_THING = lazy_re(
     r"(?P<article>[Tt]he |[Oo]ur |[Mm]y )?[Nn]ew (?P<what>[\w' -]{2,60}?)"
     r"(?::| is| =| ->) (?P<value>\S.*)"
@@ -201,12 +205,7 @@ def _split_clauses(sentence: str) -> Iterator[str]:
     """Split a sentence into clauses and give each its subject: "Ana lives in Bonn and works at
     Acme" yields two clauses about Ana."""
     before = ""
-    for part in re.split(
-        r",? (?:and|but|while)(?: also)? (?=\S+ )"
-        r"|[,:] (?=(?:the|my|our|his|her|its|their|he|she"
-        r"|it|they|I|we) )",
-        sentence,
-    ):
+    for part in _CLAUSE_END.split(sentence):
         if before:
             bare = f" {part}"
             match = match_verb(bare, 1)
@@ -254,10 +253,15 @@ def _claim(
     parts = _parse(clause, change=change)
     if parts is None:
         return None
-    found = _complete(
-        parts, speaker=speaker, day_ns=day_ns, quotes=quotes, about=about, change=change
+    return _complete(
+        parts,
+        speaker=speaker,
+        day_ns=day_ns,
+        quotes=quotes,
+        about=about,
+        change=change,
+        besides=says_besides(said),
     )
-    return replace(found, besides=says_besides(said))
 
 
 def _parse(clause: str, *, change: bool) -> ClauseParts | None:
@@ -269,7 +273,8 @@ def _parse(clause: str, *, change: bool) -> ClauseParts | None:
     if parts is None or not parts.known or not parts.value:
         respelt = corrected(clause)
         return parse_clause(respelt) if respelt != clause else parts
-    return replace(parts, subject=corrected(parts.subject)) if parts.subject else parts
+    respelt = corrected(parts.subject)
+    return replace(parts, subject=respelt) if respelt != parts.subject else parts
 
 
 def _with_subject(clause: str, *, change: bool) -> str:
@@ -313,6 +318,7 @@ def _complete(
     quotes: tuple[str, ...],
     about: str,
     change: bool,
+    besides: bool = False,
 ) -> Claim:
     """Build the claim of a parsed clause: normalise its words and read its value."""
     value, given_up, scope = _split_value(parts.value)
@@ -370,6 +376,7 @@ def _complete(
         property=_has_one_value(parts, predicate, read, named=parsed.property),
         unasserted=unasserted,
         known=parts.known or predicate != parts.predicate,
+        besides=besides,
     )
 
 

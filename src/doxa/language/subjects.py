@@ -21,6 +21,7 @@ _DETERMINER = re.compile(
     r"|new(?= [a-z]+ (?:is|was)))\s+",
     re.I,
 )
+_JOINT = re.compile(r"(?<=[a-z])(?=[A-Z][a-z])|(?<=[^\W\d])[-_/](?=[^\W\d])")
 _KEPT_PREPOSITIONS = frozenset(
     "to from before after without inside outside under over above below between towards into"
     " against".split()
@@ -139,4 +140,4 @@ def key_of(text: str, *, speaker: str) -> tuple[frozenset[str], bool]:
 
 def split_joined(text: str) -> str:
     """Split joined words such as "maxRetries", "api-port" and "min_size"."""
-    return re.sub(r"(?<=[a-z])(?=[A-Z][a-z])|(?<=[^\W\d])[-_/](?=[^\W\d])", " ", text)
+    return _JOINT.sub(" ", text)

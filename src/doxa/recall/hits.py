@@ -151,7 +151,8 @@ def _hit(reader: Reader, node: Node, item: Ranked, ask: Ask, related: Related) -
         else ("deprecated" if p.get("deprecated") else "current", "")
     )
     unsupported = (related.unsupported or "") if revision else ""
-    contested = tuple(sorted(filter(None, json.loads(related.other_sides))))
+    others = json.loads(related.other_sides) if related.other_sides != "[]" else ()
+    contested = tuple(sorted(filter(None, others)))
     if revision and related.challenged:
         note += f"; contested by {', '.join(contested)}: {related.challenged} is to be decided"
     note += f"; its support is lost: {unsupported}" if unsupported else ""
@@ -292,10 +293,11 @@ def _why_words(node: Node, item: Ranked, rule: SearchRule | None, coverage: floa
     weight = {one.term: inverse_document_frequency(item.project.count, one.held) for one in held}
     least = constants.WHY_WEIGHT_MIN * max(weight.values())
     own = [posting for posting in held if weight[posting.term] >= least]
+    own = own[: constants.WHY_TERMS_MAX]
     fields = _field_of_terms(node, item, rule)
-    written = _written_words(node, rule)
+    written = _written_words(node, rule, {posting.term for posting in own})
     words: dict[str, list[str]] = {}
-    for posting in own[: constants.WHY_TERMS_MAX]:
+    for posting in own:
         word = written.get(posting.term, posting.term)
         words.setdefault(fields.get(posting.term, ""), []).append(
             word if posting.asked == posting.term else f"{posting.asked}~{word}"
@@ -304,16 +306,23 @@ def _why_words(node: Node, item: Ranked, rule: SearchRule | None, coverage: floa
     return f"shares {shared} ({coverage:.0%} of the question)"
 
 
-def _written_words(node: Node, rule: SearchRule | None) -> dict[str, str]:
-    """By index term, the first word of a memory that it is the stem of."""
+def _written_words(node: Node, rule: SearchRule | None, wanted: set[str]) -> dict[str, str]:
+    """By index term of those `wanted`, the first word of a memory that it is the stem of."""
     texts = (
         [text_of(rule, node.props), *(text for _, text in entries_of(rule, node.props))]
         if rule
         else []
     )
     texts.append(str(node.props.get("text", "")))
-    words = [word for text in texts for word in _WORD.findall(text[:_CHARS_READ])]
-    return {stem(word.casefold()): word for word in reversed(words)}
+    found: dict[str, str] = {}
+    for text in texts:
+        for word in _WORD.findall(text[:_CHARS_READ]):
+            term = stem(word.casefold())
+            if term in wanted and term not in found:
+                found[term] = word
+                if len(found) == len(wanted):
+                    return found
+    return found
 
 
 def _field_of_terms(node: Node, item: Ranked, rule: SearchRule | None) -> dict[str, str]:

@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 from doxa.base.calendar_names import MONTH_ABBREVIATIONS, MONTHS, WEEKDAYS
 from doxa.base.limits import QUERY_CHARS_READ
-from doxa.base.patterns import lazy_re
+from doxa.base.patterns import PatternSet, lazy_re
 from doxa.base.words import STOP_WORDS
 from doxa.recall.lanes.frequent_words import is_frequent
 
@@ -32,21 +32,15 @@ _TITLES = frozenset("mr mrs ms miss dr prof".split())
 _CALENDAR = frozenset((*MONTHS, *MONTH_ABBREVIATIONS, *WEEKDAYS))
 _SENTENCE_END = lazy_re(r"(?<=[.!?])\s+(?=[A-Z])|\n")
 _ALIAS = lazy_re(
-    r"""\bgo(?:es)?\ by\b | \ba\.?k\.?a\b | \balso\ (?:known|called|named) | \bknown\ (?:\w+\ )?as\b
-    | (?:\b(?:is|was|are|were|be|been|usually|often|just)\ |,\ )(?:called|named|nicknamed)\b
-    | \b(?:everybody|everyone|we|people|they|friends|family|colleagues|all)\ (?:just\ )?calls?\b
-    | \bnick\s?name\b | \balias\b | \bshort\ for\b | \bstands\ for\b | \bcode\s?name
-    | \b(?:old|other|former|earlier|real|full|maiden|new|second)\ name\b | \bformerly\b
-    | \brenamed\b | \bsame\ (?:person|man|woman|thing|project|product|company)\b
-    | \b(?:is|are)\ the\ same\ as\b | \bone\ and\ the\ same\b""",
-    re.IGNORECASE | re.VERBOSE,
+    r"\b(?:go(?:es)? by|a\.?k\.?a|known (?:\w+ )?as|nick\s?name|alias|short for|stands for"
+    r"|formerly|renamed|(?:everybody|everyone|we|people|they|friends|family|colleagues|all)"
+    r" (?:just )?calls?|(?:old|other|former|earlier|real|full|maiden|new|second) name"
+    r"|same (?:person|man|woman|thing|project|product|company)|(?:is|are) the same as"
+    r"|one and the same)\b|\b(?:also (?:known|called|named)|code\s?name)"
+    r"|(?:\b(?:is|was|are|were|be|been|usually|often|just) |, )(?:called|named|nicknamed)\b",
+    re.IGNORECASE,
 )
-# Each match, when it is folded, holds one of these, or in place of an i one without a dot or with a
-# dot of its own. To look for them costs a fortieth of a search.
-_ALIAS_PARTS = (
-    *("go", "known", "call", "name", "alias", "short for", "stands for", "formerly", "same"),
-    *("aka", "a.k", "ak.", "ı", "\u0307"),
-)
+_MAY_DECLARE = PatternSet({"alias": _ALIAS})
 _OF_ANOTHER = lazy_re(
     r"['’]s?\s+(?!(?:\w+\s+)?(?:nick\s?name|alias|name|code\s?name|short form|handle)\b)\w"
 )
@@ -149,11 +143,6 @@ def _same(one: NameWords, other: NameWords) -> bool:
     return one <= other or other <= one
 
 
-def may_declare_alias(folded: str) -> bool:
-    """Return whether a folded text may hold a wording that declares two names to be of one."""
-    return any(part in folded for part in _ALIAS_PARTS)
-
-
 def _aliases(texts: Sequence[str], known: NameWords) -> list[tuple[Name, Name]]:
     """The pairs of names that a sentence of a text declares to be of one: the first before the
     wording and the first after it. Texts without any of the `known` words are not read: no pair of
@@ -162,11 +151,9 @@ def _aliases(texts: Sequence[str], known: NameWords) -> list[tuple[Name, Name]]:
     for text in texts:
         read = text[:QUERY_CHARS_READ]
         folded = read.casefold()
-        if (
-            not any(word in folded for word in known)
-            or not may_declare_alias(folded)
-            or not _ALIAS.search(read)
-        ):
+        if not any(word in folded for word in known):
+            continue
+        if not _MAY_DECLARE.candidates(read.replace("\n", " ")):  # no wording goes over two lines
             continue
         for sentence in _SENTENCE_END.split(read):
             match = _ALIAS.search(sentence)

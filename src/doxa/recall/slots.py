@@ -158,17 +158,18 @@ def states_nothing(text: str) -> bool:
 
 def _is_idle(sentence: str, end: str) -> bool:
     """Whether a sentence asks or acknowledges. Of most, the first word says that they do not."""
-    tokens = (match.group().casefold() for match in _TOKEN.finditer(sentence))
-    words = (token for token in tokens if token[0].isalnum())
-    first = next(words, "")
-    if not first:
-        return True
     asks = "?" in end
-    if not asks and first not in _ACKNOWLEDGED:
-        return False
-    plain = [first, *words]
+    plain: list[str] = []
+    for match in _TOKEN.finditer(sentence):
+        token = match[0]
+        if token[0].isalnum():
+            plain.append(token.casefold())
+            if not asks and plain[0] not in _ACKNOWLEDGED:
+                return False
+    if not plain:
+        return True
     if asks:
-        opening = next((word for word in plain if word not in _JOINING), first)
+        opening = next((word for word in plain if word not in _JOINING), plain[0])
         return opening in _ASKING or len(plain) <= constants.ASKING_WORDS
     said = [word for word in plain if _content(word) and word not in _ACKNOWLEDGED]
     numbers = any(word[0].isdigit() for word in plain)

@@ -19,6 +19,7 @@ from collections.abc import Sequence
 
 from doxa.base.lookalikes import has_lookalike
 from doxa.base.patterns import lazy_re
+from doxa.base.words import runs_of
 from doxa.recall import constants
 from doxa.recall.candidates import CandidateSet
 from doxa.recall.hits import Ranked
@@ -39,7 +40,6 @@ _PARTS = f"""
 SELECT v.doc, v.part, v.data FROM carray(?) f
   CROSS JOIN vector v ON v.id BETWEEN f.value AND f.value + {PARTS - 1}
 """
-_WORD = lazy_re(r"\w+")
 _VALUE = lazy_re(r"\w*\d\w*|(?<=[^\s.!?] )[A-Z]\w*")  # a number, code or name
 
 
@@ -106,7 +106,7 @@ def _repeated(
 
 
 def _words(text: str) -> frozenset[str]:
-    return frozenset(_WORD.findall(text.casefold()))
+    return frozenset(runs_of(text.casefold()))
 
 
 def put_leaders_first(

@@ -65,7 +65,7 @@ class Posting(NamedTuple):
         return len(self.docs)
 
     def holds(self, row: int) -> bool:
-        place = int(np.searchsorted(self.docs, row))
+        place = int(self.docs.searchsorted(row))
         return place < len(self.docs) and int(self.docs[place]) == row
 
 

@@ -487,7 +487,7 @@ class SearchWriter:
         """Note the words of a row to be written; returns its length in words."""
         counts, length = words_of(texts)
         for term, count in counts.items():
-            self._postings[scope, term].append((number, min(count, COUNT_MAX)))
+            self._postings[scope, term].append((number, count if count < COUNT_MAX else COUNT_MAX))
         self._held += len(counts)
         if self._held > _POSTINGS_HELD:
             self._write_postings()
