@@ -22,7 +22,7 @@ _NAMES = (
 _BETWEEN = 40  # characters
 _RUN = 16  # characters of letters and digits without a break
 NAMED = lazy_re(rf"(?i:(?<![A-Za-z])(?:{_NAMES})(?![A-Za-z]))")
-GATE = rf"(?:{_NAMES})[^\n]{{1,{_BETWEEN}}}[a-z0-9]{{{_RUN}}}"
+GATE = rf"(?:{_NAMES})[^\n]*[a-z0-9]{{{_RUN}}}"
 _LEAST = 15
 _VALUE = lazy_re(rf"[A-Za-z0-9][A-Za-z0-9_+/=~.-]{{{_LEAST - 1},400}}")
 _GENERATED = lazy_re(rf"[A-Za-z0-9]{{{_RUN},}}")

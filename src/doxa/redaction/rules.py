@@ -46,7 +46,7 @@ class RedactionRule:
     examples: tuple[str, ...]
     near_misses: tuple[str, ...]
     accept: Callable[[str], bool] = bool
-    gate: str = ""  # RE2 for lower case, where ordinary words contain the hints
+    gate: str = ""  # RE2 in any case, where ordinary words contain the hints; passes every match
     spans: Callable[[str], Iterator[tuple[int, int]]] | None = None
 
     def find(self, text: str) -> Iterator[tuple[int, int]]:
@@ -554,7 +554,7 @@ SECRETS: tuple[RedactionRule, ...] = (
             "mot_de_passe",
             "mot-de-passe",
         ),
-        gate=r"(?:pass|pwd|kennwort|contrase|mot[ _-]de[ _-]passe|\bpw)",
+        gate=r"(?:pass|pwd|kennwort|contrase|mot[ _-]de[ _-]passe|(?:^|[^a-z0-9])pw)",
         pattern=ASSIGNED,
         spans=lambda text: spans_of(text, tokens=False),
         examples=(
