@@ -43,7 +43,7 @@ COVERED_MIN = 0.5
 _DAY_NS = 86_400 * 10**9
 _CLAUSE_TERMS_MIN = 2  # fewer words are not a clause of their own
 _CLAIM_CLAUSE = re.compile(
-    r"[,;:]\s+|\s+(?=(?:and|but|because|so|which|who|while|although|after|before|when)\b)",
+    r"[,;:]\s+|(?<!\s)\s+(?=(?:and|but|because|so|which|who|while|although|after|before|when)\b)",
     re.IGNORECASE,
 )
 # What a sentence says of the talking itself, and the denials, which are compared by themselves.

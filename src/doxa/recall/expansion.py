@@ -18,7 +18,7 @@ from doxa.models.contract import Completer, Message
 from doxa.recall import constants
 
 _CUT = re.compile(
-    r",\s*(?:and|or|then|but|finally|including)?\s+|\s+(?:and|including|such as|then|as well"
+    r",\s*(?:and|or|then|but|finally|including)?\s+|(?<!\s)\s+(?:and|including|such as|then|as well"
     r" as|while|but)\s+|[;:—–]\s*|(?<=[.?!])\s+",
     re.IGNORECASE,
 )

@@ -42,7 +42,7 @@ _NUMBERS = (
 _TOKEN = lazy_re(
     r"[^\W\d_]+(?:-[^\W\d_]+)*-\d+\b|[^\W\d_]+|[$€£¥]?\d(?:[\d.,:/-]*\d)?%?|[.!?]+(?=\s|$)|[\n,;:()]"
 )
-_SENTENCE_END = lazy_re(r"[.!?]+(?=\s|$)|\n")
+_SENTENCE_END = lazy_re(r"(?<![.!?])[.!?]+(?=\s|$)|\n")
 _TITLES = frozenset("mr mrs ms dr prof st".split())
 _CODE = lazy_re(r"```.*?(?:```|\Z)", re.DOTALL)
 _QUOTED = lazy_re(r"[\"“«][^\"“”«»\n]{1,400}[\"”»]")

@@ -20,7 +20,9 @@ from doxa.hosts.setup.marks import SERVER
 from doxa.hosts.setup.plans import HostPlan
 
 _SYSTEM = Path("/etc")  # where administrators set what holds for all users
-_PROVIDER = re.compile(r"^memory:\s*\n(?:[ \t].*\n|\r?\n)*?[ \t]+provider:[ \t]*([\w.-]*)", re.M)
+_PROVIDER = re.compile(
+    r"^memory:[^\S\n]*\n(?:[ \t].*\n|\r?\n)*?[ \t]+provider:[ \t]*([\w.-]*)", re.M
+)
 _TRUE = frozenset(("1", "true", "yes", "on", "y"))
 
 

@@ -39,7 +39,7 @@ from doxa.ingestion.readers.sources import clean, decode, head, whole_file
 
 _DAY = r"\d{4}-\d{2}-\d{2}"
 _DAILY = re.compile(rf"(?P<day>{_DAY})(?:[-_.].*)?\.md")
-_HEADING = re.compile(r"#{1,6}\s+(?P<text>.+?)\s*#*\s*$")
+_HEADING = re.compile(r"#{1,6}\s+(?P<text>.*)")
 _ITEM = re.compile(r"\s*(?:[-*+]|\d{1,3}[.)])\s+(?:\[[ xX]\]\s+)?")
 _FENCE = re.compile(r"\s*(```|~~~)")
 _RULE = re.compile(r"\s*(?:[-*_]\s*){3,}$")
@@ -52,7 +52,8 @@ _MARK = r"""[\s\[\](){}*_`:;,|·–—-]"""  # what separates a date and a statu
 _MARKED = rf"(?:{_MARK}|\b(?:active|{_ENDED}|since|from|until|on|by|status|date)\b|{_DAY})"
 _BEFORE = re.compile(rf"(?=[^\w]*(?:{_DAY}|\[?(?:active|{_ENDED})\b)){_MARKED}+", re.IGNORECASE)
 _BEHIND = re.compile(
-    rf"[\s]*[\[(](?=[^\])]*(?:{_DAY}|\b(?:active|{_ENDED})\b)){_MARKED}+[\])]?\s*$", re.IGNORECASE
+    rf"(?<!\s)\s*[\[(](?=[^\])]*(?:{_DAY}|\b(?:active|{_ENDED})\b)){_MARKED}+[\])]?\s*$",
+    re.IGNORECASE,
 )
 _STRUCK = re.compile(r"~~(?P<text>.+)~~\s*$", re.DOTALL)
 _KINDS = {"user": "preference", "feedback": "rule", "reference": "reference"}
@@ -190,7 +191,7 @@ def blocks(text: str, first: int, *, between: str = "") -> Iterator[ParagraphBlo
         if between:
             held += [] if ends else [line]
         elif title and not fenced:
-            heading = title["text"]
+            heading = title["text"].rstrip().rstrip("#").rstrip()
         elif fenced or (line.strip() and not _RULE.match(line)):
             held.append(line)
         if len(held) == 1:
@@ -209,7 +210,8 @@ def _ends(held: list[str]) -> bool:
 
 
 def _block(held: list[str], heading: str, first: int, last: int) -> ParagraphBlock:
-    lines = [_ITEM.sub("", held[0], count=1), *held[1:]]
+    mark = _ITEM.match(held[0])
+    lines = [held[0][mark.end() if mark else 0 :], *held[1:]]
     return ParagraphBlock("\n".join(line.rstrip() for line in lines).strip(), heading, first, last)
 
 

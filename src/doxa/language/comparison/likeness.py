@@ -43,7 +43,7 @@ _ENGLISH_TURNS = (
 _NEAR_CHARS_MIN, _STEM_CHARS = 4, 5  # "logging" and "logs", "Budget" and "Marketingbudget"
 _DIGIT = re.compile(r"\d")
 _TIME = re.compile(r"\d{1,2}[:h]\d{2}|\d{1,2}(?:am|pm|h|时|点)")
-_CODE = re.compile(r"[a-z]+[\w-]*\d", re.IGNORECASE)
+_CODE = re.compile(r"[a-z][\w-]*\d", re.IGNORECASE)
 _CLOCK_UNITS = frozenset(("uhr", "am", "pm", "h"))
 _CHINESE_VALUE = re.compile(
     r"(?P<latin>[A-Za-z][\w.]*)|(?:周|星期|礼拜)(?P<day>[一二三四五六日天])"
