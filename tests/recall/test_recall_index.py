@@ -18,7 +18,8 @@ from doxa.models import HashEmbedder
 from doxa.recall import constants
 from doxa.recall.filters import believed_now, find_scopes
 from doxa.recall.indexes import vector_index
-from doxa.recall.indexes.project_index import Believed, IndexCache
+from doxa.recall.indexes.project_index import Believed, IndexCache, ProjectIndex
+from doxa.recall.indexes.reading import COLUMNS
 from doxa.recall.indexes.vector_index import VectorIndex
 from doxa.recall.lanes import words as words_lane
 from doxa.recall.lanes.meaning import without_centre
@@ -248,8 +249,10 @@ def test_the_best_of_very_many_rows_are_those_of_all_rows() -> None:
     following = np.full(count, -1, dtype=np.int32)
     following[before[before >= 0]] = np.flatnonzero(before >= 0)
     lengths = random.integers(1, 60, count).astype(np.float32)
-    project = FakeIndex(count, {"prev": before, "length": lengths}, following)
+    apart = np.flatnonzero((before >= 0) & (following[before] != np.arange(count)))
+    project = FakeIndex(count, {"prev": before, "length": lengths}, following, apart)
     for held in (
+        (40, 300, 900),
         (200, 9_000, 20_000),
         (30_000,),
         (20, 35_000, 36_000),
@@ -279,6 +282,7 @@ class FakeIndex(NamedTuple):
     count: int
     columns: dict[str, NDArray[Any]]
     following: NDArray[np.int32]
+    branches: NDArray[np.int64]
 
     def __getitem__(self, name: Any) -> Any:
         return self.columns[name]
@@ -324,6 +328,7 @@ def test_the_best_by_words_are_those_of_all_rows(
             held = everywhere[allowed]
             with pytest.MonkeyPatch.context() as patch:
                 patch.setattr(words_lane, "_LOOKUPS", few)  # 0: every row is looked up by itself
+                patch.setattr(words_lane, "_FEW_OF", few)  # 0: only rows around a term are read
                 patch.setattr(words_lane, "_TRIED", tried)
                 patch.setattr(words_lane, "_MANY", 0)
                 best = words.best(allowed, depth)
@@ -333,6 +338,24 @@ def test_the_best_by_words_are_those_of_all_rows(
             assert np.sort(everywhere[best])[::-1].tolist() == pytest.approx(
                 wanted.tolist(), abs=1e-6
             )
+
+
+def test_rows_that_share_the_row_before_them_are_known() -> None:
+    random = np.random.default_rng(5)
+    index = ProjectIndex(1)
+    for size in (40, 60, 60, 200):  # some rows are new, others have another row before them
+        rows = np.sort(random.choice(size, size // 3 if index.count else size, replace=False))
+        columns = {name: np.zeros(len(rows), dtype=kind) for name, kind in COLUMNS}
+        columns["node"][:] = 1
+        columns["prev"][:] = np.where(random.random(len(rows)) < 0.2, -1, rows // 2)
+        index._store_rows(rows, columns)
+        index._follow(rows)
+        before = index["prev"]
+        linked = np.flatnonzero((before >= 0) & (index["node"] > 0))
+        apart = linked[index.following[before[linked]] != linked]
+        assert len(apart) and set(apart.tolist()) <= set(index.branches.tolist())
+    index._replace_rows(rows[:0], columns)
+    assert not len(index.branches)
 
 
 def test_the_kept_mask_is_that_of_a_fresh_shelf_whatever_happens(tmp_path: Path) -> None:

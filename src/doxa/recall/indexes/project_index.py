@@ -62,6 +62,7 @@ class ProjectIndex:
         }
         self._indexed = np.zeros(_CAPACITY_MIN, dtype=bool)
         self._following = np.full(_CAPACITY_MIN, -1, dtype=np.int32)
+        self._branches = np.zeros(0, dtype=np.int64)
         self._speaker_tokens: set[int] = set()
         self._speakers: dict[int, str] = {}
         self._pending = 0
@@ -84,6 +85,12 @@ class ProjectIndex:
     def following(self) -> NDArray[np.int32]:
         """The row that comes after each in its conversation, or -1."""
         return self._following[: self.count]
+
+    @property
+    def branches(self) -> Rows:
+        """The rows, and perhaps a few others, that are not `following` of the row before them:
+        another row comes after it too."""
+        return self._branches
 
     def speakers(self, reader: Reader) -> list[tuple[int, str]]:
         """List the tokens and names of all speakers. The name of a speaker of whom no row is left
@@ -180,6 +187,7 @@ class ProjectIndex:
         self.vector_index = VectorIndex(exact=True)
         self._indexed, self._mask = np.zeros(count, dtype=bool), np.zeros(count, dtype=bool)
         self._following = np.full(count, -1, dtype=np.int32)
+        self._branches = self._branches[:0]
         self._speaker_tokens, self._mask_rows = set(), None
 
     def _store_rows(self, rows: Rows, columns: Columns) -> None:
@@ -207,9 +215,14 @@ class ProjectIndex:
         self._speakers = {
             token: name for token, name in self._speakers.items() if token in self._speaker_tokens
         }
+        rows = rows[self._columns["prev"][rows] >= 0]
         previous = self._columns["prev"][rows]
-        linked = previous >= 0
-        self._following[previous[linked]] = rows[linked]
+        before = self._following[previous]
+        self._following[previous] = rows
+        displaced = before[(before >= 0) & (before != rows)]
+        branches = np.concatenate((displaced, rows[self._following[previous] != rows]))
+        if len(branches):
+            self._branches = np.union1d(self._branches, branches)
 
     def _store_vectors(self, reader: Reader, rows: Rows, before: NDArray[np.int32]) -> None:
         """Add vectors to the index. `before` is how many each row had. Entries of deleted rows

@@ -12,7 +12,7 @@ import re
 import unicodedata
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import apsw
 import numpy as np
@@ -34,6 +34,7 @@ _ROUNDED = 1 - 1e-5  # sums of 32-bit floats in another order
 _ABOVE_ZERO = 1e-9
 _RUNS = 64  # runs of rows for each row that is wanted
 _TRIED, _MANY = 1_000, 16_000  # where there are many rows, so many are scored first for a bound
+_FEW_OF = 16  # one row of so many is few enough to be gathered
 _LOOKUPS = 16  # a term held by more than so many times the wanted rows is looked up row by row
 _CORRECTIONS_MAX = 16  # words of one question that are corrected
 _CORRECTED_CHARS_MAX = 32  # the edits of a word grow with its length, and so does stemming each
@@ -265,7 +266,7 @@ class Coverage:
             rest, last = sum(weights[number:]), number == len(weights)
             if rest > wanted and not last:
                 continue
-            rows = self._possible(own, allowed, depth, rest=rest)
+            rows = self._possible(own, allowed, depth, rest=rest, named=self._terms[:number])
             scores = self.of(rows)
             enough = len(rows) > depth
             order = np.argpartition(-scores, depth - 1)[:depth] if enough else np.arange(len(rows))
@@ -275,9 +276,21 @@ class Coverage:
             wanted = rest * _REST_MAX
         return np.zeros(0, dtype=np.int64)
 
-    def _possible(self, own: Floats, allowed: Mask, depth: int, *, rest: float) -> Rows:
+    def _touched(self, named: list[_Term]) -> Rows | None:
+        """The rows that hold any of these terms or may borrow from one that does; None if they are
+        too many to be worth gathering."""
+        if sum(len(term.docs) for term in named) * _FEW_OF > self._project.count:
+            return None
+        holding = np.concatenate([term.docs for term in named])
+        around = (self._project["prev"][holding], self._project.following[holding])
+        rows = np.unique(np.concatenate((holding, *around, self._project.branches)))
+        return rows[np.searchsorted(rows, 0) :]
+
+    def _possible(
+        self, own: Floats, allowed: Mask, depth: int, *, rest: float, named: list[_Term]
+    ) -> Rows:
         """The allowed rows that can be among the `depth` best, given what rows score by themselves
-        and that other terms add at most `rest`.
+        from the terms `named`, and that other terms add at most `rest`.
 
         With k = K1, g(f) = f / (f + k) is concave, so g(own + c * other) <= g(own) + g(c * other),
         and g(c * f) <= c (F + k) / (c F + k) * g(f) for f <= F. The first bound assumes that every
@@ -287,23 +300,27 @@ class Coverage:
         """
         k1 = constants.K1
         top = max(float(term.own.max()) for term in self._terms)
-        reached = _lower_bound(own[:-1] * allowed, depth)
+        touched = self._touched(named)
+        here: Any = slice(None) if touched is None else touched
+        base, permitted = own[:-1][here], allowed[here]
+        reached = _lower_bound(base * permitted, depth)
         least = np.float32(max(_ROUNDED * reached - rest, _ABOVE_ZERO))
         neighbours = [
-            (own.take(other, mode="wrap"), part)
+            (own.take(other[here], mode="wrap"), part)
             for other, part in (
                 (self._project["prev"], constants.PREVIOUS),
                 (self._project.following, constants.NEXT),
             )
         ]
-        most = own[:-1].copy()
+        most = base.copy()
         for lent, part in neighbours:
             most += lent * np.float32(part * (top + k1) / (part * top + k1))
-        rows = np.flatnonzero(allowed & (most >= least))
+        kept = np.flatnonzero(permitted & (most >= least))
+        rows = kept if touched is None else touched[kept]
         near = borrowed_share(self._project["length"][rows], constants.NEIGHBOUR_LENGTH)
-        most = own[rows]
+        most = base[kept]
         for lent, part in neighbours:
-            most += lent[rows] * (
+            most += lent[kept] * (
                 part
                 * near
                 * np.float32(top + k1)
@@ -317,7 +334,8 @@ class Coverage:
                 else 0.0
             )
             least = max(least, np.float32(_ROUNDED * reached * self._mass - rest))
-        return rows[most >= least]
+        found: Rows = rows[most >= least]
+        return found
 
     def of(self, rows: Rows) -> Floats:
         """Return how much of the question each row covers, in [0, 1)."""
