@@ -103,12 +103,16 @@ class PatternSet(Generic[Key]):
     def _compiled(self) -> Any:
         import re2  # on first use: most commands read no text
 
-        made = re2.Set.SearchSet()
-        for pattern in self._search.values():
-            made.Add(without_lookarounds(pattern))
-        for pattern in self._match.values():
-            made.Add(rf"\A(?:{without_lookarounds(pattern)})")
-        made.Add("")
+        options = re2.Options()
+        options.log_errors = False
+        made = re2.Set.SearchSet(options)
+        sources = [without_lookarounds(pattern) for pattern in self._search.values()]
+        sources += [rf"\A(?:{without_lookarounds(one)})" for one in self._match.values()]
+        for source in (*sources, ""):
+            try:
+                made.Add(source)
+            except re2.error:
+                raise ValueError(f"A set of patterns cannot have {source!r}.") from None
         made.Compile()
         return made
 
@@ -118,9 +122,12 @@ _NAMED_MAX = 1_024
 
 def without_lookarounds(pattern: re.Pattern[str]) -> str:
     """Return an expression for RE2 that is found in every printable ASCII text in which `pattern`
-    is. Raises ValueError for a pattern with other flags or a back reference."""
+    is. Raises ValueError for what RE2 would read differently: other flags, a back reference,
+    `{,3}`, `[[:`, and a dotless or dotted i where case is ignored."""
     if pattern.flags & ~_KNOWN_FLAGS:
         raise ValueError(f"A set of patterns cannot have the flags of {pattern!r}.")
+    if any(part in pattern.pattern for part in ("{,", "[[:", "\u0130", "\u0131")):
+        raise ValueError(f"A set of patterns cannot have {pattern!r}.")
     flags = "".join(letter for flag, letter in _FLAGS.items() if pattern.flags & flag)
     source, parts, position = pattern.pattern, [f"(?{flags})"] if flags else [], 0
     while position < len(source):

@@ -328,7 +328,7 @@ def _sentence(
         return None
     corrects = _CORRECTS.match(plain) is not None
     plain, label, reason = _stripped(plain)
-    if quoting or (quotes and _QUOTATION.fullmatch(plain)):
+    if quoting or _QUOTATION.fullmatch(plain):
         reason = "quoted"
     return Sentence(
         plain, quotes, reason or why_unasserted(plain, corrects=corrects), start, end, label
