@@ -13,7 +13,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from doxa.redaction import assignments, near_names
-from doxa.redaction.redact import may_hold_secret, redact
+from doxa.redaction.redact import may_hold_secret, redact, redact_named
 from doxa.redaction.rules import PERSONAL, SECRETS, RedactionRule
 
 RULES = SECRETS + PERSONAL
@@ -135,4 +135,22 @@ def test_the_fields_of_an_exchange_are_no_reason_to_look() -> None:
     """Names of properties stand before a colon in what the store looks at."""
     fields = "session:\nsession_1\nspeaker:\nMaria\nsource_id:\nD1:3\nthread:\nkref://a/b.thread"
     assert not may_hold_secret(fields)
-    assert not may_hold_secret("Half a pair: \ud800.")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "postgres://an\ud800a:hunter2@db.example.org",
+        f"\u0131abcdefghij_{'a1B2c3D4e5F6g7H8' * 2}",
+        "--secret access key q7Zr2Kx9Lw4Tn8Vb3Yd6",
+        "/private_key q7Zr2Kx9Lw4Tn8Vb3Yd6",
+    ],
+)
+def test_what_stands_beside_odd_characters_is_found(text: str) -> None:
+    assert redact(text).findings
+
+
+@pytest.mark.parametrize("name", ["api_key_value", "token-value", "token for staging"])
+def test_a_name_that_holds_that_of_a_secret_makes_its_value_one(name: str) -> None:
+    assert redact_named(name, "q7Zr2Kx9Lw4Tn8Vb3Yd6").findings
+    assert not redact_named(name, "nothing").findings

@@ -45,7 +45,7 @@ _KEY_END = (
 KEY_GATE = (
     rf"{_KEY_END}[0-9_-]{{0,3}}(?:\\?[\"'`]?\]?[ \t]{{0,3}}(?:[:=>|：!]|\" ?[,v])"
     r"|[ \t]{1,2}(?:is|was|ist|lautet|est|es|è|to|是)[ \t:])"
-    rf"|[-/][a-z0-9_ \t-]*{_KEY_END}[0-9_-]{{0,3}}[ \t]"
+    rf"|[-/][a-z0-9_-]*(?: access)?[ _-]?{_KEY_END}[0-9_-]{{0,3}}[ \t]"
 )
 _OPTION = lazy_re(r"(?:(?<![A-Za-z0-9])--?[A-Za-z0-9-]{0,40}|/[A-Za-z]{0,20})$")
 _VARIABLE = lazy_re(r"(?:^|[\s;&\"'(])(?:export |set |ENV |ARG |-e ?|env )?[A-Z0-9_]*$")

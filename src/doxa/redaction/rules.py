@@ -461,7 +461,7 @@ SECRETS: tuple[RedactionRule, ...] = (
         " of both cases with digits, as no identifier has them",
         source="GitHub Blog, Behind GitHub's new authentication token formats, which others follow",
         hints=("_", "-"),
-        gate=r"\b[a-z]{2,10}(?:[_-][a-z0-9]{2,6}){0,2}[_-][a-z0-9]{24}",
+        gate=r"[a-z]{2,10}(?:[_-][a-z0-9]{2,6}){0,2}[_-][a-z0-9]{24}",
         pattern=_bounded(r"[a-z]{2,10}(?:[_-][a-z0-9]{2,6}){0,2}[_-][A-Za-z0-9]{24,200}"),
         accept=_is_generated,
         examples=(f"set «abc_{SAMPLE[:32]}» there",),
