@@ -347,7 +347,8 @@ def test_rows_that_share_the_row_before_them_are_known() -> None:
         rows = np.sort(random.choice(size, size // 3 if index.count else size, replace=False))
         columns = {name: np.zeros(len(rows), dtype=kind) for name, kind in COLUMNS}
         columns["node"][:] = 1
-        columns["prev"][:] = np.where(random.random(len(rows)) < 0.2, -1, rows // 2)
+        before = np.where(random.random(len(rows)) < 0.5, rows // 2, rows // 3)
+        columns["prev"][:] = np.where(random.random(len(rows)) < 0.2, -1, before)
         index._store_rows(rows, columns)
         index._follow(rows)
         before = index["prev"]

@@ -62,7 +62,8 @@ class ProjectIndex:
         }
         self._indexed = np.zeros(_CAPACITY_MIN, dtype=bool)
         self._following = np.full(_CAPACITY_MIN, -1, dtype=np.int32)
-        self._branches = np.zeros(0, dtype=np.int64)
+        self._branches = np.zeros(0, dtype=np.int64)  # some more than once
+        self._branches_apart = 0  # how many of them are known to differ
         self._speaker_tokens: set[int] = set()
         self._speakers: dict[int, str] = {}
         self._pending = 0
@@ -89,7 +90,7 @@ class ProjectIndex:
     @property
     def branches(self) -> Rows:
         """The rows, and perhaps a few others, that are not `following` of the row before them:
-        another row comes after it too."""
+        another row comes after it too. In no order, and some more than once."""
         return self._branches
 
     def speakers(self, reader: Reader) -> list[tuple[int, str]]:
@@ -187,7 +188,7 @@ class ProjectIndex:
         self.vector_index = VectorIndex(exact=True)
         self._indexed, self._mask = np.zeros(count, dtype=bool), np.zeros(count, dtype=bool)
         self._following = np.full(count, -1, dtype=np.int32)
-        self._branches = self._branches[:0]
+        self._branches, self._branches_apart = self._branches[:0], 0
         self._speaker_tokens, self._mask_rows = set(), None
 
     def _store_rows(self, rows: Rows, columns: Columns) -> None:
@@ -222,7 +223,10 @@ class ProjectIndex:
         displaced = before[(before >= 0) & (before != rows)]
         branches = np.concatenate((displaced, rows[self._following[previous] != rows]))
         if len(branches):
-            self._branches = np.union1d(self._branches, branches)
+            self._branches = np.concatenate((self._branches, branches))
+            if len(self._branches) > 2 * self._branches_apart + _CAPACITY_MIN:
+                self._branches = np.unique(self._branches)
+                self._branches_apart = len(self._branches)
 
     def _store_vectors(self, reader: Reader, rows: Rows, before: NDArray[np.int32]) -> None:
         """Add vectors to the index. `before` is how many each row had. Entries of deleted rows

@@ -279,11 +279,12 @@ class Coverage:
     def _touched(self, named: list[_Term]) -> Rows | None:
         """The rows that hold any of these terms or may borrow from one that does; None if they are
         too many to be worth gathering."""
-        if sum(len(term.docs) for term in named) * _FEW_OF > self._project.count:
+        branches = self._project.branches
+        if (sum(len(term.docs) for term in named) + len(branches)) * _FEW_OF > self._project.count:
             return None
         holding = np.concatenate([term.docs for term in named])
         around = (self._project["prev"][holding], self._project.following[holding])
-        rows = np.unique(np.concatenate((holding, *around, self._project.branches)))
+        rows = np.unique(np.concatenate((holding, *around, branches)))
         return rows[np.searchsorted(rows, 0) :]
 
     def _possible(
