@@ -22,6 +22,7 @@ import doxa
 from doxa.base.patterns import lazy_re
 from doxa.consolidation import claims
 from doxa.hosts.setup import switches
+from doxa.imports.contract import ImportLog
 from doxa.imports.readers import workspace
 from doxa.recall import expansion, slots
 from tests.effort import assert_ends
@@ -193,7 +194,7 @@ def test_an_ambiguous_repetition_is_attacked() -> None:
 
 def read_long_runs() -> None:
     """Runs of 100,000 of one character, which take hours where each place is a start."""
-    for character in (" ", "!", "\n", "#", "a"):
+    for character in (" ", "!", "\n", "#", "[", "a"):
         run = character * 100_000
         for text in (f"# a{run}x", f"memory:\n{run}x", f"Ana{run}x", f"Ana, {run}and"):
             print(repr(character), repr(text[:10]), flush=True)
@@ -202,6 +203,9 @@ def read_long_runs() -> None:
             slots.states_nothing(text)
             expansion._CUT.split(text)
             claims._CLAIM_CLAUSE.split(text)
+            list(slots._SENTENCE_END.finditer(text))
+            block = workspace.ParagraphBlock(f"{text} [", "", 1, 1)
+            workspace._dated(block, ImportLog())
 
 
 def test_long_runs_are_read_to_their_end() -> None:

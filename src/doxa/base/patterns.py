@@ -123,10 +123,11 @@ _NAMED_MAX = 1_024
 def without_lookarounds(pattern: re.Pattern[str]) -> str:
     """Return an expression for RE2 that is found in every printable ASCII text in which `pattern`
     is. Raises ValueError for what RE2 would read differently: other flags, a back reference,
-    `{,3}`, `[[:`, and a dotless or dotted i where case is ignored."""
+    `{,3}`, a class such as `[[:alpha:]]`, and a dotless or dotted i, which `re` takes for an i
+    where case is ignored."""
     if pattern.flags & ~_KNOWN_FLAGS:
         raise ValueError(f"A set of patterns cannot have the flags of {pattern!r}.")
-    if any(part in pattern.pattern for part in ("{,", "[[:", "\u0130", "\u0131")):
+    if any(part in pattern.pattern for part in ("{,", "\u0130", "\u0131")):
         raise ValueError(f"A set of patterns cannot have {pattern!r}.")
     flags = "".join(letter for flag, letter in _FLAGS.items() if pattern.flags & flag)
     source, parts, position = pattern.pattern, [f"(?{flags})"] if flags else [], 0
@@ -173,6 +174,10 @@ def _end_of_group(source: str, start: int) -> int:
 
 
 def _class(part: str) -> str:
+    if "[:" in part[1:]:
+        raise ValueError(f"A set of patterns cannot have the class {part}.")
+    if not re.match(part, "i") and not re.match(part, "I") and re.match(part, "i", re.IGNORECASE):
+        raise ValueError(f"A set of patterns cannot have a dotless or dotted i, as in {part}.")
     made, position = "", 0
     while position < len(part):
         end = _end_of_escape(part, position) if part[position] == "\\" else position + 1
@@ -182,6 +187,8 @@ def _class(part: str) -> str:
 
 
 def _escape(part: str) -> str:
+    if part in ("\\u0130", "\\u0131"):
+        raise ValueError("A set of patterns cannot have a dotless or dotted i.")
     if part[1] in "uU":
         return f"\\x{{{part[2:]}}}"
     if part == "\\Z":

@@ -44,7 +44,7 @@ _ITEM = re.compile(r"\s*(?:[-*+]|\d{1,3}[.)])\s+(?:\[[ xX]\]\s+)?")
 _FENCE = re.compile(r"\s*(```|~~~)")
 _RULE = re.compile(r"\s*(?:[-*_]\s*){3,}$")
 _COMMENT = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
-_FIELD = re.compile(r"\s*(?P<name>[\w-]{1,40})\s*:\s*(?P<value>.*?)\s*$")
+_FIELD = re.compile(r"\s*(?P<name>[\w-]{1,40})\s*:(?P<value>.*)")
 _ENDED = "superseded|retired|replaced|expired|inactive"
 _STATUS = re.compile(rf"\b(?P<status>active|{_ENDED})\b", re.IGNORECASE)
 _MARK = r"""[\s\[\](){}*_`:;,|·–—-]"""  # what separates a date and a status from the words
@@ -55,6 +55,7 @@ _BEHIND = re.compile(
     rf"(?<!\s)\s*[\[(](?=[^\])]*(?:{_DAY}|\b(?:active|{_ENDED})\b)){_MARKED}+[\])]?\s*$",
     re.IGNORECASE,
 )
+_BRACKETS_CHARS_READ = 400  # of the end of an entry
 _STRUCK = re.compile(r"~~(?P<text>.+)~~\s*$", re.DOTALL)
 _KINDS = {"user": "preference", "feedback": "rule", "reference": "reference"}
 _NS_PER_DAY = 86_400 * 10**9
@@ -165,7 +166,7 @@ def _front(text: str) -> tuple[dict[str, str], str, int]:
     for number, line in enumerate(lines[1:200], 1):
         if line.strip() in ("---", "..."):
             fields = (_FIELD.fullmatch(one) for one in lines[1:number])
-            found = {one["name"]: one["value"].strip("\"'") for one in fields if one}
+            found = {one["name"]: one["value"].strip().strip("\"'") for one in fields if one}
             return found, "\n".join(lines[number + 1 :]), number + 2
     return {}, text, 1
 
@@ -226,7 +227,8 @@ def _dated(block: ParagraphBlock, log: ImportLog) -> _Dated:
     """Read the date and the status of an entry, and return its words without them."""
     text, marks = block.text, []
     for pattern in (_BEFORE, _BEHIND):
-        found = pattern.match(text) if pattern is _BEFORE else pattern.search(text)
+        end = max(0, len(text) - _BRACKETS_CHARS_READ)
+        found = pattern.match(text) if pattern is _BEFORE else pattern.search(text, end)
         if found and found.group().strip() and found.end() - found.start() < len(text):
             marks.append(found.group())
             text = text[found.end() :] if pattern is _BEFORE else text[: found.start()]
