@@ -58,7 +58,11 @@ CAMPAIGNS: dict[str, tuple[str, ...]] = {
         "tests/adversary/test_retention",
         "tests/adversary/test_dropped",
     ),
-    "Limits: quotas and timeouts": ("tests/adversary/test_quota", "tests/adversary/test_state"),
+    "Limits: quotas and timeouts": (
+        "tests/adversary/test_quota",
+        "tests/adversary/test_state",
+        "tests/adversary/test_expressions",
+    ),
     "Background jobs: what they may write": (
         "tests/adversary/test_background",
         "tests/adversary/test_consolidation",

@@ -186,7 +186,7 @@ def test_every_expression_ends() -> None:
 
 
 def test_an_ambiguous_repetition_is_attacked() -> None:
-    """The texts are those that make such expressions take for ever."""
+    """The texts are those that make such expressions take years."""
     assert " " + "♥" * _TIMES in set(attacks(parsed(re.compile("(?:ok|\\s*[♥☺]+)+$"))))
     comments = re.compile(r"x(?:\s|/\*.*?\*/)*M", re.DOTALL)
     assert "x" + "/*a*/" * _TIMES in set(attacks(parsed(comments)))

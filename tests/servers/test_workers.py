@@ -337,8 +337,8 @@ def test_a_killed_worker_loses_nothing_and_comes_back(tmp_path: Path) -> None:
                 one.start()
             for round_ in range(3):
                 more_of_each(acknowledged)
+                until(lambda: len(fleet.pids()) == 2)
                 before = fleet.pids()
-                assert len(before) == 2
                 os.kill(before[round_ % 2], signal.SIGKILL)
                 until(lambda b=before: len(fleet.pids()) == 2 and set(fleet.pids()) != set(b))
             more_of_each(acknowledged)
