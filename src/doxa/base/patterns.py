@@ -153,7 +153,8 @@ def _end_of_part(source: str, start: int) -> int:
     if source[start] != "[":
         opening = next((one for one in _LOOKAROUNDS if source.startswith(one, start)), "")
         return start + max(1, len(opening))
-    end = start + (2 if source[start + 1] == "^" else 1) + 1  # the first character is never its end
+    end = start + (2 if source[start + 1] == "^" else 1)
+    end += source[end] == "]"  # as the first character it is not the end
     while source[end] != "]":
         end = _end_of_escape(source, end) if source[end] == "\\" else end + 1
     return end + 1
