@@ -164,6 +164,20 @@ def test_an_index_lends_the_vectors_of_whole_texts(exact: bool) -> None:
     assert found.tolist() == wanted.tolist() if exact else (found * wanted).sum(axis=1).min() > 0.98
 
 
+@pytest.mark.parametrize("words", range(1, 9))
+def test_signs_are_compared_by_all_their_words(monkeypatch: pytest.MonkeyPatch, words: int) -> None:
+    monkeypatch.setattr(vector_index, "_CHUNK", 100)
+    random = np.random.default_rng(words)
+    asked = random.integers(0, 2**64, words, dtype=np.uint64)
+    signs = random.integers(0, 2**64, (words, 300), dtype=np.uint64)
+    signs[:, 7], signs[:, 250] = ~asked, asked  # as far and as near as can be
+    bits = np.unpackbits((signs ^ asked[:, None]).T.copy().view(np.uint8), axis=1).sum(axis=1)
+    for count in (1, 99, 100, 251, 300):
+        found = vector_index._differing(asked, signs, count)
+        assert found.tolist() == bits[:count].tolist()
+    assert (bits[7], bits[250]) == (64 * words, 0)
+
+
 def test_entries_that_are_alike_are_named_as_far_as_wanted(monkeypatch: pytest.MonkeyPatch) -> None:
     looked_at: list[int] = []
 

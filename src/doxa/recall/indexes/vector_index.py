@@ -31,7 +31,7 @@ from doxa.store import (
 )
 
 _CAPACITY_MIN = 256
-_CHUNK = 65_536  # rows whose intermediate results stay in the processor's cache
+_CHUNK = 32_768  # rows whose intermediate results stay in the processor's cache
 _FEW_OF = 16  # one of so many is few enough to be copied
 
 Floats = NDArray[np.float32]
@@ -138,8 +138,8 @@ class VectorIndex:
         self._require(len(vector))
         rows = self._rows[:count]
         keep = allowed.take(rows) if int(rows.max()) < len(allowed) else _within(rows, allowed)
-        places = np.flatnonzero(keep)
-        if len(places) * _FEW_OF < count:  # a few entries are gathered, and the rest is not read
+        if int(np.count_nonzero(keep)) * _FEW_OF < count:  # a few are gathered, the rest not read
+            places = np.flatnonzero(keep)
             found, mean, spread = self._among(places, vector, depth, centred=centred, of=count)
         elif self.exact:
             found, mean, spread = self._by_cosine(vector, keep, depth)
@@ -191,39 +191,55 @@ class VectorIndex:
         words = code_signs(
             codes_of(vector[np.newaxis]), np.full_like(self._levels, 8) if centred else self._levels
         )[0]
-        none = np.uint16(64 * len(words) + 1)
-        distance = np.empty(len(keep), dtype=np.uint16)
-        differs = np.empty(min(_CHUNK, len(keep)), dtype=np.uint64)
-        bits = np.empty(len(differs), dtype=np.uint8)
-        for start in range(0, len(keep), _CHUNK):
-            part = distance[start : start + _CHUNK]
-            size = len(part)
-            part[:] = 0
-            for word, held in zip(words, self._signs, strict=True):
-                np.bitwise_xor(held[start : start + size], word, out=differs[:size])
-                np.bitwise_count(differs[:size], out=bits[:size])
-                np.add(part, bits[:size], out=part)
-        distance[~keep] = none
-        counts = np.bincount(distance, minlength=int(none) + 1)[:none]
-        total = int(counts.sum())
-        if not total:
+        kept = int(np.count_nonzero(keep))
+        if not kept:
             return np.zeros(0, dtype=np.int64), 0.0, 0.0
-        least = max(
-            constants.SIGN_CANDIDATES_MIN, (of or len(keep)) // constants.SIGN_CANDIDATES_OF, depth
+        distance = _differing(words, self._signs, len(keep))
+        if kept < len(keep):
+            distance[~keep] = 64 * len(words) + 1
+        wanted = min(
+            max(
+                constants.SIGN_CANDIDATES_MIN,
+                (of or len(keep)) // constants.SIGN_CANDIDATES_OF,
+                depth,
+            ),
+            kept,
         )
-        wanted, upto = min(least, total), np.cumsum(counts)
-        limit = int(np.searchsorted(upto, wanted))
+        limit = np.partition(distance, wanted - 1)[wanted - 1]
         found = np.flatnonzero(distance <= limit)
-        if upto[limit] > wanted:  # of the entries at the limit, which may be very many, the first
+        if len(found) > wanted:  # of the entries at the limit, which may be very many, the first
             at = np.flatnonzero(distance[found] == limit)
-            found = np.delete(found, at[wanted - int(upto[limit]) :])
+            found = np.delete(found, at[wanted - len(found) :])
         if len(found) > depth:
             found = found[
                 np.argpartition(-code_products(self._data[found], vector), depth - 1)[:depth]
             ]
-        sample = np.flatnonzero(keep)[:: -(-total // constants.CODE_SAMPLE)]
+        step = -(-kept // constants.CODE_SAMPLE)
+        sample = np.flatnonzero(keep)[::step] if kept < len(keep) else np.arange(0, len(keep), step)
         cosines = code_products(self._data[sample], vector)
         return found, float(cosines.mean()), float(cosines.std())
+
+
+def _differing(
+    words: NDArray[np.uint64], signs: NDArray[np.uint64], count: int
+) -> NDArray[np.uint16]:
+    """In how many bits each of the first `count` columns of signs differs from these words. Bits
+    are summed in bytes, three words at a time: 192 are the most that a byte holds."""
+    distance = np.zeros(count, dtype=np.uint16)
+    size = min(_CHUNK, count)
+    differs, bits, three = np.empty(size, np.uint64), np.empty(size, np.uint8), np.empty(size, "u1")
+    for start in range(0, count, _CHUNK):
+        part = distance[start : start + _CHUNK]
+        differ, bit, summed = differs[: len(part)], bits[: len(part)], three[: len(part)]
+        for number, word in enumerate(words):
+            np.bitwise_xor(signs[number, start : start + len(part)], word, out=differ)
+            if number % 3:
+                np.add(summed, np.bitwise_count(differ, out=bit), out=summed)
+            else:
+                np.bitwise_count(differ, out=summed)
+            if number % 3 == 2 or number == len(words) - 1:
+                np.add(part, summed, out=part)
+    return distance
 
 
 def _firsts(rows: Rows) -> tuple[Rows, Rows]:

@@ -116,7 +116,8 @@ class Noises:
         """Return the noise of a question's language: of those that are written in its script and
         include the question, the one whose texts are nearest to each other, otherwise English.
         None for a script without texts, or if the embedder fails."""
-        languages = next((names for letters, names in _SCRIPTS if letters.search(text)), ())
+        scripts = _SCRIPTS[-1:] if text.isascii() else _SCRIPTS  # wide ranges take ms to compile
+        languages = next((names for letters, names in scripts if letters.search(text)), ())
         with self._lock:
             missing = [name for name in languages if (embedder.name, name) not in self._held]
             if missing:

@@ -282,10 +282,13 @@ class Coverage:
         branches = self._project.branches
         if (sum(len(term.docs) for term in named) + len(branches)) * _FEW_OF > self._project.count:
             return None
-        holding = np.concatenate([term.docs for term in named])
-        around = (self._project["prev"][holding], self._project.following[holding])
-        rows = np.unique(np.concatenate((holding, *around, branches)))
-        return rows[np.searchsorted(rows, 0) :]
+        touched = np.zeros(self._project.count + 1, dtype=bool)
+        touched[branches] = True
+        for term in named:
+            touched[term.docs] = True
+            for near in (self._project["prev"], self._project.following):
+                touched[near[term.docs]] = True  # -1, where there is none, is the last entry
+        return np.flatnonzero(touched[:-1])
 
     def _possible(
         self, own: Floats, allowed: Mask, depth: int, *, rest: float, named: list[_Term]
