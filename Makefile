@@ -61,7 +61,8 @@ bench: ready
 
 # The stamp holds the folder that the environment was made in and what it was made from. The probe
 # decides: an environment of another folder, of another lock, or one that cannot import what is
-# needed is installed into again; nothing else is touched.
+# needed is installed into again; nothing else is touched. Modules are compiled here, since tests start
+# hundreds of processes, each of which would compile them where PYTHONDONTWRITEBYTECODE is set.
 MADE_FROM := requirements/test.txt requirements/models.txt pyproject.toml
 IDENTITY   = $(CURDIR) $(shell cat $(MADE_FROM) | cksum)
 PARTS     := apsw, msgspec, numpy, Stemmer, re2, typer, rich, pytest, mypy, importlib.util
@@ -73,6 +74,7 @@ WEIGHTS   := import sys, doxa.models; sys.exit(doxa.models.find_weights() is Non
 ready:
 	@if test "$$(cat $(STAMP) 2>/dev/null)" = "$(IDENTITY)" && $(BIN)/python -c '$(PROBE)' 2>/dev/null; then :; else $(MAKE) --no-print-directory install; fi
 	@$(BIN)/python -c '$(WEIGHTS)' 2>/dev/null || $(MAKE) --no-print-directory weights
+	@$(BIN)/python -m compileall -q src tests bench examples
 
 .PHONY: install weights
 install:
