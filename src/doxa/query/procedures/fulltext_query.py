@@ -27,8 +27,8 @@ _TOKEN = re.compile(
     r"|\"(?P<phrase>[^\"]*)\"(?:[~^][0-9.]*)*|(?P<word>[^\s\"()]+))|(?P<close>\))"
 )
 _PLAIN = re.compile(r"[^\s\"()]+")
-_TUNING = re.compile(r"(?:[~^][0-9.]*)+$")
-_WILD = re.compile(r"[^\w*?]*((?:[^\W_]|[*?])*[^\W_*?](?:[^\W_]|\*|\?(?=[^\W_*?]))*)[^\w*]*")
+_TUNING = "~^0123456789."
+_WILD = re.compile(r"[^\w*?]*((?:[^\W_]|[*?])*[^\W_]\**)[^\w*]*")
 _EMPHASIS = re.compile(r"\*+([^*?]+)\*+")
 _JOINS = {"AND": "AND", "&&": "AND", "OR": "OR", "||": "OR", "NOT": "NOT"}
 _DEPTH_MAX = 50  # deeper parentheses do not group
@@ -228,7 +228,7 @@ class _Reading:
 
 
 def _words(text: str, within: str | None = None) -> list[Part]:
-    bare = _TUNING.sub("", text)
+    bare = _without_tuning(text)
     wild = _WILD.fullmatch(bare)
     word = unicodedata.normalize("NFKC", wild[1]).casefold() if wild else ""
     if not {"*", "?"} & set(word) or _EMPHASIS.fullmatch(word):
@@ -237,3 +237,10 @@ def _words(text: str, within: str | None = None) -> list[Part]:
     assert start is not None
     pattern = None if word == f"{start[0]}*" else word
     return [Part([start[0]], "", within, prefix=True, pattern=pattern)]
+
+
+def _without_tuning(text: str) -> str:
+    """Return a word without the ~ and ^ at its end and their numbers."""
+    end = len(text.rstrip(_TUNING))
+    marks = [place for mark in "~^" if (place := text.find(mark, end)) >= 0]
+    return text[: min(marks, default=len(text))]
