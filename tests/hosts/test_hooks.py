@@ -137,6 +137,25 @@ def test_storing_that_is_cut_short_is_done_again_and_nothing_is_stored_twice(
     assert not hooks.spool.waiting()
 
 
+def test_a_message_that_the_memory_refuses_is_set_aside_and_blocks_no_other(
+    hooks: Pipeline, memory: Memory
+) -> None:
+    memory.run("CREATE CONSTRAINT FOR (n:Exchange) REQUIRE n.text IS UNIQUE")
+    said = ["Rename the module.", "Then run it.", "Rename the module.", "And ship it."]
+    for place, text in enumerate(said):
+        send(hooks, "answer" if place == 2 else "prompt", text)
+    hooks.settle()
+    assert turns(memory) == [("user", said[0]), ("user", said[1]), ("user", said[3])]
+    assert not hooks.spool.waiting()
+    (refused,) = (hooks.spool.folder / "refused.jsonl").read_text().splitlines()
+    held = json.loads(refused)
+    assert (held["kind"], held["text"]) == ("answer", said[2]) and "constraint" in held["reason"]
+    assert "is not stored" in (hooks.spool.folder / "errors.log").read_text()
+    send(hooks, "prompt", "What is next?")
+    hooks.settle()
+    assert turns(memory)[-1] == ("user", "What is next?")
+
+
 def test_a_line_that_a_killed_writer_left_unfinished_costs_no_other(
     hooks: Pipeline, memory: Memory
 ) -> None:

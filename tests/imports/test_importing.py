@@ -204,3 +204,24 @@ def test_an_agent_does_not_vouch_for_a_file(memory: Memory, tmp_path: Path) -> N
     with pytest.raises(RoleError, match="Only an operator vouches"):
         agent.ingest(file, trust="stated")
     assert said(memory) == []
+
+
+def test_a_message_that_the_memory_refuses_keeps_no_other_out(
+    memory: Memory, tmp_path: Path
+) -> None:
+    memory.run("CREATE CONSTRAINT FOR (n:Exchange) REQUIRE n.text IS UNIQUE")
+    texts = ["Ship it on Friday.", "Then test it.", "Ship it on Friday.", "And rest.", "Go on."]
+    place = lines(
+        tmp_path / "s1.jsonl",
+        *(
+            code_line(text, at=at)
+            if at != 2
+            else code_line([{"type": "text", "text": text}], "assistant", at=at)
+            for at, text in enumerate(texts)
+        ),
+    )
+    done = imported(memory, place)
+    assert (done.added, done.skipped) == (4, 1)
+    assert any("constraint" in place for place in done.places)
+    assert [text for _, _, text in said(memory)] == [*texts[:2], *texts[3:]]
+    assert imported(memory, place).added == 0

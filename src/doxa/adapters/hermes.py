@@ -26,8 +26,9 @@ from doxa.adapters.naming import label
 from doxa.app import Memory, Session, default_path, open_memory
 from doxa.base.errors import DoxaError, InputError
 from doxa.base.places import hooks_folder
-from doxa.hosts.command import folder_project, is_own_work, note_error
+from doxa.hosts.command import folder_project, is_own_work
 from doxa.hosts.events import HookEvent
+from doxa.hosts.files import note_error
 from doxa.hosts.pipeline import Pipeline
 from doxa.hosts.spool import Spool
 from doxa.servers.mcp.tools import TOOLS, call
@@ -215,7 +216,7 @@ class HermesMemory(MemoryProvider):
         try:
             Pipeline(self._owner, self._spool()).settle()
         except DoxaError as error:  # it stays in the spool
-            note_error(self._db(), f"hermes: {error}")
+            note_error(hooks_folder(self._db()), f"hermes: {error}")
 
     # Tools
 

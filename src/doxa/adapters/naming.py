@@ -6,7 +6,7 @@ from hashlib import blake2b
 
 from doxa.base.errors import InputError
 from doxa.base.limits import ADAPTER_ID_CHARS_MAX
-from doxa.belief import slug
+from doxa.belief import name_from
 
 _SLUG_CHARS = 24
 
@@ -28,4 +28,4 @@ def label(identifier: str, what: str) -> str:
         )
     data = identifier.encode("utf-8", "surrogatepass")
     digest = blake2b(data, digest_size=10).hexdigest()
-    return f"{slug(identifier, chars_max=_SLUG_CHARS)}-{digest}".lstrip("-")
+    return f"{name_from(identifier, chars_max=_SLUG_CHARS)}-{digest}".lstrip("-")

@@ -16,7 +16,7 @@ from doxa.belief.graph import (
     tag_moves,
     tagged_at,
 )
-from doxa.belief.kref import Kref, check_name, parse_kref, print_kref, slug
+from doxa.belief.kref import Kref, check_name, name_from, parse_kref, print_kref, slug
 from doxa.belief.ledger import Ledger, declare
 from doxa.belief.operation import with_receipt
 from doxa.belief.project_rules import check_rule, laws_of
@@ -90,6 +90,7 @@ __all__ = [
     "item_of",
     "laws_of",
     "list_conflicts",
+    "name_from",
     "parse_fact",
     "parse_kref",
     "parse_target",

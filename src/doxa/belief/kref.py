@@ -21,12 +21,14 @@ from doxa.base.clock import parse_time
 from doxa.base.errors import InputError, KrefError
 from doxa.base.limits import KREF_CHARS_MAX, KREF_SEGMENTS_MAX, NAME_CHARS_MAX, TAG_CHARS_MAX
 from doxa.base.patterns import lazy_re
+from doxa.store import without_secrets
 
 SCHEME = "kref://"
 _EXTRA = frozenset("-_~+@")
 _PLAIN = lazy_re(r"[A-Za-z0-9_~+@][A-Za-z0-9_~+@-]*")  # as most names are: all of it is allowed
 _NUMBER = lazy_re(r"[1-9][0-9]{0,17}")
 _KEYS = ("r", "t", "at", "a")
+_NAMED_CHARS_READ = 4_096  # of a text that a name is made from
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,6 +231,15 @@ def slug(text: str, *, chars_max: int = 48) -> str:
         if not kept or name_problem(kept) is None
         else re.sub(r"[^a-z0-9-]", "", kept).strip("-")
     )
+
+
+def name_from(text: str, *, chars_max: int = 48) -> str:
+    """Return what `slug` makes of a text without its secrets. Names are part of addresses and
+    outlive an erasure. Empty where the name itself, with a digest behind it, would look like a
+    secret."""
+    name = slug(without_secrets(text[:_NAMED_CHARS_READ]), chars_max=chars_max)
+    with_digest = f"{name}-0a1b2c3d4e5f"
+    return name if without_secrets(with_digest) == with_digest else ""
 
 
 def _bad(text: str, position: int, reason: str) -> KrefError:

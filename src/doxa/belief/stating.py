@@ -20,7 +20,7 @@ from doxa.base.values import canonical
 from doxa.belief.background.repetition import lowered
 from doxa.belief.conflicts import close_conflict, open_conflict
 from doxa.belief.graph import CURRENT, SUPERSEDES, current_of, facts_of, item_of, last_of
-from doxa.belief.kref import Kref, parse_kref, slug
+from doxa.belief.kref import Kref, name_from, parse_kref
 from doxa.belief.project_rules import laws_of
 from doxa.belief.relevant_beliefs import (
     RelevantBeliefs,
@@ -285,9 +285,7 @@ def place_for(tx: Transaction, draft: Draft) -> Kref:
         topic := next(iter(topics))
     ):  # the values come and go, what it is about stays
         digest = hashlib.blake2b(canonical(list(topic)), digest_size=4).hexdigest()
-        address = replace(
-            address, name="-".join(part for part in (slug(" ".join(topic))[:120], digest) if part)
-        )
+        address = replace(address, name=_named(" ".join(topic), digest))
     verdict = _verdict(tx, draft, project=draft.project, leave_out=())
     for node in sorted(verdict.losers if verdict else (), key=lambda node: node.id):
         stated = sentences_of(node)
@@ -310,10 +308,11 @@ def _own_address(draft: Draft, sentences: Sequence[Sentence]) -> Kref:
         canonical([sorted(map(stored, sentences)), draft.valid_from, draft.valid_until]),
         digest_size=4,
     ).hexdigest()
-    return replace(
-        address,
-        name="-".join(part for part in (slug(draft.title or draft.summary)[:120], digest) if part),
-    )
+    return replace(address, name=_named(draft.title or draft.summary, digest))
+
+
+def _named(text: str, digest: str) -> str:
+    return "-".join(part for part in (name_from(text), digest) if part)
 
 
 def _untaken(tx: Transaction, address: Kref, draft: Draft, sentences: Sequence[Sentence]) -> Kref:

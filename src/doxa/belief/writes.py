@@ -24,7 +24,7 @@ from doxa.belief.graph import (
     parse_target,
     resolve,
 )
-from doxa.belief.kref import Kref, check_name, parse_kref, print_kref, slug
+from doxa.belief.kref import Kref, check_name, name_from, parse_kref, print_kref
 from doxa.belief.reading.views import build_revision
 from doxa.belief.types import Draft, Fact, check_draft, check_summary
 from doxa.logic.sentence import Sentence, worded
@@ -79,7 +79,7 @@ def draft_kref(draft: Draft) -> Kref:
     else:
         check_summary(draft.summary)
         digest = hashlib.blake2b(draft.summary.encode(), digest_size=4).hexdigest()
-        words = slug(draft.title or draft.summary)
+        words = name_from(draft.title or draft.summary)
         name = f"{words}-{digest}" if words else digest
     return Kref(place.project, place.spaces, name, kind)
 

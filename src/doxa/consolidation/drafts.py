@@ -20,7 +20,7 @@ from doxa.base.errors import InputError
 from doxa.base.limits import ENRICHMENT_CHARS_MAX, ENRICHMENT_ENTRIES_MAX, TEXT_BYTES_MAX
 from doxa.base.values import Value
 from doxa.base.words import terms
-from doxa.belief import Draft, Fact, Kref, slug
+from doxa.belief import Draft, Fact, Kref, name_from
 from doxa.belief.removal.retiring import SPEAKER_NAME, SPEAKER_ROLE
 from doxa.consolidation.structure import (
     CERTAINTY_RESERVED_MAX,
@@ -190,7 +190,7 @@ def _name(section: str, entry: Any, fact: Fact | None, unit: Unit) -> str:
     text = says(section, entry)
     about = fact.stored() if fact is not None else " ".join(sorted(terms(text))) or text
     digest = blake2b(f"{unit.kref}|{section}|{about}".encode(), digest_size=5).hexdigest()
-    return "-".join(filter(None, (slug(text)[:_NAME_CHARS].strip("-"), digest)))
+    return "-".join(filter(None, (name_from(text)[:_NAME_CHARS].strip("-"), digest)))
 
 
 def _origin(origin: Origin) -> dict[str, Value]:

@@ -15,7 +15,7 @@ from doxa.base.clock import format_time
 from doxa.base.errors import NotFoundError
 from doxa.base.ids import NodeId
 from doxa.base.limits import CONSOLIDATED_TURNS_ITEMS_MAX
-from doxa.belief import EXCHANGE_KIND, Kref, parse_kref, slug
+from doxa.belief import EXCHANGE_KIND, Kref, name_from, parse_kref
 from doxa.belief.background.sources import Sources
 from doxa.consolidation.transcript import SourceTurn, Transcript
 from doxa.store import Node, Reader
@@ -54,7 +54,7 @@ def base_of(thread: str) -> str:
 
 def _named(text: str, of: str = "") -> str:
     digest = blake2b((of or text).encode("utf-8", "replace"), digest_size=4).hexdigest()
-    return "-".join(filter(None, (slug(text)[:_NAME_CHARS].strip("-"), digest)))
+    return "-".join(filter(None, (name_from(text)[:_NAME_CHARS].strip("-"), digest)))
 
 
 def threads_of(reader: Reader, project: str) -> list[str]:

@@ -21,7 +21,7 @@ from functools import lru_cache
 from typing import Literal
 
 from doxa.base.lookalikes import has_lookalike, latin_look, skeleton
-from doxa.belief import slug
+from doxa.belief import name_from
 
 Level = Literal["exact", "variant", "short", "long", "initials", "other"]
 
@@ -106,7 +106,7 @@ def looks_like(mention: str, name: str) -> bool:
 def address_name(key: str, number: int = 1) -> str:
     """Return the name in the address of the entity of a key: readable, and one for each key. Of
     several entities of one key the second is number 2."""
-    words = slug(key)
+    words = name_from(key)
     if words != key.replace(" ", "-") or not words:
         digest = hashlib.blake2b(key.encode(), digest_size=4).hexdigest()
         words = f"{words}-{digest}" if words else digest

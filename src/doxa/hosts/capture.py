@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from doxa.agent.context.saying import says
 from doxa.agent.context.vouching import BELIEF_KINDS, said_by_user
 from doxa.app import Session
-from doxa.base.errors import DoxaError
+from doxa.base.errors import ConstraintError, DoxaError, InputError
 from doxa.belief import parse_kref
 from doxa.hosts import continuity
 from doxa.hosts.spool import Spool, Spooled
@@ -67,7 +67,7 @@ def capture(session: Session, spool: Spool) -> Captured:
             for line in spool.read(path):
                 by_project[line.project].append(line)
             for project, lines in by_project.items():
-                done = store_lines(session, project, lines)
+                done = _store_what_can(session, spool, project, lines)
                 added, traced = added + done.added, traced + done.traced
                 continuity.stored(session, project, lines)
                 hosts |= {line.host for line in lines}
@@ -75,6 +75,22 @@ def capture(session: Session, spool: Spool) -> Captured:
     continuity.archived(session, sorted(hosts))
     session.memory.wake()
     return Captured(added, traced)
+
+
+def _store_what_can(session: Session, spool: Spool, project: str, lines: list[Spooled]) -> Captured:
+    """Store lines; one that the memory refuses is set aside with the reason, and keeps no other
+    from being stored."""
+    try:
+        return store_lines(session, project, lines)
+    except (InputError, ConstraintError) as error:
+        if len(lines) == 1:
+            spool.set_aside(lines[0], error.message)
+            return Captured()
+    half = len(lines) // 2
+    parts = [
+        _store_what_can(session, spool, project, some) for some in (lines[:half], lines[half:])
+    ]
+    return Captured(sum(one.added for one in parts), sum(one.traced for one in parts))
 
 
 def store_lines(session: Session, project: str, lines: list[Spooled]) -> Captured:

@@ -15,7 +15,6 @@ from __future__ import annotations
 import json
 import os
 import sys
-import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -24,6 +23,7 @@ from doxa.base.completing import is_completing
 from doxa.base.limits import HOOK_INPUT_CHARS_MAX
 from doxa.base.places import config_folder, hooks_folder, memory_file
 from doxa.hosts.events import HookEvent, Injection
+from doxa.hosts.files import note_error
 from doxa.hosts.formats import FORMATS, answer_of, event_of
 from doxa.hosts.relay import ask
 from doxa.hosts.spool import Spool
@@ -32,7 +32,6 @@ from doxa.settings import memory_path
 AUTO = "auto"
 _DEFAULT = "default"
 _OPTIONS = ("host", "project", "db")
-_ERRORS_BYTES_MAX = 65_536
 
 
 def main(words: Sequence[str]) -> int:
@@ -53,7 +52,7 @@ def main(words: Sequence[str]) -> int:
             answer = ask(hooks_folder(db), request)
             printed = _by_itself(options, document, named) if answer is None else answer
     except Exception as error:
-        note_error(db, f"{options['event']}: {type(error).__name__}: {error}")
+        note_error(hooks_folder(db), f"{options['event']}: {type(error).__name__}: {error}")
         printed = _nothing(options["host"])
     try:
         sys.stdout.write(printed + "\n")
@@ -112,21 +111,6 @@ def folder_project(folder: str, project: str, environ: Mapping[str, str] | None 
         config_folder(os.environ if environ is None else environ) / "projects.toml"
     )
     return project_of(folder or Path.cwd(), table).project
-
-
-def note_error(db: Path, text: str) -> None:
-    """Keep what went wrong where `doxa setup --check` finds it. Never raises."""
-    try:
-        path = hooks_folder(db) / "errors.log"
-        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        if path.exists() and path.stat().st_size > _ERRORS_BYTES_MAX:
-            path.unlink()
-        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
-        with os.fdopen(handle, "a", encoding="utf-8", errors="replace") as file:
-            stamp = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
-            file.write(f"{stamp} {' '.join(text.split())[:500]}\n")
-    except OSError:
-        return
 
 
 def _read_options(words: Sequence[str]) -> dict[str, Any]:

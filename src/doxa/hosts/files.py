@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 import stat
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -15,6 +16,7 @@ except ImportError:  # a system without advisory locks: the last writer of a sma
     fcntl = None  # type: ignore[assignment]
 
 PRIVATE = 0o600
+_ERRORS_BYTES_MAX = 65_536
 
 
 @contextmanager
@@ -69,3 +71,19 @@ def sync_folder(folder: Path) -> None:
             os.fsync(handle)
         finally:
             os.close(handle)
+
+
+def note_error(folder: Path, text: str) -> None:
+    """Keep what went wrong in the folder of hooks, where `doxa setup --check` finds it. Never
+    raises."""
+    try:
+        path = folder / "errors.log"
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        if path.exists() and path.stat().st_size > _ERRORS_BYTES_MAX:
+            path.unlink()
+        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, PRIVATE)
+        with os.fdopen(handle, "a", encoding="utf-8", errors="replace") as file:
+            stamp = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+            file.write(f"{stamp} {' '.join(text.split())[:500]}\n")
+    except OSError:
+        return

@@ -6,6 +6,7 @@ the hook ends. An event `open`, a server that runs (tool.py) and Hermes' provide
         drain                held by who is storing
         spool.jsonl          {"kind", "host", "session", "project", "text", "tool", "time"} per line
         taken-<time>.jsonl   taken out of the spool to be stored; stored again if that was cut short
+        refused.jsonl        lines that the memory refuses, each with the reason
         sessions/<id>.json   what was injected into a conversation, as digests, and its state
 
 A line goes in redacted. Storing it twice is harmless, since a message's address is derived from its
@@ -26,7 +27,7 @@ from typing import Any
 
 from doxa.base.limits import HOOK_SESSIONS_S_MAX
 from doxa.hosts.events import CHECK_SESSION, HookEvent, digest_of
-from doxa.hosts.files import PRIVATE, locked, sync_folder, write_atomically
+from doxa.hosts.files import PRIVATE, locked, note_error, sync_folder, write_atomically
 from doxa.redaction.messages import message_text, storable
 
 _STORED = frozenset(("prompt", "tool", "compaction", "answer"))
@@ -111,6 +112,13 @@ class Spool:
     def finish(self, path: Path) -> None:
         """Remove a file whose content is committed."""
         path.unlink(missing_ok=True)
+
+    def set_aside(self, line: Spooled, reason: str) -> None:
+        """Keep a line that the memory refuses, durably, with the reason."""
+        data = json.dumps({**asdict(line), "reason": reason}, ensure_ascii=False).encode() + b"\n"
+        with locked(self.folder / "lock"):
+            _append(self.folder / "refused.jsonl", data)
+        note_error(self.folder, f"a {line.kind} of {line.host} is not stored: {reason}")
 
     # Conversations
 

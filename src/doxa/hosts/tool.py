@@ -20,8 +20,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from doxa.base.places import hooks_folder
-from doxa.hosts.command import AUTO, folder_project, is_own_work, note_error
+from doxa.hosts.command import AUTO, folder_project, is_own_work
 from doxa.hosts.events import HookEvent
+from doxa.hosts.files import note_error
 from doxa.hosts.formats import FORMATS, answer_of, event_of
 from doxa.hosts.relay import HookListener, Request
 from doxa.hosts.spool import Spool
@@ -96,7 +97,7 @@ class HookTool:
                 raise ValueError(f"{name[:40]!r} of {host[:40]!r} is not an event with a session")
             return self._answer(event, folder_project(event.folder, self._project))
         except Exception as error:
-            note_error(self._db, f"{name}: {type(error).__name__}: {error}")
+            note_error(hooks_folder(self._db), f"{name}: {type(error).__name__}: {error}")
             return "{}"
 
     def _relayed(self, request: Request) -> str | None:
@@ -145,6 +146,6 @@ class HookTool:
                 while self._cold and not self._ended.is_set():
                     self._warm(self._cold.pop())
             except Exception as error:
-                note_error(self._db, f"settle: {type(error).__name__}: {error}")
+                note_error(hooks_folder(self._db), f"settle: {type(error).__name__}: {error}")
             if self._ended.is_set() and not self._due.is_set():
                 return

@@ -16,10 +16,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import blake2b
 
-from doxa.base.errors import DoxaError
+from doxa.base.errors import ConstraintError, DoxaError, InputError
 from doxa.base.limits import IMPORT_NAME_CHARS_MAX, SKIPPED_ITEMS_MAX
 from doxa.base.values import Value
-from doxa.belief import EXCHANGE_KIND, Draft, Fact, Kref, Ledger, check_name, place_of, slug
+from doxa.belief import EXCHANGE_KIND, Draft, Fact, Kref, Ledger, check_name, name_from, place_of
 from doxa.belief.graph import current_of
 from doxa.belief.removal.retiring import SPEAKER_NAME, SPEAKER_ROLE, set_deprecated
 from doxa.belief.types import RESERVED, check_draft
@@ -131,10 +131,24 @@ class Storing:
         self.done = StoredImport()
 
     def messages(self, project: str, batch: Iterable[tuple[str, Turn]], *, doubted: bool) -> None:
-        """Store turns in one transaction."""
+        """Store turns, in one transaction unless one of them is refused."""
         turns = self._unknown(project, self._space, batch)
         if turns:
+            self._ingest_what_can(project, turns, doubted=doubted)
+
+    def _ingest_what_can(
+        self, project: str, turns: Sequence[tuple[str, Turn]], *, doubted: bool
+    ) -> None:
+        """Store turns; one that the memory refuses keeps no other from being stored."""
+        try:
             self._ingest(project, self._space, turns, doubted=doubted)
+        except (InputError, ConstraintError) as error:
+            if len(turns) == 1:
+                self.done.refuse(f"{turns[0][1].thread}: {error.message}")
+                return
+            half = len(turns) // 2
+            for some in (turns[:half], turns[half:]):
+                self._ingest_what_can(project, some, doubted=doubted)
 
     def _unknown(
         self, project: str, space: str, batch: Iterable[tuple[str, Turn]]
@@ -171,7 +185,11 @@ class Storing:
             )
         ingest = self._ingests[key]
         before = ingest.counts()
-        done = ingest.run_identified(turns)
+        try:
+            done = ingest.run_identified(turns)
+        except DoxaError:
+            del self._ingests[key]  # it knows threads that were not committed
+            raise
         for name, value in ingest.counts().items():
             grown = value - before[name]
             if name != "cut":
@@ -274,7 +292,7 @@ def address_of(project: str, space: str, name: str) -> str:
 def _draft(
     project: str, name: str, turn: Turn, entry: ImportedEntry, source: str, *, doubted: bool
 ) -> Draft:
-    readable = slug(entry.name or turn.text[:80])
+    readable = name_from(entry.name or turn.text[:80])
     if not entry.name:
         readable = f"{readable}-{name[:12]}".strip("-")
     elif readable != entry.name:
@@ -305,7 +323,7 @@ def _metadata(given: Mapping[str, Value]) -> dict[str, Value]:
     """Return what a record says of itself, without names that mean something here."""
     found: dict[str, Value] = {}
     for name, value in list(given.items())[:_METADATA_MAX]:
-        key = slug(name).replace("-", "_")
+        key = name_from(name).replace("-", "_")
         if key and key not in _NOT_METADATA:
             found[key] = storable(value) if isinstance(value, str) else value
     return found

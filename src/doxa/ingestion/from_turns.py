@@ -21,7 +21,7 @@ from typing import NamedTuple
 from doxa.base.ids import NodeId
 from doxa.base.limits import CANDIDATES_COMPARED_ITEMS_MAX
 from doxa.base.values import decode
-from doxa.belief import Draft, Fact, Kref, Ledger, check_draft, parse_fact, slug
+from doxa.belief import Draft, Fact, Kref, Ledger, check_draft, name_from, parse_fact
 from doxa.belief.conflicts import open_conflict
 from doxa.belief.graph import SUPERSEDES, current_of, last_of
 from doxa.belief.relevant_beliefs import trust_rank
@@ -187,7 +187,7 @@ class Candidates:
             summary=candidate.quote,
             project=self._place.project,
             space="/".join(self._place.spaces),
-            name=f"{slug(' '.join(words))}-{digest}".strip("-"),
+            name=f"{name_from(' '.join(words))}-{digest}".strip("-"),
             kind=candidate.kind,
             facts=(Fact(candidate.subject, candidate.predicate, candidate.value),),
             confidence=candidate.certainty,

@@ -27,8 +27,8 @@ from doxa.belief import (
     Ledger,
     check_name,
     ensure_place,
+    name_from,
     place_of,
-    slug,
 )
 from doxa.belief.removal.retiring import set_deprecated
 from doxa.ingestion.from_turns import CANDIDATES, Candidates, read_turn, was_undone
@@ -367,7 +367,7 @@ class Ingest:
 
 def thread_kref(place: Kref, name: str) -> Kref:
     """Return the address of a thread: its name, or what is readable of it and a digest."""
-    readable = slug(name)
+    readable = name_from(name)
     if readable != name:
         digest = hashlib.blake2b(name.encode("utf-8", "replace"), digest_size=4).hexdigest()
         readable = f"{readable or 'thread'}-{digest}"

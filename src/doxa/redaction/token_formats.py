@@ -614,7 +614,8 @@ FORMATS: tuple[TokenFormat, ...] = (
     ),
     _row(
         "doxa-token",
-        r"doxa-[A-Za-z0-9_-]{32,64}",
+        # both cases: names of things that begin with doxa- have one
+        r"doxa-(?=[a-z0-9_-]*[A-Z])(?=[A-Z0-9_-]*[a-z])[A-Za-z0-9_-]{43}",
         "docs/guides/http.md",
         "doxa-" + _LONG[:43],
         "doxa-",

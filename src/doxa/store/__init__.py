@@ -40,6 +40,7 @@ from doxa.store.indexing.search_rows import (
 from doxa.store.indexing.search_texts import SearchRule, added_statements, entries_of, text_of
 from doxa.store.indexing.trust import TRUST_DEFAULT, TRUSTS, UNTRUSTED, trust_of
 from doxa.store.indexing.vector_tables import FIELDS_FROM, INDEXED_PARTS, PARTS, vector_id
+from doxa.store.intake.secrets import without_secrets
 from doxa.store.proof.addresses import AddressProblem
 from doxa.store.proof.verify import LogProof, check, digest, replayed_digest, verify_log
 from doxa.store.reader import Reader
@@ -139,5 +140,6 @@ __all__ = [
     "unpack_vectors",
     "vector_id",
     "verify_log",
+    "without_secrets",
     "wrong_length",
 ]

@@ -19,7 +19,7 @@ from doxa.agent.records.types import Record
 from doxa.base.clock import NS
 from doxa.base.errors import InputError, LimitError
 from doxa.base.limits import GROWTH_CANDIDATES_ITEMS_MAX
-from doxa.belief.kref import slug
+from doxa.belief.kref import name_from
 from doxa.store import Identity, Reader, Store, Transaction
 
 CANDIDATE = "growth_candidate"
@@ -103,7 +103,7 @@ def expire_candidates(store: Store, project: str) -> int:
 def candidate_name(file: str, text: str) -> str:
     """Return the name of the candidate for a file with these words."""
     digest = hashlib.sha256(f"{file}\n{text}".encode()).hexdigest()[:16]
-    words = slug(text)[:40].strip("-.")
+    words = name_from(text)[:40].strip("-.")
     return f"{words}-{digest}" if words else digest
 
 

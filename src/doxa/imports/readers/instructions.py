@@ -22,6 +22,7 @@ from doxa.imports.places import inside
 from doxa.imports.readers.workspace import blocks, without_comments
 from doxa.ingestion.readers.front_matter import split
 from doxa.ingestion.readers.sources import clean, whole_file
+from doxa.redaction.redact import redact
 
 _NAMES = frozenset(
     "claude.md claude.local.md agents.md agents.override.md gemini.md copilot-instructions.md"
@@ -82,5 +83,5 @@ class Instructions:
 
 
 def _named(document: str, heading: str, text: str) -> str:
-    words = re.findall(r"\w+", text.casefold())[:_WORDS]
-    return " ".join((document, heading.casefold(), *words))
+    words = re.findall(r"\w+", redact(text).text.casefold())[:_WORDS]
+    return " ".join((document, redact(heading).text.casefold(), *words))

@@ -17,7 +17,7 @@ from doxa.base.errors import InputError
 from doxa.base.limits import EXECUTION_OUTPUT_CHARS_MAX, RECALL_HITS_MAX
 from doxa.base.values import Value, canonical
 from doxa.base.words import terms
-from doxa.belief import Draft, Revision, parse_kref, read_revision, resolve, slug
+from doxa.belief import Draft, Revision, name_from, parse_kref, read_revision, resolve
 from doxa.recall import Ask, Recaller
 from doxa.store import Store
 
@@ -95,7 +95,7 @@ def execution_draft(
         title=task[:200],
         project=project,
         space=space,
-        name="-".join(filter(None, (slug(task), digest))),
+        name="-".join(filter(None, (name_from(task), digest))),
         kind=EXECUTION_KIND,
         topics=topics,
         metadata=given,
