@@ -159,3 +159,47 @@ def test_a_rule_reads_a_bounded_part_of_a_text_at_each_place() -> None:
         if sre_parser.parse(pattern.pattern, pattern.flags).getwidth()[1] > 5_000
     }
     assert len(patterns) > 30 and unbounded == {"jwt", "login"}
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        "_{}_",
+        "__{}__",
+        "*{}*",
+        "~~{}~~",
+        "-{}",
+        "--{}",
+        "curl -u{} x",
+        "a -p{}",
+        "{}_",
+        "({})",
+        "«{}»",
+    ],
+)
+@pytest.mark.parametrize(
+    "secret",
+    [
+        "ghp_" + "abcdefghij0123456789ABCDEFGHIJ012345",
+        "AKIA" + "IOSFODNN7EXAMPLF",
+        "sk-ant-api03-" + "aB3dE5fG7hJ9" * 6,
+        "glpat-" + "aB3dE5fG7hJ9" * 2,
+    ],
+)
+def test_signs_beside_a_token_hide_it_not(form: str, secret: str) -> None:
+    assert secret not in redact(f"Use {form.format(secret)} now").text
+
+
+@pytest.mark.parametrize("name", ["p-{}", "build_{}", "{}-x", "x-{}_y"])
+def test_a_token_of_a_known_length_is_found_within_a_name(name: str) -> None:
+    secret = "ghp_" + "abcdefghij0123456789ABCDEFGHIJ012345"
+    assert secret not in redact(name.format(secret)).text
+
+
+def test_parts_of_longer_names_are_no_tokens() -> None:
+    for text in (
+        "my-sk-learn-models-are-trained-on-2024-data",
+        "the_glpat-prefix-of-20-letters-and-4-digits",
+        "X" + "AKIA" + "IOSFODNN7EXAMPLE",
+    ):
+        assert redact(text).text == text

@@ -148,15 +148,22 @@ def _pem_spans(text: str) -> Iterator[tuple[int, int]]:
         yield begin.start(), position
 
 
-# What a secret may not touch: without this a part of a longer identifier would pass for one.
-_BEFORE = r"(?<![A-Za-z0-9_-])"
-_AFTER = r"(?![A-Za-z0-9_-])"
+# What a secret may not touch: without this a part of a longer identifier would pass for one. Signs
+# of emphasis, of a list and of an option, as in _x_, -x and curl -ux, belong to none.
+_OPTION = r"(?<=\s-[A-Za-z])"
+_BEFORE = rf"(?:(?<![A-Za-z0-9])(?<![A-Za-z0-9][_-])|{_OPTION})"
+_AFTER = r"(?![A-Za-z0-9]|[_-]+[A-Za-z0-9])"
+_APART, _ENDED = r"(?<![A-Za-z0-9_-])", r"(?![A-Za-z0-9_-])"  # of a value that only looks random
 _ASSIGN = r"""["']?[ \t]{0,3}(?::=|=>|=|:)[ \t]{0,3}"""
 _QUOTED = r"""(?P<quote>["'])(?P<secret>(?:(?!(?P=quote)|\[redacted:)[^\r\n]){8,400})(?P=quote)"""
 _QUOTED_WORD = r"""(?P<quote>["'])(?P<secret>(?:(?!\[redacted:)[^\s"']){8,400})(?P=quote)"""
 
 
-def _bounded(body: str) -> re.Pattern[str]:
+def _bounded(body: str, *, joined: bool = False) -> re.Pattern[str]:
+    """`joined`: the mark and the length of the body are enough to tell it, also as a part of a name
+    such as build-<token>."""
+    if joined:
+        return lazy_re(rf"(?:(?<![A-Za-z0-9])|{_OPTION})" + body + r"(?![A-Za-z0-9])")
     return lazy_re(_BEFORE + body + _AFTER)
 
 
@@ -187,7 +194,7 @@ SECRETS: tuple[RedactionRule, ...] = (
         matches="id of an AWS access key: AKIA (long-term) or ASIA (temporary) and 16 characters",
         source="AWS IAM User Guide, IAM identifiers, unique ID prefixes",
         hints=("akia", "asia"),
-        pattern=_bounded(r"A(?:KIA|SIA)[A-Z0-9]{16}"),
+        pattern=_bounded(r"A(?:KIA|SIA)[A-Z0-9]{16}", joined=True),
         accept=_has_digit,
         examples=("key «AKIA" + "IOSFODNN7EXAMPLE» works", "«ASIA" + "IOSFODNN7EXAMPLE»"),
         near_misses=(
@@ -220,7 +227,7 @@ SECRETS: tuple[RedactionRule, ...] = (
         matches="GitHub token: ghp_, gho_, ghu_, ghs_ or ghr_ and 36 or more characters",
         source="GitHub Docs, About authentication to GitHub, GitHub's token formats",
         hints=("ghp_", "gho_", "ghu_", "ghs_", "ghr_"),
-        pattern=_bounded(r"gh[pousr]_[A-Za-z0-9]{36,255}"),
+        pattern=_bounded(r"gh[pousr]_[A-Za-z0-9]{36,255}", joined=True),
         examples=(f"«ghp_{_SAMPLE[:36]}»", f"https://x-access-token@ «ghs_{_SAMPLE[:36]}»"),
         near_misses=(f"ghp_{_SAMPLE[:20]}", f"ghx_{_SAMPLE[:36]}", f"xghp_{_SAMPLE[:36]}"),
     ),
@@ -272,7 +279,7 @@ SECRETS: tuple[RedactionRule, ...] = (
         matches="secret or restricted key of Stripe, live or test",
         source="Stripe Docs, API keys",
         hints=("k_live_", "k_test_"),
-        pattern=_bounded(r"[sr]k_(?:live|test)_[A-Za-z0-9]{16,255}"),
+        pattern=_bounded(r"[sr]k_(?:live|test)_[A-Za-z0-9]{16,255}", joined=True),
         examples=(f"«sk_live_{_SAMPLE[:24]}»", f"«rk_test_{_SAMPLE[:24]}»"),
         near_misses=(f"pk_live_{_SAMPLE[:24]} is public", "sk_live_short"),
     ),
@@ -312,7 +319,7 @@ SECRETS: tuple[RedactionRule, ...] = (
         matches="npm access token: npm_ and 36 characters, six of them a checksum",
         source="GitHub Blog, Announcing npm's new access token format",
         hints=("npm_",),
-        pattern=_bounded(r"npm_[A-Za-z0-9]{36}"),
+        pattern=_bounded(r"npm_[A-Za-z0-9]{36}", joined=True),
         examples=(f"«npm_{_SAMPLE[:36]}»",),
         near_misses=("npm_config_registry", f"npm_{_SAMPLE[:37]}"),
     ),
@@ -348,7 +355,7 @@ SECRETS: tuple[RedactionRule, ...] = (
         matches="DigitalOcean token: dop_v1_, doo_v1_ or dor_v1_ and 64 hexadecimal digits",
         source="DigitalOcean documentation, release note API token format (2022)",
         hints=("_v1_",),
-        pattern=_bounded(r"do[opr]_v1_[a-f0-9]{64}"),
+        pattern=_bounded(r"do[opr]_v1_[a-f0-9]{64}", joined=True),
         examples=(f"«dop_v1_{_HEX * 4}»", f"«doo_v1_{_HEX * 4}»"),
         near_misses=(f"dop_v1_{_HEX * 3}", f"dox_v1_{_HEX * 4}"),
     ),
@@ -462,7 +469,9 @@ SECRETS: tuple[RedactionRule, ...] = (
         source="GitHub Blog, Behind GitHub's new authentication token formats, which others follow",
         hints=("_", "-"),
         gate=r"[a-z]{2,10}(?:[_-][a-z0-9]{2,6}){0,2}[_-][a-z0-9]{24}",
-        pattern=_bounded(r"[a-z]{2,10}(?:[_-][a-z0-9]{2,6}){0,2}[_-][A-Za-z0-9]{24,200}"),
+        pattern=lazy_re(
+            _APART + r"[a-z]{2,10}(?:[_-][a-z0-9]{2,6}){0,2}[_-][A-Za-z0-9]{24,200}" + _ENDED
+        ),
         accept=_is_generated,
         examples=(f"set «abc_{SAMPLE[:32]}» there",),
         near_misses=(
