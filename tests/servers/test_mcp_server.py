@@ -6,6 +6,7 @@ from __future__ import annotations
 import asyncio
 import json
 import re
+import subprocess
 import sys
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -572,3 +573,73 @@ def test_the_full_profile_lets_a_host_consolidate(tmp_path: Path) -> None:
         assert "1 entries stored, 1 not supported" in text
         for name, value in (("producer", "command:touch x"), ("structure", "text")):
             assert call(memory, "memory_consolidate", {name: value}, profile="full")[2]
+
+
+def test_the_context_tells_nothing_there_from_nothing_that_fits(tmp_path: Path) -> None:
+    async def work(_: ClientSession, call: Call) -> None:
+        assert "Memory holds nothing" in (await call("memory_context"))[1]
+        await call("memory_remember", text="Runbook: " + "step by step, carefully. " * 300)
+        failed, text, context = await call("memory_context")
+        assert not failed and context == {"krefs": [], "tokens": 0}
+        assert "fits into 800 tokens" in text and "Memory holds nothing" not in text
+        shortest = int(re.search(r"shortest takes ([0-9]+)", text)[1])  # type: ignore[index]
+        _, text, context = await call("memory_context", tokens_max=shortest)
+        assert context["tokens"] == shortest and "Runbook" in text
+        for tokens in (0, -1):
+            failed, text, _data = await call("memory_context", tokens_max=tokens)
+            assert failed and "tokens_max" in text
+
+    served(tmp_path / "m.db", work)
+
+
+_INITIALIZE = {
+    "protocolVersion": "2025-06-18",
+    "capabilities": {},
+    "clientInfo": {"name": "raw", "version": "1"},
+}
+
+
+def test_a_line_that_is_no_message_is_answered_and_the_next_one_too(tmp_path: Path) -> None:
+    def request(identity: object, method: str, params: object) -> str:
+        return json.dumps({"jsonrpc": "2.0", "id": identity, "method": method, "params": params})
+
+    half = request(2, "tools/call", {"name": "memory_remember", "arguments": {"text": "We \ud83d"}})
+    wanted = [
+        (half, 2, -32700, "surrogate"),
+        (request(3, "x", [1]), 3, -32600, "object"),
+        (request(1.5, "x", {}), None, -32600, "id"),
+        ("nope", None, -32700, "JSON"),
+        (request("a", "x", {"n": 0}).replace("0}", "1" * 5_000 + "}"), "a", -32700, "digits"),
+        (
+            request(5, "x", {"n": 0}).replace("0}", "[" * 2_000 + "]" * 2_000 + "}"),
+            5,
+            -32700,
+            "deep",
+        ),
+        ("[]", None, -32600, "object"),
+        ('{"jsonrpc": "1.0", "id": 6, "method": "x"}', 6, -32600, "2.0"),
+    ]
+    lines = [
+        request(1, "initialize", _INITIALIZE),
+        '{"jsonrpc": "2.0", "method": "notifications/initialized"}',
+        *(line for line, *_ in wanted),
+        '{"jsonrpc": "2.0", "method": "x", "params": [1]}',  # a notification: no answer
+        "",
+        request(7, "tools/list", {}),
+    ]
+    command = [sys.executable, "-m", "doxa.cli", "mcp", "--db", str(tmp_path / "m.db")]
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=own_code()
+    ) as server:
+        assert server.stdin is not None and server.stdout is not None
+        server.stdin.write("".join(f"{line}\n" for line in lines))
+        server.stdin.flush()
+        answers = [json.loads(server.stdout.readline()) for _ in range(len(wanted) + 2)]
+        server.stdin.close()
+        assert server.wait(60) == 0
+    results = [one["id"] for one in answers if "result" in one]
+    errors = [one for one in answers if "error" in one]
+    assert results == [1, 7]
+    for (_, identity, code, word), answer in zip(wanted, errors, strict=True):
+        assert (answer["id"], answer["error"]["code"]) == (identity, code)
+        assert word in answer["error"]["message"]

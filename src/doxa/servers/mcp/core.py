@@ -17,7 +17,7 @@ import msgspec
 
 from doxa.app import Session
 from doxa.base.clock import format_time
-from doxa.base.errors import ConfirmationError, RoleError
+from doxa.base.errors import ConfirmationError, InputError, RoleError
 from doxa.base.quoting import bare, one_line, quoted
 from doxa.belief import Change, Kref, parse_kref
 from doxa.recall import Hit, lane_heading
@@ -300,6 +300,12 @@ _CONTEXT_KINDS = ("decision", "preference", "fact", "correction")
 
 
 def _context(session: Session, args: Any, _: CallContext) -> tuple[str, dict[str, Any]]:
+    if args.tokens_max < 1:
+        raise InputError(
+            f"tokens_max is {args.tokens_max}; nothing fits into that.",
+            next_step="Ask for at least 1 token, or leave it out.",
+            field="tokens_max",
+        )
     left = args.tokens_max
     kept = []
     beliefs = [
@@ -308,15 +314,24 @@ def _context(session: Session, args: Any, _: CallContext) -> tuple[str, dict[str
         for hit in session.recent(kinds=_CONTEXT_KINDS, trust=trust, limit=20)
     ]
     beliefs = list({hit.kref: hit for hit in beliefs}.values())
-    for hit in (*beliefs, *session.recent(kinds=("exchange",), limit=10)):
+    found = (*beliefs, *session.recent(kinds=("exchange",), limit=10))
+    for hit in found:
         if hit.tokens <= left:
             kept.append(hit)
             left -= hit.tokens
-    lines = (
-        [NOT_INSTRUCTIONS, *map(hit_line, kept)]
-        if kept
-        else ["Memory holds nothing for this project yet."]
-    )
+    if kept:
+        lines = [NOT_INSTRUCTIONS, *map(hit_line, kept)]
+    elif found:
+        lines = [
+            f"None of the newest memories fits into {args.tokens_max} tokens; the shortest takes"
+            f" {min(hit.tokens for hit in found)}. Ask with more, or use memory_recall."
+        ]
+    elif session.recent(limit=1):
+        lines = [
+            "No decision, preference, fact or message is there yet; memory_recall finds the rest."
+        ]
+    else:
+        lines = ["Memory holds nothing for this project yet."]
     return "\n".join(lines), {"krefs": [hit.kref for hit in kept], "tokens": args.tokens_max - left}
 
 

@@ -1,14 +1,43 @@
-"""Serve one agent over standard input and output."""
+"""Serve one agent over standard input and output.
+
+The SDK drops a line that is no message of the protocol, and a host that waits for the answer waits
+without end. Such a line is answered here with the error that JSON-RPC 2.0 (section 5.1) has for it,
+under its id where that can be read; the other lines go on to the SDK.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import json
+import os
+import re
+import sys
+from collections.abc import AsyncIterator
+from io import TextIOWrapper
+from typing import Any
 
+import anyio
 from mcp.server.stdio import stdio_server
+from mcp.shared.message import SessionMessage
+from mcp_types import (
+    INVALID_REQUEST,
+    PARSE_ERROR,
+    ErrorData,
+    JSONRPCError,
+    JSONRPCNotification,
+    jsonrpc_message_adapter,
+)
+from pydantic import ValidationError
 
 from doxa.app import Memory, Session
 from doxa.hosts.tool import HookTool
 from doxa.servers.mcp.serving import build_server
+
+# The id of a line that is no JSON, where it stands at the beginning.
+_ID_FIRST = re.compile(
+    r'\s*\{\s*(?:"jsonrpc"\s*:\s*"2\.0"\s*,\s*)?"id"\s*:\s*(-?[0-9]{1,18}|"[^"\\]{0,200}")\s*,'
+)
+_INT_DIGITS_MAX = 4_000  # Python refuses to convert longer ones
 
 
 def serve_stdio(
@@ -23,8 +52,19 @@ def serve_stdio(
 
     async def run() -> None:
         server = build_server(session, version=version, profile=profile, hooks=hooks).sdk
-        async with stdio_server() as (reading, writing):
-            await server.run(reading, writing, server.create_initialization_options())
+        answers: asyncio.Queue[JSONRPCError] = asyncio.Queue()
+        lines: Any = _messages(_own_input(), answers)
+
+        async def answer() -> None:
+            while True:
+                await writing.send(SessionMessage(await answers.get()))
+
+        async with stdio_server(stdin=lines) as (reading, writing):
+            answering = asyncio.create_task(answer())
+            try:
+                await server.run(reading, writing, server.create_initialization_options())
+            finally:
+                answering.cancel()
 
     try:
         if hooks is not None:
@@ -34,3 +74,79 @@ def serve_stdio(
         if hooks is not None:
             hooks.close()
         memory.close()
+
+
+def _own_input() -> TextIOWrapper:
+    """Standard input, of which what this process starts reads nothing."""
+    own = os.dup(sys.stdin.fileno())
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nothing, sys.stdin.fileno())
+    os.close(nothing)
+    # a thread may still read it at the end: it is not closed, so that its number is not used again
+    return open(own, encoding="utf-8", errors="replace", closefd=False)
+
+
+async def _messages(
+    lines: TextIOWrapper, answers: asyncio.Queue[JSONRPCError]
+) -> AsyncIterator[str]:
+    """The lines that are messages; the others are answered."""
+    async for line in anyio.wrap_file(lines):
+        error = problem(line)
+        if error is None:
+            yield line
+        else:
+            await answers.put(error)
+
+
+def problem(line: str) -> JSONRPCError | None:
+    """Return the answer to a line that is no message; None for one that is, and for a blank one."""
+    if not line.strip():
+        return None
+    try:
+        message = jsonrpc_message_adapter.validate_json(line, by_name=False)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        return _unread(line) if first["type"] == "json_invalid" else _misshapen(line, first["msg"])
+    if isinstance(message, JSONRPCNotification) and "id" in json.loads(line):
+        return _error(None, INVALID_REQUEST, "An id is a whole number or a text.")
+    return None
+
+
+def _unread(line: str) -> JSONRPCError:
+    """The error for what the SDK does not read as JSON."""
+    match = _ID_FIRST.match(line)
+    identity = json.loads(match[1]) if match else None
+    try:
+        found = json.loads(line, parse_int=_read_int)
+        reason = "a number has too many digits"
+        json.dumps(found, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        reason = "a text has half of a surrogate pair; send whole characters"
+    except RecursionError:
+        reason = "it nests too deep"
+    except ValueError as error:
+        reason = str(error)
+    return _error(identity, PARSE_ERROR, f"This line cannot be read as JSON: {reason}.")
+
+
+def _misshapen(line: str, reason: str) -> JSONRPCError | None:
+    """The error for JSON that is no message; None for a notification, which is never answered."""
+    found = json.loads(line, parse_int=_read_int)
+    if not isinstance(found, dict):
+        return _error(None, INVALID_REQUEST, "A message of JSON-RPC 2.0 is an object.")
+    if "id" not in found and "method" in found:
+        return None
+    text = f"This is no request of JSON-RPC 2.0: {reason}."
+    return _error(found.get("id"), INVALID_REQUEST, text)
+
+
+def _read_int(digits: str) -> int | None:
+    return int(digits) if len(digits) <= _INT_DIGITS_MAX else None
+
+
+def _error(identity: object, code: int, message: str) -> JSONRPCError:
+    return JSONRPCError(
+        jsonrpc="2.0",
+        id=identity if type(identity) is int or isinstance(identity, str) else None,
+        error=ErrorData(code=code, message=message),
+    )
