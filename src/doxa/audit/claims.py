@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from doxa.audit.types import CurrentBelief
 from doxa.base.values import decode
+from doxa.base.words import written_marks
 from doxa.belief.types import Fact, parse_fact
 from doxa.ingestion.remember import gist
 from doxa.language.statement import Claim, read_fact, read_statement
@@ -41,8 +42,9 @@ def is_derived(belief: CurrentBelief) -> bool:
 
 
 def said(belief: CurrentBelief) -> tuple[str, ...]:
-    """Return the terms of a belief in order, as `remember` compares them."""
-    return tuple(gist(belief.text))
+    """Return the terms of a belief in order and what is written with it, as `remember` compares
+    them."""
+    return (*gist(belief.text), *written_marks(belief.text))
 
 
 def stated(belief: CurrentBelief) -> frozenset[tuple[str, str, str]]:

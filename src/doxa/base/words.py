@@ -42,6 +42,11 @@ _CJK_RUN = lazy_re(f"[{_CJK}]+")
 _ASCII_WORD = lazy_re("[a-z0-9]+")
 _RUN = lazy_re(r"\w+")
 _BREAKS = {code: " " for code in range(128) if not (chr(code).isalnum() or chr(code) == "_")}
+# What may stand around a word in a sentence, and signs that mean something by themselves.
+_OPENING, _CLOSING = "\"'`*_([{“„‘«¿¡…", "\"'`*_)]}”’».,;:!?…。、，！？；："
+_SIGNS = "+*/\\<>=≤≥≠&|^%~#@$€£¥!"
+_PLAIN_WORD = lazy_re(r"[^\W\d_]+(?:[-'’‑][^\W\d_]+)*")
+_THOUSANDS = lazy_re(r"(?<=\d),(?=\d{3}(?!\d))")
 _stemmer = Stemmer.Stemmer("english")
 
 
@@ -76,6 +81,25 @@ def words_of(text: str) -> list[str]:
     """Return the words of any text as they are written, case-folded, at most INDEX_TOKENS_MAX."""
     found = _TOKEN.findall(unicodedata.normalize("NFKC", text).casefold())
     return found[:INDEX_TOKENS_MAX]
+
+
+def written_marks(text: str) -> list[str]:
+    """Return, sorted, what of a text is no word and means something as it is written: numbers,
+    options, paths, versions and signs, as in -20, C++, 5€, >= and /tmp/Foo.
+
+    Index terms leave signs and cases out, so two texts with the same terms may say different
+    things: nothing is taken for said already unless these agree too. Quotes, emphasis and the
+    punctuation of sentences are none of them.
+    """
+    found = []
+    for token in unicodedata.normalize("NFC", text).split():
+        bare = token.lstrip(_OPENING).rstrip(_CLOSING)
+        if not any(map(str.isalnum, bare)):
+            signs = "".join(char for char in token if char in _SIGNS)
+            found += [signs] if signs else []
+        elif not _PLAIN_WORD.fullmatch(bare):
+            found.append(_THOUSANDS.sub("", bare))
+    return sorted(found)
 
 
 def runs_of(text: str) -> list[str]:

@@ -2,11 +2,12 @@
 it once.
 
 A near-duplicate is a text with the same stems in the same order, including short words that change
-the meaning (not, before, off, from, my). So "We deploy on Thursday." and "we deploy on thursdays"
-are the same belief, while a different number, name or `not` makes another one. One change of order
-is allowed: a phrase at the start of a plain sentence means the same at its end ("On Thursdays, we
-deploy"). Elsewhere order is meaning, as in "Ana pays Bo". Belief revision decides about anything
-less similar.
+the meaning (not, before, off, from, my), and the same numbers, paths and signs as they are written.
+So "We deploy on Thursday." and "we deploy on thursdays" are the same belief, while a different
+number, name or `not` makes another one, and so does C++ for C. One change of order is allowed: a
+phrase at the start of a plain sentence means the same at its end ("On Thursdays, we deploy").
+Elsewhere order is meaning, as in "Ana pays Bo". Belief revision decides about anything less
+similar.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from doxa.base.errors import InputError
 from doxa.base.limits import DUPLICATE_HITS_READ
 from doxa.base.quoting import quoted
 from doxa.base.values import Value, check_text
-from doxa.base.words import terms
+from doxa.base.words import terms, written_marks
 from doxa.belief import (
     Change,
     Draft,
@@ -356,20 +357,22 @@ def clean_value(value: Value, kinds: list[str]) -> Value:
 def near_duplicate(reader: Reader, draft: Draft) -> str:
     """The address of a current belief of the same project, space and kind that says the same, or
     nothing."""
-    wanted = gist(draft.summary)
+    wanted, marks = gist(draft.summary), written_marks(draft.summary)
     words = list(dict.fromkeys(terms(draft.summary[:_GIST_CHARS_READ])))
     words = [word for word in words if word in wanted][:_GIST_WORDS_READ]
     if not words:
         return ""
-    alike = reader.live_with_terms(
+    near = reader.live_with_terms(
         words,
         project=draft.project,
         space=draft.space,
         kind=draft.kind,
         limit=DUPLICATE_HITS_READ,
     )
-    for node in alike:
-        if "Revision" in node.labels and gist(str(node.props["summary"])) == wanted:
+    for node in near:
+        held = str(node.props["summary"])
+        alike = gist(held) == wanted and written_marks(held) == marks
+        if "Revision" in node.labels and alike:
             return str(node.props["kref"])
     return ""
 

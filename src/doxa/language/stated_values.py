@@ -16,12 +16,13 @@ words without articles.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
 
 from doxa.base.calendar_names import MONTHS, WEEKDAYS, alternatives
-from doxa.base.dates import find_dates
+from doxa.base.dates import DateMention, find_dates
 from doxa.base.patterns import lazy_re
 from doxa.base.words import stem
 
@@ -93,8 +94,9 @@ _UNITS: dict[str, tuple[str, float]] = {
 _MONEY = frozenset(("euro", "dollar", "pound", "yen", "franc", "krona", "cent"))
 _AMOUNT = lazy_re(
     r"(?:about |around |roughly |exactly |only |at least |at most |up to "
-    r"|~)?(?P<sign>-)?(?P<mark>[€$£¥])? ?(?P<number>\d{1,3}(?:,\d{3})+(?:\.\d+)?"
-    r"|\d+(?:\.\d+)?)(?![\d.:/]*[\w:/]*\d|-\d|\w*-\d)(?: ?(?P<unit>%|°[cCfF]?|[€$£¥]|[^\W\d_]+))?",
+    r"|~)?(?P<sign>[-−])?(?P<mark>[€$£¥])? ?(?P<number>\d{1,3}(?:,\d{3})+(?:\.\d+)?"
+    r"|\d+(?:\.\d+)?|\.\d+)(?![\d.:/]*[\w:/]*\d|-\d|\w*-\d)"
+    r"(?: ?(?P<unit>%|°[cCfF]?|[€$£¥]|[^\W\d_]+))?",
     re.IGNORECASE,
 )
 _TIME = lazy_re(
@@ -113,7 +115,7 @@ _RATE = lazy_re(
     r" )\s*(?P<per>hour|day|week|month|year|night|person|head|kg|km)\b",
     re.IGNORECASE,
 )
-_WHOLE = lazy_re(r"\d|://|@|\w[./]\w")  # a number, an address or a file name stays one word
+_WHOLE = lazy_re(r"\d|://|@|\w[./]\w|\w[+#]")  # a number, an address, a file name, C++
 _LISTED = lazy_re(r",| and | or |&|/")
 _ONE_UNIT = lazy_re(r"(?P<half>half )?an? (?P<unit>[a-z]+)(?P<and> and a half)?\b", re.IGNORECASE)
 _BREAKS = lazy_re(r"[^\w]+|_")
@@ -127,7 +129,8 @@ _LITTLE = frozenset(
 class StatedValue:
     """One value. `words` are its words. `numbers` holds an amount in base units of its `dimension`,
     the interval of a date in ns, the minute of the day of a time, or the numbers of weekdays.
-    `unit_words` say what an amount counts or measures; they are part of the key."""
+    `unit_words` say what an amount counts or measures; they are part of the key. `rest` are the
+    words of a date, a time or a weekday that these numbers do not say: a zone, a place."""
 
     text: str
     type: ValueType
@@ -135,6 +138,7 @@ class StatedValue:
     numbers: tuple[float, ...] = ()
     dimension: str = ""
     unit_words: tuple[str, ...] = ()
+    rest: frozenset[str] = frozenset()
 
     @property
     def category(self) -> str:
@@ -150,7 +154,7 @@ NOTHING = StatedValue("", "none", frozenset())
 @lru_cache(maxsize=8_192)
 def read_value(text: str, time_ns: int | None) -> StatedValue:
     """Read the value of any text; dates are resolved against the time of the message."""
-    plain = " ".join(text.split()).strip(" .,;:!?")
+    plain = " ".join(text.split()).lstrip(" ,;:!?").rstrip(" .,;:!?")
     words = frozenset(words_of(plain))
     if not plain or not (words or plain.isdigit()):
         return StatedValue(
@@ -170,7 +174,7 @@ def words_of(text: str) -> list[str]:
     555-0142) is kept whole."""
     found = []
     for part in text.casefold().split():
-        bare = part.strip(".,;:!?'\"“”()[]`*")
+        bare = part.lstrip(",;:!?'\"“”()[]`*").rstrip(".,;:!?'\"“”()[]`*")  # .5 and .env begin so
         if _WHOLE.search(bare):
             found.append(bare)
         else:
@@ -188,7 +192,7 @@ def compare_values(one: StatedValue, other: StatedValue) -> Likeness:
         near = one.dimension == other.dimension and abs(
             one.numbers[0] - other.numbers[0]
         ) <= 1e-9 * max(abs(one.numbers[0]), 1e-9)
-        return "same" if near else "other"
+        return "same" if near and _written_alike(one, other) else "other"
     if (
         one.category == other.category == "day"
         and one.numbers
@@ -201,18 +205,16 @@ def compare_values(one: StatedValue, other: StatedValue) -> Likeness:
             else "other"
         )  # on Friday at two, on Friday at four
     if one.type == other.type == "date" and one.numbers and other.numbers:
-        return (
-            "same"
-            if one.numbers == other.numbers
-            else "part"
-            if _within(one, other) or _within(other, one)
-            else "other"
-        )
+        if one.numbers == other.numbers:
+            return _by_rest(one, other)
+        return "part" if _within(one, other) or _within(other, one) else "other"
     if one.type == other.type and one.numbers:
-        return "same" if one.numbers == other.numbers else "other"
+        return _by_rest(one, other) if one.numbers == other.numbers else "other"
     if one.type != other.type and "none" in (one.type, other.type):
         return "other"
     if one.words == other.words:
+        if _paths(one) != _paths(other):
+            return "other"
         same_order = (
             one.words == frozenset(("",))
             or words_of(one.text) == words_of(other.text)
@@ -224,6 +226,28 @@ def compare_values(one: StatedValue, other: StatedValue) -> Likeness:
         if one.words and other.words and (one.words < other.words or other.words < one.words)
         else "other"
     )
+
+
+def _paths(value: StatedValue) -> set[str]:
+    """The words of a value in which capitals mean something: paths, addresses and options."""
+    return {word for word in value.text.split() if "/" in word or "\\" in word or word[0] == "-"}
+
+
+def _by_rest(one: StatedValue, other: StatedValue) -> Likeness:
+    """Compare what is said besides an equal date, time or weekday."""
+    if one.rest == other.rest:
+        return "same"
+    return "part" if one.rest < other.rest or other.rest < one.rest else "other"
+
+
+def _written_alike(one: StatedValue, other: StatedValue) -> bool:
+    """Return whether two equal counts may be one: 1.10 and 1.1 are two versions, 01234 and 1234 two
+    codes. What has a unit is measured, and 1.50 kg are 1.5 kg."""
+    if one.dimension != "count":
+        return True
+    found = [_AMOUNT.match(value.text) for value in (one, other)]
+    digits = [match["number"].replace(",", "") for match in found if match is not None]
+    return len(set(digits)) < 2 or len(digits) < 2
 
 
 def _clock(value: StatedValue) -> float | None:
@@ -241,17 +265,32 @@ def _when(text: str, words: frozenset[str], *, time_ns: int | None) -> StatedVal
     start = lead.end() if lead else 0
     time = _TIME.match(text, start)
     if time:
-        return StatedValue(text, "time", words, (_minutes(time),))
+        rest = _rest(text[: time.start()] + text[time.end() :])
+        return StatedValue(text, "time", words, (_minutes(time),), rest=rest)
     dates = find_dates(text, time_ns)
     if dates and dates[0].start <= start:
-        return StatedValue(text, "date", words, (float(dates[0].start_ns), float(dates[0].end_ns)))
+        numbers = float(dates[0].start_ns), float(dates[0].end_ns)
+        return StatedValue(text, "date", words, numbers, rest=_besides_days(text, dates))
     days = sorted({WEEKDAYS.index(found.casefold()) for found in _WEEKDAY.findall(text)})
     opening = _WEEKDAY.match(text, start)
     if days and opening:
-        return StatedValue(text, "weekday", words, tuple(map(float, days)))
+        return StatedValue(
+            text, "weekday", words, tuple(map(float, days)), rest=_besides_days(text)
+        )
     if _MONTH.search(text) and any(map(str.isdigit, text)) and len(words) <= 4:
         return StatedValue(text, "date", words)
     return None
+
+
+def _besides_days(text: str, dates: Sequence[DateMention] = ()) -> frozenset[str]:
+    """The words besides dates, weekdays and times, which are compared by themselves."""
+    for date in sorted(dates, key=lambda date: -date.start):
+        text = text[: date.start] + text[date.end :]
+    return _rest(_TIME.sub(" ", _WEEKDAY.sub(" ", text)))
+
+
+def _rest(text: str) -> frozenset[str]:
+    return frozenset(words_of(text))
 
 
 def _minutes(match: re.Match[str]) -> float:

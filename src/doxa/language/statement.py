@@ -125,6 +125,7 @@ _CORRECTED = lazy_re(
     r"|instead of|up from|down from) (?P<old3>[^()]+)\)|not (?P<old4>.+?),? but (?P<value4>.+)"
 )
 _CORRECTING = lazy_re(r"\b(?:instead|rather|place|not|no|up|down|was|formerly|previously|before)\b")
+_MARKS_BEFORE = lazy_re(r"\A(?:[ ,:–—]|\.(?!\d)|-(?![\w$€£¥.]))+")
 _SCOPE = lazy_re(
     r" (?:for|during|in case of|when it comes to) (?P<scope>(?!\w*\d)(?!\S.* and )[a-z][\w' -]*)$"
 )
@@ -419,7 +420,7 @@ def _has_one_value(parts: ClauseParts, predicate: str, value: StatedValue, *, na
 
 def _split_value(text: str) -> tuple[str, str, str]:
     """Split a value into the value itself, the value that it replaces, and its scope."""
-    value = text.strip(" ,.:-–—")
+    value = _bare(text)
     given_up = ""
     match = _CORRECTED.fullmatch(value) if _CORRECTING.search(value) else None
     if match:
@@ -437,7 +438,13 @@ def _split_value(text: str) -> tuple[str, str, str]:
                 if place == "value"
                 else (value, held[: bound.start()])
             )
-    return value.strip(" ,.:-–—"), given_up.strip(" ,.:"), scope
+    return _bare(value), given_up.strip(" ,.:"), scope
+
+
+def _bare(text: str) -> str:
+    """Return a value without the marks around it. A minus, the dash of an option and the point of a
+    fraction belong to it."""
+    return _MARKS_BEFORE.sub("", text.rstrip(" ,.:-–—"))
 
 
 def _refine_by_value(
