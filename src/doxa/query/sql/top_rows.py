@@ -43,9 +43,14 @@ class TopRows:
         return most if 0 < most <= TOP_ROWS_MAX else None
 
 
+# The rank of a value, in Cypher's order. Of an equal rank `->>` decides. Dates, lists and whatever
+# else SQL cannot order have rank 0: all of them sort before text, so the order of the other rows
+# does not depend on them. Floats that JSON has no number for are objects too, but sort last.
 _RANK = (
     "CASE coalesce(json_type({table}.props, ?), 'none') WHEN 'text' THEN 13 WHEN 'false' THEN 14"
-    " WHEN 'true' THEN 14 WHEN 'integer' THEN 15 WHEN 'real' THEN 15 WHEN 'none' THEN 16 ELSE 0 END"
+    " WHEN 'true' THEN 14 WHEN 'integer' THEN 16 WHEN 'real' THEN 16 WHEN 'none' THEN 19"
+    " WHEN 'object' THEN CASE {table}.props ->> ? WHEN '-Infinity' THEN 15 WHEN 'Infinity' THEN 17"
+    " WHEN 'NaN' THEN 18 ELSE 0 END ELSE 0 END"
 )
 
 
@@ -135,7 +140,7 @@ class TopRowsScanStep:
             table, way = builder.table(key), " DESC" if down else ""
             ranks.append(f"{_RANK.format(table=table)} AS r{index}")
             order += [f"r{index}{way}", f"{table}.props ->> ?{way}"]
-            rank_args.append(json_path(name))
+            rank_args += [json_path(name), f'{json_path(name)}."$float"']
             order_args.append(json_path(name))
         sql = f"SELECT {', '.join([*select, *ranks])} {body} ORDER BY {', '.join(order)} LIMIT ?"
         return _TopRowsSql(sql, [*select_args, *rank_args], args, order_args, builder.index_scan)
