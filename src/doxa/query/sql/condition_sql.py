@@ -58,7 +58,8 @@ def _text_sql(op: str, value: str, shape: str) -> str:
     if op == "STARTS WITH":
         found = f"substr({value}, 1, length(?)) = ?"
     elif op == "ENDS WITH":
-        found = f"substr({value}, -length(?)) = ?"
+        # of bytes: SQLite counts the characters of a text only up to U+0000
+        found = f"substr(CAST({value} AS BLOB), -octet_length(?)) = CAST(? AS BLOB)"
     elif op == "CONTAINS":
         found = f"instr({value}, ?) > 0"
     else:
