@@ -214,7 +214,7 @@ class QueryEngine:
 
     def _within(self, outer: Run, text: str, params: Mapping[str, Any]) -> list[Row]:
         """Run a text as a part of another run: on its graph, at its time, within its deadline."""
-        plan = self.prepare(text)
+        plan = self.prepare(text, outer.deadline.tick)
         assert plan.steps is not None
         run = Run(outer.graph, params, now_ns=outer.statement_ns, deadline=outer.deadline)
         run.transaction_ns, run.session, run.text = outer.transaction_ns, outer.session, text

@@ -209,12 +209,20 @@ def _products(query: t.Query) -> Iterator[int]:
 def _parts(clause: t.Match, known: set[str]) -> int:
     """The number of parts of a MATCH that are connected neither to each other nor to a bound
     variable."""
-    groups: list[set[str]] = []
-    for pattern in clause.patterns:
-        names = _pattern_names(pattern)
-        joined = [group for group in groups if group & names]
-        groups = [group for group in groups if not group & names] + [names.union(*joined)]
-    return sum(1 for group in groups if not group & known)
+    joined = list(range(len(clause.patterns)))  # each leads to another of its part, or to itself
+
+    def part_of(number: int) -> int:
+        while joined[number] != number:
+            joined[number] = joined[joined[number]]
+            number = joined[number]
+        return number
+
+    first: dict[str, int] = {}
+    for number, pattern in enumerate(clause.patterns):
+        for name in _pattern_names(pattern):
+            joined[part_of(first.setdefault(name, number))] = part_of(number)
+    bound = {part_of(number) for name, number in first.items() if name in known}
+    return len({part_of(number) for number in joined}) - len(bound)
 
 
 def _pattern_names(tree: t.Tree) -> set[str]:

@@ -33,6 +33,8 @@ _AGGREGATES = frozenset(name for name, item in FUNCTIONS.items() if item.aggrega
 def has_aggregate(expression: t.Tree) -> bool:
     """Return whether it aggregates over the rows of its own clause; a subquery aggregates over its
     own."""
+    if isinstance(expression, t.Variable):
+        return False  # at once, since WITH * has one for each name
     if is_aggregate(expression):
         return True
     return any(

@@ -41,16 +41,25 @@ def resolve(projection: t.Projection, scope: Mapping[str, str]) -> Resolved:
     grouped = any(has_aggregate(item.expression) for item in columns)
     keys = [item.expression for item in columns if not has_aggregate(item.expression)]
     if grouped:
+        simple = frozenset(key for key in keys if _simple(key))
         for item in columns:
             if has_aggregate(item.expression):
-                _unambiguous(item.expression, keys, frozenset())
+                _unambiguous(item.expression, simple, frozenset())
     narrow = grouped or projection.distinct
-    order = tuple(_sort(item, columns, grouped=grouped, keys=keys) for item in projection.order)
+    held = _held_by(columns)
+    compound = frozenset(key for key in keys if not _simple(key)) if grouped else frozenset()
+    order = tuple(
+        _sort(item, held, grouped=grouped, compound=compound) for item in projection.order
+    )
     return Resolved(tuple(columns), grouped, narrow, order)
 
 
 def _sort(
-    item: t.SortItem, columns: list[t.Item], *, grouped: bool, keys: list[t.Expression]
+    item: t.SortItem,
+    held: Mapping[t.Expression, str],
+    *,
+    grouped: bool,
+    compound: frozenset[t.Expression],
 ) -> t.SortItem:
     if has_aggregate(item.expression):
         if not grouped:
@@ -60,8 +69,8 @@ def _sort(
                 detail="InvalidAggregation",
                 hint="Aggregate in WITH or RETURN.",
             )
-        _no_compound_key(item.expression, keys)
-    expression = in_columns(item.expression, columns)
+        _no_compound_key(item.expression, compound)
+    expression = substitute(item.expression, held)
     if has_aggregate(expression):
         fail(
             "ORDER BY aggregates what no column holds.",
@@ -74,27 +83,33 @@ def _sort(
 
 def in_columns(expression: t.Expression, columns: Iterable[t.Item]) -> t.Expression:
     """Replace every part that a column holds by that column."""
-    found: t.Expression = substitute(expression, {item.expression: item.name for item in columns})
+    found: t.Expression = substitute(expression, _held_by(columns))
     return found
+
+
+def _held_by(columns: Iterable[t.Item]) -> dict[t.Expression, str]:
+    return {item.expression: item.name for item in columns}
 
 
 def _simple(key: t.Expression) -> bool:
     return isinstance(key, t.Variable) or (isinstance(key, t.Property) and _simple(key.of))
 
 
-def _no_compound_key(expression: t.Tree, keys: list[t.Expression]) -> None:
+def _no_compound_key(expression: t.Tree, compound: frozenset[t.Expression]) -> None:
     if is_aggregate(expression):
         return
-    if any(expression == key and not _simple(key) for key in keys):
+    if expression in compound:
         _ambiguous(expression)
     for part in t.children(expression):
-        _no_compound_key(part, keys)
+        _no_compound_key(part, compound)
 
 
-def _unambiguous(expression: t.Expression, keys: list[t.Expression], local: frozenset[str]) -> None:
+def _unambiguous(
+    expression: t.Expression, simple: frozenset[t.Expression], local: frozenset[str]
+) -> None:
     """Outside its aggregations, an expression may hold only constants and grouping keys that are
     variables or properties."""
-    if is_aggregate(expression) or any(expression == key and _simple(key) for key in keys):
+    if is_aggregate(expression) or expression in simple:
         return
     refuse_aggregate_inside(expression)
     if isinstance(expression, t.Subquery) or (
@@ -104,7 +119,7 @@ def _unambiguous(expression: t.Expression, keys: list[t.Expression], local: froz
     inner = local | _brings(expression)
     for part in t.children(expression):
         if isinstance(part, t.Expression):
-            _unambiguous(part, keys, inner)
+            _unambiguous(part, simple, inner)
 
 
 def _ambiguous(expression: t.Tree) -> None:

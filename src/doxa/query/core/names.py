@@ -56,8 +56,7 @@ class InternalName(str):
     def __ne__(self, other: object) -> bool:
         return not self == other
 
-    def __hash__(self) -> int:
-        return hash((self.kind, self.parts))
+    __hash__ = str.__hash__  # equal names have equal texts
 
 
 OUTER: str = InternalName(Kind.OUTER)

@@ -50,6 +50,7 @@ class EdgeVar:
 @dataclass(slots=True)
 class PatternGraph:
     nodes: list[str] = field(default_factory=list)
+    known_nodes: set[str] = field(default_factory=set)  # the same, to find one at once
     edges: list[EdgeVar] = field(default_factory=list)
     paths: list[tuple[str, list[str]]] = field(default_factory=list)
     conjuncts: list[t.Expression] = field(default_factory=list)
@@ -78,7 +79,7 @@ def _add_path(graph: PatternGraph, pattern: t.PathPattern, fresh: Iterator[int])
         if isinstance(element, t.NodePattern):
             keys.append(_add_node(graph, element, fresh))
         else:
-            if not keys or _is_edge(keys[-1], graph):
+            if not keys:
                 keys.append(_add_node(graph, t.NodePattern(at=element.at), fresh))
             after = elements[index + 1] if index + 1 < len(elements) else None
             if isinstance(after, t.NodePattern):
@@ -100,13 +101,10 @@ def _add_path(graph: PatternGraph, pattern: t.PathPattern, fresh: Iterator[int])
         graph.brings.append(pattern.variable)
 
 
-def _is_edge(key: str, graph: PatternGraph) -> bool:
-    return any(edge.key == key for edge in graph.edges)
-
-
 def _add_node(graph: PatternGraph, node: t.NodePattern, fresh: Iterator[int]) -> str:
     key = node.variable or InternalName(Kind.ELEMENT, next(fresh))
-    if key not in graph.nodes:
+    if key not in graph.known_nodes:
+        graph.known_nodes.add(key)
         graph.nodes.append(key)
         if node.variable:
             graph.brings.append(key)
@@ -214,13 +212,13 @@ def free_variables(tree: t.Tree) -> frozenset[str]:
                 | free_variables(source)
                 | (free_variables(body) - {accumulator, variable})
             )
-    found: frozenset[str] = frozenset()
+    found: set[str] = set()
     own = getattr(tree, "variable", None)
     if isinstance(own, str):
-        found |= {own}  # pattern elements: they may stand for variables outside
+        found.add(own)  # pattern elements: they may stand for variables outside
     for part in t.children(tree):
         found |= free_variables(part)
-    return found
+    return frozenset(found)
 
 
 def _free(*trees: t.Tree | None) -> frozenset[str]:

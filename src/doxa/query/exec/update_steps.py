@@ -204,11 +204,7 @@ def _refuse_end(*ends: object) -> NoReturn:
 def _properties(
     properties: t.Expression | None, layout: Layout, compiler: Compiler
 ) -> Evaluate | None:
-    return (
-        None
-        if properties is None
-        else compiler.compile(properties, {k: v for k, v in layout.items() if v >= 0})
-    )
+    return None if properties is None else compiler.compile(properties, dict(layout))
 
 
 def _map(evaluate: Evaluate, row: Row, run: Run) -> dict[str, Any]:

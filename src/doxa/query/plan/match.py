@@ -7,6 +7,7 @@ each condition as early as possible.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from itertools import islice
 
 from doxa.cypher import tree as t
 from doxa.query.core.elements import Edge
@@ -17,7 +18,6 @@ from doxa.query.core.pattern import (
     conjuncts,
     decompose,
     equalities,
-    free_variables,
     plain_types,
     variables_of,
 )
@@ -35,14 +35,12 @@ from doxa.query.exec.match_steps import (
 )
 from doxa.query.expressions.compiler import Compiler
 from doxa.query.expressions.label_tests import label_test
+from doxa.query.plan.open_conditions import OpenConditions
+from doxa.query.plan.pattern_order import PATTERN_EDGES_MAX, Component, PatternOrder
 from doxa.query.sql.conditions import Conditions, PushedCondition
 from doxa.query.sql.pattern_scan import PatternScanStep
 from doxa.query.sql.pushed_pattern import PushedDownPattern
 from doxa.query.sql.visible_edges import ALL, EDGES
-
-# SQLite limits the number of joined tables and the depth of conditions: a larger pattern needs
-# several statements.
-_PATTERN_EDGES_MAX = 30
 
 
 class MatchPlanner:
@@ -85,8 +83,9 @@ class MatchPlanner:
         self.size = width
         self.fresh = fresh
         self.steps: list[QueryStep] = []
-        self.conjuncts = list(graph.conjuncts)
-        self.pending = list(graph.edges)
+        self.conditions = OpenConditions(graph.conjuncts, _own_names(graph), layout)
+        self.order = PatternOrder(graph, layout, compiler.tick)
+        self._settled = len(layout)  # how many names of the layout these two know
         self.edge_slots: list[str] = []
         self.segments = 0
         path_keys = {key for _, keys in graph.paths for key in keys}
@@ -110,9 +109,14 @@ class MatchPlanner:
         """Return the steps, the layout after them and the row's width."""
         self._bound_edges()
         self._filters()
-        while self.pending or any(node not in self.layout for node in self.graph.nodes):
-            if not self._plan_expansion():
-                self._push_down(self._next_component())
+        while not self.order.is_done():
+            edge = self.order.next_length()
+            if edge is not None:
+                self.segments += 2
+                self._expand(edge)
+                self.order.take(edge)
+            else:
+                self._push_down(self.order.next_component())
             self._filters()
         self._paths()
         self._filters(last=True)
@@ -135,32 +139,19 @@ class MatchPlanner:
 
     def _filters(self, *, last: bool = False) -> None:
         """Add the conditions whose variables are all bound."""
-        for conjunct in list(self.conjuncts):
-            needs = free_variables(conjunct) & self._own()
-            if needs <= set(self.layout) or last:
-                self.conjuncts.remove(conjunct)
-                self.steps.append(
-                    FilterStep(self.compiler.condition(conjunct, self.layout), conjunct)
-                )
-
-    def _own(self) -> set[str]:
-        """All names that this MATCH binds."""
-        names = {
-            *self.graph.nodes,
-            *(edge.key for edge in self.graph.edges),
-            *(name for name, _ in self.graph.paths),
-        }
-        for edge in self.graph.edges:
-            if isinstance(edge.pattern, t.QuantifiedPattern):
-                names |= set(variables_of(edge.pattern.path))
-        return names
+        new = list(islice(reversed(self.layout), len(self.layout) - self._settled))
+        self._settled = len(self.layout)
+        self.order.bind(reversed(new))
+        self.conditions.bind(new)
+        for conjunct in self.conditions.take_all() if last else self.conditions.take_ready():
+            self.steps.append(FilterStep(self.compiler.condition(conjunct, self.layout), conjunct))
 
     # Bound edges
 
     def _bound_edges(self) -> None:
-        for edge in list(self.pending):
-            if edge.key in self.layout and not edge.shortest:
-                self.pending.remove(edge)
+        for edge in self.graph.edges:
+            if edge.key in self.before and not edge.shortest:
+                self.order.take(edge)
                 self.segments += 1
                 assert isinstance(edge.pattern, t.EdgePattern)
                 left, left_known = self._place(edge.left)
@@ -177,55 +168,12 @@ class MatchPlanner:
 
     # Pattern scans
 
-    def _next_component(self) -> tuple[list[str], list[EdgeVar]]:
-        """The next connected component of fixed edges and unbound nodes; one that contains a bound
-        node comes first."""
-        components = self._components()
-        touching = [
-            component
-            for component in components
-            if any(node in self.layout for node in component[0])
-        ]
-        return touching[0] if touching else max(components, key=self._selectivity)
-
-    def _components(self) -> list[tuple[list[str], list[EdgeVar]]]:
-        fixed = [edge for edge in self.pending if edge.fixed]
-        touching: dict[str, list[EdgeVar]] = {}
-        for edge in fixed:
-            for end in dict.fromkeys((edge.left, edge.right)):
-                touching.setdefault(end, []).append(edge)
-        seen: set[str] = set()
-        components: list[tuple[list[str], list[EdgeVar]]] = []
-        for start in self.graph.nodes:
-            if start in seen or start in self.layout:
-                continue
-            nodes, frontier = {start: None}, [start]
-            edges: dict[str, EdgeVar] = {}
-            while frontier:
-                for edge in touching.get(frontier.pop(), ()):
-                    if len(edges) >= _PATTERN_EDGES_MAX:
-                        break
-                    edges[edge.key] = edge
-                    for other in (edge.left, edge.right):
-                        if other not in nodes:
-                            nodes[other] = None
-                            if other not in self.layout:
-                                frontier.append(other)
-            seen.update(node for node in nodes if node not in self.layout)
-            components.append((list(nodes), list(edges.values())))
-        loose = [edge for edge in fixed if edge.left in self.layout and edge.right in self.layout]
-        components.extend(
-            ([edge.left, edge.right] if edge.left != edge.right else [edge.left], [edge])
-            for edge in loose
-        )
-        return components
-
     def _possibly_equal_edges(self) -> set[str]:
         """Edges of one component that could equal an edge of another: they are kept to ensure that
         none is used twice."""
-        components = [edges for _, edges in self._components() if edges]
-        if sum(edge.fixed for edge in self.pending) > _PATTERN_EDGES_MAX:
+        if self.order.fixed_edges > PATTERN_EDGES_MAX:
             return {*self.graph.nodes, *(edge.key for edge in self.graph.edges)}
+        components = [found.edges for found in self.order.components() if found.edges]
         return {
             edge.key
             for one in components
@@ -236,36 +184,25 @@ class MatchPlanner:
             if _may_be_equal(edge, second)
         }
 
-    def _selectivity(self, component: tuple[list[str], list[EdgeVar]]) -> int:
-        """Estimate the selectivity of the conditions of a component."""
-        best = 0
-        for conjunct in self.conjuncts:
-            match conjunct:
-                case t.HasLabels(t.Variable(key)) if key in component[0]:
-                    best = max(best, 1)
-                case t.Comparison((t.Property(t.Variable(key)), _), ("=",)) if key in component[0]:
-                    best = max(best, 2)
-        return best
-
-    def _push_down(self, component: tuple[list[str], list[EdgeVar]]) -> None:
+    def _push_down(self, component: Component) -> None:
         nodes, edges = component
         self.property_only_here: list[str] = []
-        outside = frozenset(self.layout)
         known = {key: self.layout[key] for key in nodes if key in self.layout}
         new = frozenset(nodes) - known.keys()
         conditions = Conditions(
             new,
             frozenset(edge.key for edge in edges),
-            outside,
+            self.layout.keys(),
             compiler=self.compiler,
             layout=self.layout,
         )
         pushed = PushedDownPattern(nodes, edges, known, conditions, revealed=self.revealed)
-        for conjunct in list(self.conjuncts):
-            if self.pushing and conditions.push(conjunct):
-                self.conjuncts.remove(conjunct)
+        here = [*new, *(edge.key for edge in edges)]
+        for number, conjunct in self.conditions.about(here) if self.pushing else ():
+            if conditions.push(conjunct):
+                self.conditions.take(number)
         tested = conditions.named()
-        later = {name for conjunct in self.conjuncts for name in free_variables(conjunct)}
+        later = {key for key in here if self.conditions.about((key,))}
         for key in nodes:
             if key not in pushed.bound and (key in self.required or key in later or key in tested):
                 pushed.outputs.append((key, "node", self.loads(key) or key in later))
@@ -273,7 +210,7 @@ class MatchPlanner:
             elif key not in pushed.bound:
                 self._add_unrequired(pushed, key, edge=False)
         for edge in edges:
-            self.pending.remove(edge)
+            self.order.take(edge)
             if edge.key in self.required or edge.key in later or edge.key in tested:
                 pushed.outputs.append((edge.key, "edge", self.loads(edge.key) or edge.key in later))
                 self._slot(edge.key)
@@ -319,26 +256,6 @@ class MatchPlanner:
 
     # Variable lengths
 
-    def _plan_expansion(self) -> bool:
-        """Plan one variable length, shortest path or quantified pattern from a bound node. Fixed
-        edges at bound nodes come first."""
-        if any(
-            edge.fixed and (self._known(edge.left) or self._known(edge.right))
-            for edge in self.pending
-        ):
-            return False
-        for edge in self.pending:
-            if edge.fixed:
-                continue
-            if edge.shortest and not (self._known(edge.left) and self._known(edge.right)):
-                continue
-            if self._known(edge.left) or self._known(edge.right):
-                self.pending.remove(edge)
-                self.segments += 2
-                self._expand(edge)
-                return True
-        return False
-
     def _known(self, key: str) -> bool:
         return key in self.layout
 
@@ -355,7 +272,7 @@ class MatchPlanner:
         slot = self._slot(edge.key)
         self.edge_slots.append(edge.key)
         if edge.shortest:
-            wanted, self.conjuncts = self._about_path(edge)
+            wanted = self._about_path(edge)
             path_slot = None
             if edge.path is not None:
                 path_slot = self._slot(edge.path)
@@ -388,17 +305,16 @@ class MatchPlanner:
             )
         )
 
-    def _about_path(self, edge: EdgeVar) -> tuple[list[t.Expression], list[t.Expression]]:
+    def _about_path(self, edge: EdgeVar) -> list[t.Expression]:
         """Split off the conditions on a shortest path: they take part in its search, which finds
         the shortest path that satisfies them."""
-        names = {edge.key, edge.path} - {None}
-        wanted = [
-            c
-            for c in self.conjuncts
-            if free_variables(c) & names
-            and free_variables(c) & self._own() <= names | set(self.layout)
-        ]
-        return wanted, [c for c in self.conjuncts if c not in wanted]
+        names = {edge.key} if edge.path is None else {edge.key, edge.path}
+        wanted = []
+        for number, condition in self.conditions.about(names):
+            if self.conditions.names_of(number) - names <= self.layout.keys():
+                self.conditions.take(number)
+                wanted.append(condition)
+        return wanted
 
     def _passes(
         self, pattern: t.EdgePattern
@@ -447,9 +363,9 @@ class MatchPlanner:
         inner_end = inner.nodes[-1] if forward else inner.nodes[0]
         if len(inner.nodes) == 1:
             inner_end = inner_start
-        layout = {
-            key: slot for key, slot in self.layout.items() if slot >= 0 and key not in inner.nodes
-        }
+        layout = {key: slot for key, slot in self.layout.items() if slot >= 0}
+        for key in inner.nodes:
+            layout.pop(key, None)
         start_slot = self.size
         layout[inner_start] = start_slot
         revealed = (
@@ -502,6 +418,19 @@ class MatchPlanner:
         slots = [self.layout[key] for key in self.edge_slots if key in self.layout]
         if len(slots) > 1:
             self.steps.append(UniqueStep(slots))
+
+
+def _own_names(graph: PatternGraph) -> set[str]:
+    """All names that a MATCH binds."""
+    names = {
+        *graph.nodes,
+        *(edge.key for edge in graph.edges),
+        *(name for name, _ in graph.paths),
+    }
+    for edge in graph.edges:
+        if isinstance(edge.pattern, t.QuantifiedPattern):
+            names |= set(variables_of(edge.pattern.path))
+    return names
 
 
 def _may_be_equal(one: EdgeVar, other: EdgeVar) -> bool:

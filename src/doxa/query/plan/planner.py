@@ -41,7 +41,7 @@ from doxa.query.plan.hoisting import read_before, slots_of, subqueries_of
 from doxa.query.plan.match import MatchPlanner
 from doxa.query.plan.projection import plan_projection, project_directly
 from doxa.query.plan.revealed import revealed_names
-from doxa.query.plan.usage import names_read, property_only_variables, variable_usage
+from doxa.query.plan.usage import LaterReads, property_only_variables, variable_usage
 from doxa.query.procedures.registry import RegisteredProcedure
 
 FindProcedure = Callable[[str], RegisteredProcedure]
@@ -132,7 +132,9 @@ class Planner(Nested):
         current = {**layout, **({OUTER: keep - 1} if keep else {})}
         width = keep
         wrote = False
+        later = LaterReads(clauses, self.compiler.tick)
         for at, (clause, following) in enumerate(zip(clauses, (*clauses[1:], None), strict=True)):
+            self.compiler.tick()
             if isinstance(clause, t.Return):
                 added, current = self._projection(
                     clause.projection,
@@ -155,7 +157,7 @@ class Planner(Nested):
                     before=steps,
                     keep=keep,
                     writes=wrote,
-                    read=names_read(clauses[at + 1 :]),
+                    reads=later.after(at),
                 )
                 steps += added
                 if importing and clause is clauses[0]:
@@ -187,7 +189,7 @@ class Planner(Nested):
         keep: int,
         writes: bool,
         last: bool = False,
-        read: frozenset[str] | None = None,
+        reads: Callable[[str], bool] | None = None,
     ) -> tuple[list[QueryStep], dict[str, int]]:
         if self.tracking is not None:
             projection = self.tracking.with_provenance(
@@ -205,7 +207,7 @@ class Planner(Nested):
             compiler=self.compiler,
             keep=keep,
             writes=writes,
-            read=read if self.optimise else None,
+            reads=reads if self.optimise else None,
         )
 
     def _columns(self, key: str) -> tuple[str, ...]:
@@ -224,11 +226,8 @@ class Planner(Nested):
                 return self._match(clause, layout, width, ends_only=ends_only and self.optimise)
             case t.Unwind(source, variable):
                 step = UnwindStep(self.compiler.compile(source, layout))
-                after = {
-                    name: slot
-                    for name, slot in layout.items()
-                    if name != InternalName(Kind.RETURNED, variable)
-                }
+                after = dict(layout)
+                after.pop(InternalName(Kind.RETURNED, variable), None)
                 origin = (
                     self.tracking.provenance_of(source, layout)
                     if self.tracking is not None

@@ -79,10 +79,11 @@ def plan_projection(
     compiler: Compiler,
     keep: int,
     writes: bool,
-    read: frozenset[str] | None = None,
+    reads: Callable[[str], bool] | None = None,
 ) -> tuple[list[QueryStep], dict[str, int]]:
     """Return the steps of a WITH or RETURN, and the layout after it. `scope` holds the visible
-    names without the outer ones, `read` the names that later clauses read; None stands for all.
+    names without the outer ones; `reads` tells which names later clauses read, None stands for
+    all.
 
     `before` holds the steps so far. If they are one pattern scan, grouping and top rows may move
     into its statement.
@@ -110,7 +111,7 @@ def plan_projection(
     )
     if order and isinstance(order[0], SortStep) and where is None:
         order[0].columns = _columns_after(
-            [after[name] if _is_read(name, read) else None for name in columns], keep
+            [after[name] if _is_read(name, reads) else None for name in columns], keep
         )
         after = final
     steps += order
@@ -122,8 +123,8 @@ def plan_projection(
     return steps, final
 
 
-def _is_read(name: str, read: frozenset[str] | None) -> bool:
-    return read is None or name in read or is_internal(name)
+def _is_read(name: str, reads: Callable[[str], bool] | None) -> bool:
+    return reads is None or is_internal(name) or reads(name)
 
 
 def _columns_after(slots: list[int | None], keep: int) -> Callable[[Row], Row]:

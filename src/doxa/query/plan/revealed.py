@@ -11,7 +11,7 @@ def revealed_names(clauses: Iterable[t.Clause]) -> frozenset[str]:
     """Return the variables of one branch that are passed to reveal(), and those that became them by
     WITH … AS. Variables that belong to a CALL { } do not count."""
     found: set[str] = set()
-    aliases: list[tuple[str, str]] = []
+    sources: dict[str, set[str]] = {}
     todo: list[t.Tree] = list(clauses)
     while todo:
         part = todo.pop()
@@ -23,10 +23,13 @@ def revealed_names(clauses: Iterable[t.Clause]) -> frozenset[str]:
                 one.name for arg in part.args for one in t.walk(arg) if isinstance(one, t.Variable)
             }
         if isinstance(part, t.Item) and isinstance(part.expression, t.Variable):
-            aliases.append((part.name, part.expression.name))
+            sources.setdefault(part.name, set()).add(part.expression.name)
         todo.extend(t.children(part))
-    while added := {source for name, source in aliases if name in found} - found:
-        found |= added
+    added = list(found)
+    while added:
+        for source in sources.get(added.pop(), set()) - found:
+            found.add(source)
+            added.append(source)
     return frozenset(found)
 
 

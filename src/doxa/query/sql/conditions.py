@@ -13,6 +13,7 @@ properties.
 
 from __future__ import annotations
 
+from collections.abc import Set
 from dataclasses import dataclass
 from typing import Any
 
@@ -47,7 +48,7 @@ class Conditions:
         self,
         nodes: frozenset[str],
         edges: frozenset[str],
-        outside: frozenset[str],
+        outside: Set[str],
         *,
         compiler: Compiler,
         layout: Layout,
