@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
+from pathlib import Path
 
 import pytest
 
@@ -15,6 +16,8 @@ from doxa.cypher.semantics.check import check
 from doxa.query.core.deadline import Deadline
 from doxa.query.engine import QueryEngine
 from doxa.query.plan.planner import Planner
+from doxa.query.session import GraphSession
+from doxa.store import Identity, Store
 
 ENGINE = QueryEngine()
 
@@ -120,3 +123,50 @@ def test_a_statement_that_is_over_ends_before_it_runs(cancelled: bool) -> None:
     with pytest.raises(QueryError) as caught:
         QueryEngine().prepare(SHAPES["nodes"](400), deadline.tick)
     assert caught.value.detail == ("Terminated" if cancelled else "TimedOut")
+
+
+@pytest.fixture
+def session(tmp_path: Path) -> Iterator[GraphSession]:
+    with (
+        Store(tmp_path / "graph.db") as store,
+        GraphSession(store, QueryEngine(), Identity("t", "operator")) as made,
+    ):
+        yield made
+
+
+@pytest.mark.parametrize("mode", ["", "PROFILE "])
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (f"{'WITH 1 AS x ' * 1600} RETURN x", [1]),
+        (f"UNWIND [3, 1, 2] AS x {'WITH DISTINCT x ' * 700} RETURN x", [3, 1, 2]),
+        (f"UNWIND [1, 2] AS x {'WITH x + 1 AS x WHERE x > 2 ' * 700} RETURN x", [702]),
+        (f"{_joined('UNWIND [1] AS x#', ' ')(1000)} RETURN x0", [1]),
+        (f"UNWIND [1] AS x {_joined('OPTIONAL MATCH (n#:Z)', ' ')(1000)} RETURN x", [1]),
+        (f"{_joined('CALL () { RETURN # AS x# }', ' ')(1000)} RETURN x999", [999]),
+        (f"CALL () {{ {'WITH 1 AS x ' * 1000} RETURN x }} RETURN x", [1]),
+        (f"RETURN EXISTS {{ {'WITH 1 AS x ' * 1000} RETURN x }} AS x", [True]),
+        (f"UNWIND [2, 1] AS x {'WITH x ' * 250} RETURN x LIMIT 1", [2]),
+        (f"CREATE (n:A) {'WITH n SET n.x = 1 ' * 500} RETURN n.x", [1]),
+        (f"{_joined('MERGE (n#:B {x: #})', ' ')(500)} RETURN n499.x", [499]),
+    ],
+    ids=lambda value: value[:40] if isinstance(value, str) else "",
+)
+def test_statements_of_many_clauses_run(
+    session: GraphSession, mode: str, text: str, expected: list[object]
+) -> None:
+    assert [row[0] for row in session.run(mode + text)] == expected
+
+
+def test_an_error_of_an_early_clause_is_told_with_its_place(session: GraphSession) -> None:
+    text = f"UNWIND [0] AS x WITH 1 / x AS x {'WITH x ' * 500} RETURN x"
+    with pytest.raises(QueryError) as caught:
+        list(session.run(text))
+    assert caught.value.at == text.index("/")
+
+
+def test_rows_between_many_clauses_end_with_the_timeout(session: GraphSession) -> None:
+    text = f"UNWIND range(1, 10000) AS y UNWIND range(1, 10000) AS x {'WITH x ' * 300} RETURN x"
+    with pytest.raises(QueryError) as caught:
+        list(session.run(text, timeout_ms=100))
+    assert caught.value.detail == "TimedOut"

@@ -44,8 +44,8 @@ class translated_errors:
             )
         elif isinstance(error, RecursionError):
             fail(
-                "A value of this query nests too deep.",
+                "A value of this query, or the query itself, nests too deep.",
                 kind="ArgumentError",
                 detail="NestingTooDeep",
-                hint="Build flatter lists and maps.",
+                hint="Build flatter lists and maps, or nest fewer subqueries.",
             )

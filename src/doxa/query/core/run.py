@@ -7,7 +7,7 @@ other package of the query engine can depend on it.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import islice
 from typing import Any, NoReturn, Protocol, TypeVar
@@ -24,6 +24,9 @@ from doxa.store import Identity
 from doxa.store.bulk.collecting import many_objects
 
 T = TypeVar("T")
+# Each step pulls rows from the one before, within its call: a longer chain would need more of
+# Python's stack than there is, so that every so many steps all rows are collected.
+_STEPS_AT_ONCE = 200
 _FEW_ROWS = 64  # too few objects to hold back the collector for
 
 
@@ -91,6 +94,14 @@ class Run:
             return self.profile.rows(step, self, source)
         rows: Iterator[Row] = step.rows(self, source)
         return rows
+
+    def rows_of_all(self, steps: Sequence[Any], source: Iterator[Row]) -> Iterator[Row]:
+        """Start steps one after another."""
+        for number, step in enumerate(steps):
+            if number and number % _STEPS_AT_ONCE == 0:
+                source = iter(MemoryBudget("rows between clauses").collect(self.ticking(source)))
+            source = self.rows_of(step, source)
+        return source
 
     def ticking(self, items: Iterable[T]) -> Iterator[T]:
         """Iterate over a long list with a tick for each item."""

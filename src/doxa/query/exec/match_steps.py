@@ -335,10 +335,7 @@ class QuantifiedStep:
         if self.part.most is not None and len(laps) >= self.part.most:
             return
         used = {lap[slot].id for lap in laps for slot in self.edges}
-        lap_rows: Iterator[Row] = iter(((*padded, here),))
-        for step in self.steps:
-            lap_rows = run.rows_of(step, lap_rows)
-        for lap in list(lap_rows):
+        for lap in list(run.rows_of_all(self.steps, iter(((*padded, here),)))):
             if not any(lap[slot].id in used for slot in self.edges):
                 yield from self._repeat(run, row, padded, lap[self.end], [*laps, lap])
 

@@ -80,9 +80,7 @@ class MergeStep:
                     detail="MergeReadOwnWrites",
                     hint="Leave the property out, or set it ON CREATE.",
                 )
-        found: Iterator[Row] = iter((row,))
-        for step in self.find:
-            found = run.rows_of(step, found)
+        found = run.rows_of_all(self.find, iter((row,)))
         rows = [(*row, *[one[slot] for slot in self.slots]) for one in found]
         changers = self.on_match
         if not rows:

@@ -34,11 +34,8 @@ class OptionalStep:
 
     def rows(self, run: Run, source: Iterator[Row]) -> Iterator[Row]:
         for row in source:
-            inner: Iterator[Row] = iter((row,))
-            for step in self.steps:
-                inner = run.rows_of(step, inner)
             found = False
-            for one in inner:
+            for one in run.rows_of_all(self.steps, iter((row,))):
                 found = True
                 yield one
             if not found:

@@ -24,9 +24,7 @@ class Branch:
     columns: dict[str, int]
 
     def rows(self, run: Run, source: Iterator[Row]) -> Iterator[Row]:
-        for step in self.steps:
-            source = run.rows_of(step, source)
-        return source
+        return run.rows_of_all(self.steps, source)
 
 
 class UnionStep:

@@ -431,9 +431,7 @@ class ForeachStep:
                 continue
             if not isinstance(items, list):
                 fail(f"FOREACH goes through a list, not {shown(items)}.")
-            inner: Iterator[Row] = iter([(*row, item) for item in run.ticking(items)])
-            for step in self.steps:
-                inner = run.rows_of(step, inner)
-            for _ in inner:
+            given = iter([(*row, item) for item in run.ticking(items)])
+            for _ in run.rows_of_all(self.steps, given):
                 pass
         return iter(rows)
