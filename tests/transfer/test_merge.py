@@ -12,7 +12,14 @@ import pytest
 
 from doxa.app import Memory, Session
 from doxa.base.clock import FakeClock
-from doxa.base.errors import ConflictError, ConstraintError, DoxaError, InputError, RoleError
+from doxa.base.errors import (
+    ConfirmationError,
+    ConflictError,
+    ConstraintError,
+    DoxaError,
+    InputError,
+    RoleError,
+)
 from doxa.store import digest, replayed_digest
 from doxa.transfer import merge
 from doxa.transfer.lines import ExportFile
@@ -250,6 +257,35 @@ def test_an_agent_merges_no_approval_in_many_changes(
         with pytest.raises(RoleError):
             second.import_(tmp_path / "a.jsonl", accept_protected=accept)
         assert second.stats()["items"] == 0
+
+
+@pytest.mark.parametrize("how", ["verified", "approved"])
+def test_a_dry_run_shows_an_operator_what_accepting_would_bring_in(
+    tmp_path: Path, how: str
+) -> None:
+    with opened(tmp_path / "a.db") as first, opened(tmp_path / "b.db") as second:
+        first.remember(
+            "The port is 8080", name="p", trust="verified" if how == "verified" else "stated"
+        )
+        first.remember("plain", name="q")
+        if how == "approved":
+            first.tag("kref://default/p.fact", "approved")
+        first.export_to(tmp_path / "a.jsonl")
+        first.export_notes(tmp_path / "notes")
+        second.remember("something else", name="other")
+        before = digest(second.store)
+        seen = second.import_(tmp_path / "a.jsonl", dry_run=True)
+        assert (seen.revisions, seen.verified, seen.changes) == (2, 1, ())
+        assert second.import_notes(tmp_path / "notes", dry_run=True).verified == 1
+        assert digest(second.store) == before
+        with pytest.raises(ConfirmationError):
+            second.import_(tmp_path / "a.jsonl")
+        with pytest.raises(RoleError):
+            second.session(role="agent")._memory._import(
+                tmp_path / "a.jsonl", second.session(role="agent").identity, dry_run=True
+            )
+        done = second.import_(tmp_path / "a.jsonl", accept_protected=True)
+        assert (done.revisions, done.verified) == (seen.revisions, seen.verified)
 
 
 def test_a_node_without_an_address_stays_in_its_project(tmp_path: Path) -> None:

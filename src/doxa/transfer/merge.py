@@ -78,10 +78,12 @@ def merge(
     than those of `source`. Raises InputError, RoleError or ConfirmationError before anything is
     written."""
     bundles, count = _survey(identity, source)
-    if not (dry_run or accept_protected):
-        refuse_protected(_protected(store, source))
-    # what a file says is not what an operator says, unless that was accepted
-    rights: Role = identity.role if accept_protected else "agent"
+    protected = [] if accept_protected else _protected(store, source)
+    if not dry_run:
+        refuse_protected(protected)
+    # what a file says is not what an operator says, unless that was accepted; a dry run shows what
+    # accepting it would bring in
+    rights: Role = identity.role if accept_protected or protected else "agent"
     job = BeliefMerge(store, identity, bundles=bundles, rights=rights)
     if not dry_run and (max(count, size) > IMPORT_AT_ONCE_LINES_MAX or store.is_joined):
         job.run(source, rest)
