@@ -15,6 +15,7 @@ from doxa.app import Memory
 from doxa.base.errors import DiskFullError, InputError, RoleError, StoreError
 from doxa.base.temporal import Date, Duration
 from doxa.belief import Draft, Ledger
+from doxa.store import digest
 from doxa.transfer.jsonl import is_export, write_export
 from tests.fixtures_shared import opened
 
@@ -202,10 +203,86 @@ def test_what_was_erased_here_does_not_come_back(tmp_path: Path) -> None:
         export(memory, tmp_path / "a.jsonl")
         memory.forget("kref://default/n.fact?r=1", erase=True)
         done = memory.import_(tmp_path / "a.jsonl")
-        assert (done.revisions, done.artifacts, done.edges, done.passed_over) == (0, 0, 0, 2)
+        assert (done.revisions, done.artifacts, done.edges, done.passed_over) == (0, 0, 0, 3)
+        assert done.places[0] == "kref://default/n.fact?r=1: it was erased here"
         assert [
             revision.number for revision in memory.history("kref://default/n.fact").revisions
         ] == [2]
+
+
+def erased_of(memory: Memory) -> None:
+    """Erase a belief, a turn, a node and an edge of `given`."""
+    memory.forget("kref://default/z.fact", erase=True)
+    turn = str(memory.run("MATCH (x:Exchange) RETURN x.kref AS kref").records()[0]["kref"])
+    memory.forget(turn, erase=True)
+    ids = memory.run(
+        "MATCH (n:Note {text: 'zebra note'}) MATCH (:Note {text: 'plain'})-[r:KNOWS]->(:Note)"
+        " RETURN elementId(n) AS n, elementId(r) AS r"
+    ).records()[0]
+    for one in (str(ids["n"]), str(ids["r"])):
+        memory.erase([one], confirm=memory.erase([one], preview=True).token)
+
+
+def given(memory: Memory) -> None:
+    memory.remember("Secret zebra plan", name="z")
+    memory.revise("kref://default/z.fact", "Secret zebra plans")
+    memory.attach("kref://default/z.fact", "a", location="b")
+    memory.remember("stays", name="s", depends_on=["kref://default/z.fact"])
+    memory.ingest([{"text": "a zebra crossed the road", "speaker": "Ana"}], extract=False)
+    memory.run(
+        "CREATE (:Note {text: 'zebra note'}), (:Note {text: 'plain'})-[:KNOWS]->(:Note {text: 'b'})"
+    )
+
+
+def zebras(memory: Memory) -> list[object]:
+    query = "MATCH (n) WHERE any(k IN keys(n) WHERE toString(n[k]) CONTAINS 'zebra') RETURN n"
+    return memory.run(query).records()
+
+
+@pytest.mark.parametrize("how", ["its own", "restored from it", "restored, then its own"])
+def test_what_was_erased_here_does_not_come_back_from_an_older_export(
+    tmp_path: Path, how: str
+) -> None:
+    with opened(tmp_path / "a.db") as first, opened(tmp_path / "b.db") as second:
+        given(first)
+        export(first, tmp_path / "a.jsonl")
+        memory = first
+        if how != "its own":
+            memory = second
+            assert memory.import_(tmp_path / "a.jsonl").restored
+        if how == "restored, then its own":
+            memory.remember("later", name="later")
+            export(memory, tmp_path / "a.jsonl")
+        erased_of(memory)
+        assert zebras(memory) == []
+        before = digest(memory.store)
+        for dry_run in (True, False):
+            done = memory.import_(tmp_path / "a.jsonl", dry_run=dry_run)
+            assert (done.added, done.revisions, done.nodes, done.edges) == (0, 0, 0, 0)
+            assert "kref://default/z.fact?r=1: it was erased here" in done.places
+            assert "kref://default/z.fact?r=2: it was erased here" in done.places
+            assert sum("erased here" in place for place in done.places) == 5
+        assert digest(memory.store) == before
+        memory.remember("told anew", name="z")
+        assert memory.import_(tmp_path / "a.jsonl").revisions == 0
+        assert zebras(memory) == []
+        export(memory, tmp_path / "new.jsonl")
+        memory.forget("kref://default/s.fact", erase=True)
+        again = memory.import_(tmp_path / "new.jsonl")
+        assert again.revisions == 0
+        assert memory.get("kref://default/z.fact").summary == "told anew"
+
+
+def test_what_was_erased_here_does_not_hide_what_another_file_has(tmp_path: Path) -> None:
+    """Elements of another file have the same numbers, and are others."""
+    with opened(tmp_path / "a.db") as first, opened(tmp_path / "b.db") as second:
+        given(first)
+        export(first, tmp_path / "a.jsonl")
+        given(second)
+        erased_of(second)
+        done = second.import_(tmp_path / "a.jsonl")
+        assert (done.added, done.revisions, done.nodes) == (1, 2, 1)
+        assert not any("erased" in place for place in done.places)
 
 
 def test_an_agent_imports_what_it_could_have_stated(tmp_path: Path) -> None:

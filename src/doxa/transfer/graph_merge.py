@@ -5,7 +5,8 @@ A node without an address has no identity but its content: one with the same lab
 as a node that is here, and in the same project if it lies in one, is that node, each of those here
 taken once. So importing a file twice adds nothing. An edge is known here if its ends are, and one
 of its type with the same properties joins them; between two beliefs one of its type is enough, as
-when they are linked. Past versions, rules and records of agents' runtimes are not merged.
+when they are linked. Past versions, rules and records of agents' runtimes are not merged, nor what
+was erased here.
 
 What stands for what is kept in a temporary database on the disk, not in memory.
 """
@@ -36,6 +37,7 @@ from doxa.store import (
     node_versions,
 )
 from doxa.store.intake.chains import root_of
+from doxa.transfer.erased_here import ErasedHere
 from doxa.transfer.merge import BeliefMerge
 
 _BELIEF = frozenset(
@@ -59,8 +61,9 @@ _ALIKE = (
 class GraphMerge:
     """Merges the graph of one snapshot, of an export, into the store of a merge of beliefs."""
 
-    def __init__(self, elsewhere: Store) -> None:
+    def __init__(self, elsewhere: Store, erased: ErasedHere) -> None:
         self._elsewhere = elsewhere
+        self._erased = erased
         self._maps = apsw.Connection("")  # a temporary file
         self._maps.execute(_MAPS)
 
@@ -117,7 +120,10 @@ class GraphMerge:
             if "Record" in labels:  # what an agent's runtime decided elsewhere holds there
                 job.pass_over(f"record {kref}")
                 return
-        elif self._is_here(node):
+        elif node.id not in self._erased.nodes and self._is_here(node):
+            return
+        if node.id in self._erased.nodes:
+            job.pass_over(f"{kref or f'node {node.id}'}: it was erased here")
             return
         kinds: list[str] = []
         for label in labels:
@@ -171,7 +177,7 @@ class GraphMerge:
         if believed and (edge.type in STRUCTURE or _is_derived(edge, places)):
             return
         ends = [self._here(tx, end) for end in (edge.src, edge.dst)]
-        if None in ends:
+        if None in ends or edge.id in self._erased.edges:
             said = (place or f"node {end}" for place, end in zip(places, edge[5:7], strict=True))
             job.pass_over(f" {edge.type} ".join(said))
             return

@@ -21,6 +21,7 @@ from doxa.belief import declare
 from doxa.ingestion.arguments import unusable
 from doxa.store import Identity, Store, is_empty
 from doxa.transfer.beliefs import BeliefLine, lines_of_file, lines_of_state
+from doxa.transfer.erased_here import erased_here
 from doxa.transfer.export import export_lines, state_digest, write_export
 from doxa.transfer.graph_merge import GraphMerge
 from doxa.transfer.lines import ExportFile, is_export
@@ -71,6 +72,9 @@ def import_lines(
         with scratch.write(Identity("doxa", "system"), op="import") as tx:
             loaded = load(tx, source, derived=False)
 
+        with store.read() as here, scratch.read() as elsewhere:
+            erased = erased_here(here, elsewhere, source)
+
         def view() -> Iterator[BeliefLine]:
             with scratch.read() as snapshot:
                 yield from lines_of_state(snapshot)
@@ -79,7 +83,8 @@ def import_lines(
             store,
             identity,
             view,
-            rest=GraphMerge(scratch),
+            rest=GraphMerge(scratch, erased),
+            erased=erased.krefs,
             size=loaded.nodes + loaded.edges,
             dry_run=dry_run,
             accept_protected=accept_protected,

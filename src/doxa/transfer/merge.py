@@ -11,11 +11,12 @@ one, and a merge that was stopped can be repeated.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from itertools import groupby, islice
-from typing import Any
+from typing import Any, TypeGuard
 
 import msgspec
 
@@ -57,6 +58,7 @@ from doxa.transfer.types import Imported
 _CREATED = ("revisions", "artifacts", "bundles", "edges", "nodes")
 _PROTECTED_SHOWN = 5
 _HELD_EDGE = "SELECT 1 FROM edge WHERE src = ? AND dst = ? AND type = ?"
+_Addressed = ExchangeLine | RevisionLine | ArtifactLine | BundleLine
 Source = Callable[[], Iterator[BeliefLine]]  # the lines, from the first, each time it is called
 
 
@@ -71,12 +73,17 @@ def merge(
     *,
     rest: Callable[[BeliefMerge], None] = lambda job: None,
     size: int = 0,
+    erased: Collection[str] = (),
     dry_run: bool = False,
     accept_protected: bool = False,
 ) -> Imported:
     """Merge all lines, then what `rest` adds; `size` is how many lines there are, if they are more
-    than those of `source`. Raises InputError, RoleError or ConfirmationError before anything is
-    written."""
+    than those of `source`. Lines with one of the addresses `erased` are passed over: it was erased
+    here. Raises InputError, RoleError or ConfirmationError before anything is written."""
+    passed: list[str] = []
+    if erased:
+        passed = [line.kref for line in source() if _is_among(line, erased)]
+        source = partial(_without, source, erased)
     bundles, count = _survey(identity, source)
     protected = [] if accept_protected else _protected(store, source)
     if not dry_run:
@@ -85,6 +92,8 @@ def merge(
     # accepting it would bring in
     rights: Role = identity.role if accept_protected or protected else "agent"
     job = BeliefMerge(store, identity, bundles=bundles, rights=rights)
+    for kref in passed:
+        job.pass_over(f"{kref}: it was erased here")
     if not dry_run and (max(count, size) > IMPORT_AT_ONCE_LINES_MAX or store.is_joined):
         job.run(source, rest)
         return job.result()
@@ -98,6 +107,14 @@ def merge(
     except Previewed:
         return replace(job.result(), changes=())
     return replace(job.result(), changes=(tx.tx,) if tx.receipt_made else ())
+
+
+def _is_among(line: BeliefLine, krefs: Collection[str]) -> TypeGuard[_Addressed]:
+    return not isinstance(line, LinkLine) and line.kref in krefs
+
+
+def _without(source: Source, krefs: Collection[str]) -> Iterator[BeliefLine]:
+    return (line for line in source() if not _is_among(line, krefs))
 
 
 def _survey(identity: Identity, source: Source) -> tuple[set[str], int]:

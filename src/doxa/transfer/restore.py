@@ -21,6 +21,7 @@ from doxa.belief import check_rule
 from doxa.belief.graph import PROTECTED_TAGS
 from doxa.ingestion.remember import clean_value
 from doxa.store import Identity, Loader, Store, Times, Transaction, checked_access, is_empty
+from doxa.transfer.erased_here import restored_note
 from doxa.transfer.lines import (
     AccessLine,
     EdgeLine,
@@ -71,7 +72,7 @@ def restore(
             result = load(tx, source)
             if not (dry_run or accept_protected):
                 refuse_protected([row[0] for row in tx.rows(_VERIFIED, _PROTECTED)])
-            tx.note = f"sha256 {source.digest}"
+            tx.note = restored_note(source.digest)
             if dry_run:
                 raise _Previewed(result)
     except _Previewed as preview:

@@ -12,9 +12,10 @@ class Imported:
     """The result of an import, or of its preview.
 
     Numbers of new and known exchanges, of revisions, artifacts, bundles and edges created, of what
-    was skipped because its element is missing here or rules are not merged (the first are in
-    `places`), of redacted secrets, of other nodes created, and of the beliefs among them that are
-    verified or carry a protected tag; the threads and the changes. `losses` are beliefs retracted
+    was skipped because its element is missing here, it was erased here, or rules are not merged
+    (the first are in `places`), of redacted secrets, of other nodes created, and of the beliefs
+    among them that are verified or carry a protected tag; the threads and the changes. `losses` are
+    beliefs retracted
     because they contradict more entrenched ones, imported or existing. `restored`: the file was
     empty and has the whole state of the export now; `digest` is the sha256 of the export.
     """
