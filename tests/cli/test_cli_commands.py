@@ -178,6 +178,16 @@ def test_every_command_gives_one_json_value(run: Run, tmp_path: Path) -> None:
     )
 
 
+def test_embed_ends_with_1_if_the_model_failed(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DOXA_EMBEDDER", "ollama:foo")
+    monkeypatch.setenv("DOXA_OLLAMA_URL", "http://127.0.0.1:9")
+    assert run("embed", json_value=True)["pending"] == 0  # nothing was left undone
+    run("remember", "hello")
+    found = run("embed", json_value=True, exit=1)
+    assert (found["embedded"], found["pending"]) == (0, 1) and found["model_error"]
+    assert "model_error" in run("embed", exit=1)
+
+
 def test_what_comes_with_a_belief_is_given_entry_by_entry(run: Run) -> None:
     options = (
         "--event",

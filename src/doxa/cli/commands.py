@@ -20,6 +20,7 @@ from doxa.cli.context import (
     decay_enabled,
     embed_some,
     errors_reported,
+    exit_code,
     import_numpy_alone,
     log_entries,
     note_old_name,
@@ -382,6 +383,8 @@ def _embed(memory: Memory, verb: Verb, values: Given, as_json: bool) -> None:
             "coming_due": coming.due,
         }
     show(found | {"model_error": str(error) if error else ""}, as_json, fields_text)
+    if error is not None and (found["pending"] or found.get("coming_due")):
+        raise SystemExit(exit_code(error))  # what it left undone is in the output
 
 
 def _forget(memory: Memory, verb: Verb, values: Given, as_json: bool) -> None:
