@@ -14,8 +14,10 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from typer.testing import CliRunner
 
 from doxa.base.errors import InputError
+from doxa.cli import app
 from doxa.hosts.setup.changes import Block, JsonEntries
 from doxa.hosts.setup.checking import _codex_hash, _own_hooks, check
 from doxa.hosts.setup.engine import Setup
@@ -272,6 +274,72 @@ def test_what_is_not_plain_json_is_refused_and_nothing_is_written(text: str, hom
         setup_of("cursor", home).apply()
     assert ".cursor" in str(refused.value)
     assert files(home) == before
+
+
+def doxa(*words: str) -> Any:
+    return CliRunner().invoke(app, ["setup", *words])
+
+
+COMMENTED = '{\n  // my theme\n  "theme": "dark"\n}\n'
+
+
+@pytest.mark.parametrize("host", SETUP_HOSTS)
+@pytest.mark.parametrize("text", [COMMENTED, b"\xff\xfe", '{"version": 7, "hooks": 3}'])
+def test_print_shows_what_to_enter_whatever_the_files_hold(
+    host: str, text: str | bytes, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", str(home))
+    words = (host, "--command", sys.executable)
+    fresh = json.loads(doxa(*words, "--print", "--json").stdout)
+    for change in plan(host, home).changes:
+        change.path.parent.mkdir(parents=True, exist_ok=True)
+        change.path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    before = files(home)
+    shown = doxa(*words, "--print", "--json")
+    assert shown.exit_code == 0
+    found = json.loads(shown.stdout)
+    assert [one["path"] for one in found["files"]] == [one["path"] for one in fresh["files"]]
+    for one, unhindered in zip(found["files"], fresh["files"], strict=True):
+        assert one.get("refused") or isinstance(text, str)
+        if one.get("refused"):
+            assert one["diff"] == unhindered["diff"]
+    assert doxa(*words, "--print").exit_code == 0
+    if text == COMMENTED:
+        assert doxa(*words).exit_code == 2
+    assert files(home) == before
+
+
+@pytest.mark.parametrize("host", ["claude-code", "codex"])
+def test_without_the_hosts_command_all_else_is_set_up(
+    host: str, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is left is the host's command, and when that ran elsewhere a second run is complete."""
+    monkeypatch.setenv("PATH", str(home))
+    for name in ("CODEX_HOME", "CLAUDE_CONFIG_DIR", "DOXA_DB"):
+        monkeypatch.delenv(name, raising=False)
+    words = (host, "--command", sys.executable)
+    made = plan_of(host, Launch((sys.executable,)), Folders(home, {}))
+    command = made.commands[0]
+    first = doxa(*words)
+    assert first.exit_code == 1
+    assert shlex.join(command.add) in first.stdout and "ran:" not in first.stdout
+    hooks = made.changes[0].path
+    assert made.changes[0].present(hooks.read_text())
+    assert json.loads(doxa(*words, "--json").stdout)["left"] == [shlex.join(command.add)]
+    program, *args = made.server
+    server = {"command": program, "args": args}
+    if host == "codex":
+        text = f"[mcp_servers.doxa]\ncommand = {json.dumps(program)}\nargs = {json.dumps(args)}\n"
+    else:
+        text = json.dumps({"mcpServers": {"doxa": server}})
+    command.file.write_text(text)
+    second = doxa(*words)
+    assert second.exit_code == 0 and "nothing to change" in second.stdout
+    taken = doxa(host, "--command", sys.executable, "--remove")
+    assert taken.exit_code == 2 and shlex.join(command.remove) in taken.stderr
+    assert not hooks.exists()
+    command.file.unlink()
+    assert doxa(host, "--command", sys.executable, "--remove").exit_code == 0
 
 
 def test_a_file_of_somebody_else_in_the_place_of_doxas_own_is_refused(home: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 from collections.abc import Mapping
 from dataclasses import asdict
 from importlib.util import find_spec
@@ -131,17 +132,31 @@ def setup(
                 lambda _: "\n".join([f"changed {one}" for one in changed] or ["nothing to remove"]),
             )
             return
-        steps = made.steps() if print_ else []
-        due = [" ".join(one.add) for one in made.due()]
-        steps = steps or made.apply()
-        found = {
-            "host": host,
-            "files": [{"path": str(one.path), "diff": one.diff()} for one in steps],
-            "commands": due,
-            "written": not print_,
-            "notes": list(made.plan.notes),
-        }
+        found = _set_up(made, write=not print_)
         show(found, as_json, _setup_text)
+        raise typer.Exit(1 if found["left"] and found["written"] else 0)
+
+
+def _set_up(made: Setup, *, write: bool) -> dict[str, Any]:
+    """Write what is due, or only look at it; return what is shown of it."""
+    from doxa.hosts.setup.engine import words_due
+
+    left = made.out_of_reach()
+    ran = [" ".join(one.add) for one in made.due() if one not in left]
+    left_words = [shlex.join(words) for one in left for words in words_due(one)]
+    steps = made.apply() if write else made.shown()
+    return {
+        "host": made.plan.host,
+        "files": [
+            {"path": str(one.path), "diff": one.diff()}
+            | ({"refused": one.refused} if one.refused else {})
+            for one in steps
+        ],
+        "commands": ran,
+        "left": left_words,
+        "written": write,
+        "notes": list(made.plan.notes),
+    }
 
 
 def _only_one(**flags: bool) -> None:
@@ -183,11 +198,24 @@ def _setup(
 
 
 def _setup_text(found: Mapping[str, Any]) -> str:
-    diffs = [one["diff"].rstrip() for one in found["files"] if one["diff"]]
+    lines = []
+    for one in found["files"]:
+        if "refused" in one:
+            lines.append(f"to be entered by hand: {one['refused']}")
+        lines += [one["diff"].rstrip()] if one["diff"] else []
     ran = "ran" if found["written"] else "would run"
-    lines = [*diffs, *(f"{ran}: {one}" for one in found["commands"])]
+    lines += [f"{ran}: {one}" for one in found["commands"]]
+    lines += [
+        f"run this where {one.partition(' ')[0]} is, since it is not on your path: {one}"
+        for one in found["left"]
+    ]
     if not lines:
         lines = ["nothing to change: doxa is set up already"]
+    elif found["left"] and found["written"]:
+        lines.append(
+            f"all else is set up for {found['host']}; afterwards see"
+            f" `doxa setup {found['host']} --check`"
+        )
     elif found["written"]:
         lines.append(
             f"doxa is set up for {found['host']}; see `doxa setup {found['host']} --check`"

@@ -13,6 +13,7 @@ from __future__ import annotations
 import difflib
 import json
 import os
+import shlex
 import shutil
 import subprocess
 import tomllib
@@ -25,7 +26,7 @@ from typing import Any
 
 from doxa.base.errors import ConflictError, InputError
 from doxa.hosts.files import locked, write_atomically
-from doxa.hosts.setup.changes import OwnFile
+from doxa.hosts.setup.changes import Change, OwnFile
 from doxa.hosts.setup.marks import is_own_server
 from doxa.hosts.setup.plans import HostCommand, HostPlan
 
@@ -34,11 +35,14 @@ _COMMAND_S = 60
 
 @dataclass(frozen=True, slots=True)
 class FileChange:
-    """One file: what it holds (None: it is not there), and what it will (None: it is removed)."""
+    """One file: what it holds (None: it is not there), and what it will (None: it is removed).
+    `refused`: why doxa does not change it; then it is as if it held nothing, to be entered by
+    hand."""
 
     path: Path
     before: bytes | None
     after: bytes | None
+    refused: str = ""
 
     @property
     def changes(self) -> bool:
@@ -63,24 +67,33 @@ class Setup:
 
     def steps(self) -> list[FileChange]:
         """Return what `apply` would write. Raises InputError for a file that it cannot change."""
+        return [_step(change) for change in self.plan.changes]
+
+    def shown(self) -> list[FileChange]:
+        """Return the same to be read, with what belongs into files that `apply` cannot change."""
         found = []
         for change in self.plan.changes:
-            before = _read(change.path)
-            text = _decoded(before, change.path)
-            found.append(FileChange(change.path, before, change.applied(text).encode()))
+            try:
+                found.append(_step(change))
+            except InputError as error:
+                after = change.applied("").encode()
+                found.append(FileChange(change.path, None, after, error.message))
         return found
 
     def due(self) -> list[HostCommand]:
         """Return the commands of the host that are still to run."""
         return [one for one in self.plan.commands if _server_in(one) != _wanted(one)]
 
+    def out_of_reach(self) -> list[HostCommand]:
+        """Return those of them whose program is not on the path."""
+        return [one for one in self.due() if not self._has(one)]
+
     def apply(self) -> list[FileChange]:
-        """Write it. What is there already is left as it is."""
+        """Write it, and run the commands that can be run. What is there already is left as it is,
+        and what is `out_of_reach` is left to the person."""
         with locked(self._folder / "lock"):
             steps = self.steps()
-            due = self.due()
-            for command in due:
-                self._require(command)
+            due = [one for one in self.due() if self._has(one)]
             record = self._record()
             for step in (one for one in steps if one.changes):
                 self._back_up(record, step.path, step.before)
@@ -88,15 +101,15 @@ class Setup:
                 self._left(record, step.path)
             for command in due:
                 self._back_up(record, command.file, _read(command.file))
-                if _server_in(command) is not None:  # of an earlier set-up; hosts refuse a second
-                    self._run(command.remove)
-                self._run(command.add)
+                for words in words_due(command):
+                    self._run(words)
                 self._left(record, command.file)
             self._write_record(record)
             return steps
 
     def remove(self) -> list[Path]:
-        """Take doxa out; returns the files that changed."""
+        """Take doxa out; returns the files that changed. Raises InputError at the end if a command
+        of the host is to be run elsewhere."""
         with locked(self._folder / "lock"):
             record = self._record()
             changed = []
@@ -122,6 +135,9 @@ class Setup:
                     Path(held["backup"]).unlink(missing_ok=True)
             _remove_empty(folder for held in record.values() for folder in held["made"])
             self._record_file.unlink(missing_ok=True)
+            for command in self.plan.commands:
+                if is_own_server(_entry_in(command)) and not self._has(command):
+                    raise _not_removed(command)
             return changed
 
     # Records and backups
@@ -187,14 +203,8 @@ class Setup:
 
     # Commands of the host
 
-    def _require(self, command: HostCommand) -> None:
-        if shutil.which(command.add[0], path=self._environ.get("PATH")) is None:
-            raise InputError(
-                f"The command {command.add[0]} is not on your path, and doxa enters its server"
-                " with it.",
-                next_step=f"Run this where it is: {' '.join(command.add)}",
-                field="host",
-            )
+    def _has(self, command: HostCommand) -> bool:
+        return shutil.which(command.add[0], path=self._environ.get("PATH")) is not None
 
     def _run(self, words: tuple[str, ...]) -> None:
         program = shutil.which(words[0], path=self._environ.get("PATH")) or words[0]
@@ -220,12 +230,33 @@ class Setup:
             if after is not before:
                 _write(command.file, after)
                 return True
-        self._require(command)
+        if not self._has(command):
+            return False
         self._run(command.remove)
         text = (_read(command.file) or b"").decode("utf-8", "replace")
         after = self._settled(record, command.file, text, False)
         _write(command.file, after)
         return True
+
+
+def words_due(command: HostCommand) -> list[tuple[str, ...]]:
+    """Return the words of a command that is due; hosts refuse a second server of the same name, so
+    one of an earlier set-up goes first."""
+    return [*([command.remove] if _server_in(command) is not None else []), command.add]
+
+
+def _not_removed(command: HostCommand) -> InputError:
+    return InputError(
+        f"{command.file} still has the server; all else of doxa is taken out. The command"
+        f" {command.remove[0]}, by which doxa removes it, is not on your path.",
+        next_step=f"Run this where it is: {shlex.join(command.remove)}",
+        field="host",
+    )
+
+
+def _step(change: Change) -> FileChange:
+    before = _read(change.path)
+    return FileChange(change.path, before, change.applied(_decoded(before, change.path)).encode())
 
 
 def _wanted(command: HostCommand) -> tuple[str, ...]:
