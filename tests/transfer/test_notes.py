@@ -171,6 +171,22 @@ def test_an_edit_of_what_was_revised_meanwhile_is_passed_over(
     assert memory.get("kref://shop/api/Port.fact").summary == "The port is 9090."
 
 
+def test_notes_of_ones_own_are_passed_over_and_named_last(memory: Memory, tmp_path: Path) -> None:
+    vault = tmp_path / "v"
+    export_notes(memory.store, vault)
+    assert load(memory, vault).passed_over == 0  # nothing that doxa writes is such a note
+    (vault / "home" / "walrus.md").write_text("my walrus note\n")
+    (vault / "a.md").write_text("---\ntags: [x]\n---\nmine\n")
+    (vault / "b.md").write_text('---\ndoxa: 9\nkref: "kref://home/b.fact"\n---\nx\n')
+    (vault / ".obsidian").mkdir()
+    (vault / ".obsidian" / "hidden.md").write_text("not a note")
+    done = load(memory, vault)
+    assert (done.known, done.passed_over) == (4, 3)
+    assert done.places[0].startswith("b.md: it is of format 9")
+    assert [place.partition(":")[0] for place in done.places[1:]] == ["a.md", "home/walrus.md"]
+    assert all("--format notes" in place for place in done.places[1:])
+
+
 def test_an_export_touches_only_what_doxa_wrote(memory: Memory, tmp_path: Path) -> None:
     vault = tmp_path / "v"
     (vault / "home").mkdir(parents=True)

@@ -73,7 +73,11 @@ class Note:
 
 
 class NotANote(ValueError):
-    """The file is not a note of doxa's. The text says why, if it looks like one."""
+    """The file is not a note of doxa's, or not one that can be read. The text says why."""
+
+
+class ForeignNote(NotANote):
+    """The file does not look like a note of doxa's."""
 
 
 def render(
@@ -197,11 +201,11 @@ def read_note(text: str, *, kref_of: Callable[[str], str]) -> Note:
 
 def _fields(text: str) -> tuple[dict[str, Any], str]:
     fields, body = split(text)
-    if fields is None:
-        raise NotANote("")
-    found = parse(fields)
+    found = {} if fields is None else parse(fields)
     if "doxa" not in found or "kref" not in found:
-        raise NotANote("")
+        raise ForeignNote(
+            "doxa did not write it, and it has no kref: `doxa import FILE --format notes` reads it"
+        )
     if found["doxa"] != FORMAT:
         raise NotANote(f"it is of format {str(found['doxa'])[:20]}; this doxa reads {FORMAT}")
     return found, body

@@ -6,6 +6,7 @@ the next revision of its belief, and one whose belief is not here is stated unde
     edited, and the belief is what the note was of   one revision
     edited, and the belief was revised since         passed over, with the reason
     no such belief here                              stated, with its number, tags and times
+    somebody's own note, without an address          passed over, after all others
 
 All of it is one transaction and one change to undo. A note that is missing means nothing: beliefs
 are forgotten by the verbs for it.
@@ -35,7 +36,7 @@ from doxa.transfer.merge import draft_of, merge
 from doxa.transfer.types import Imported
 from doxa.transfer.vault.compare import said_by, said_here
 from doxa.transfer.vault.names import SUFFIX, NoteNames
-from doxa.transfer.vault.notes import NotANote, Note, address, read_note
+from doxa.transfer.vault.notes import ForeignNote, NotANote, Note, address, read_note
 from doxa.transfer.vault.state import held_note
 from doxa.transfer.vault.write import MANIFEST
 
@@ -77,8 +78,8 @@ def import_notes(
             next_step="Give the folder of an export as notes.",
             path=str(folder),
         )
-    passed = _Passed()
-    texts, names = _addresses(folder, passed)
+    passed, foreign = _Passed(), _Passed()
+    texts, names = _addresses(folder, passed, foreign)
     if not texts:
         raise InputError(
             f"{folder} holds no notes of doxa.",
@@ -119,14 +120,17 @@ def import_notes(
     return replace(
         done,
         known=done.known + known,
-        passed_over=done.passed_over + passed.count,
-        places=(*passed.places, *done.places)[:SKIPPED_ITEMS_MAX],
+        passed_over=done.passed_over + passed.count + foreign.count,
+        # last, since a vault of somebody's own may hold thousands of them
+        places=(*passed.places, *done.places, *foreign.places)[:SKIPPED_ITEMS_MAX],
     )
 
 
-def _addresses(folder: Path, passed: _Passed) -> tuple[dict[Path, str], NoteNames]:
+def _addresses(
+    folder: Path, passed: _Passed, foreign: _Passed
+) -> tuple[dict[Path, str], NoteNames]:
     """Return the notes below a folder with the addresses of their items. Two notes of one item say
-    nothing if they differ."""
+    nothing if they differ; `foreign` takes those that are not of doxa."""
     by_item: dict[str, list[Path]] = {}
     names = NoteNames()
     for path in files_below(folder, SUFFIX):
@@ -135,9 +139,11 @@ def _addresses(folder: Path, passed: _Passed) -> tuple[dict[Path, str], NoteName
             continue
         try:
             item = address(_text(path))
+        except ForeignNote as error:
+            foreign.add(f"{inside}: {error}")
+            continue
         except NotANote as error:
-            if str(error):
-                passed.add(f"{inside}: {error}")
+            passed.add(f"{inside}: {error}")
             continue
         except (DoxaError, ValueError) as error:
             passed.add(f"{inside}: {getattr(error, 'message', error)}")
