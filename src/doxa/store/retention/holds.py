@@ -132,7 +132,7 @@ def require_free(
         names = sorted(set(held.values()))
         raise ConflictError(
             f"{len(held)} of these elements are on legal hold: {', '.join(names[:5])}.",
-            next_step="List the holds with `doxa hold --list`; an operator releases one when the"
+            next_step="List the holds with `doxa holds`; an operator releases one when the"
             " duty to keep has ended.",
             holds=names[:20],
             count=len(held),
