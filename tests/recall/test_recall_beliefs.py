@@ -83,6 +83,7 @@ def test_retired_beliefs_leave_no_trace_in_any_score(tmp_path: Path) -> None:
             in everything["The captain of the ferry is Atlax"].why
         )
         assert everything[LONG].status == "deprecated"
+        assert everything[LONG].why.endswith("; deprecated")  # of now, when it began is not said
         assert everything["The ferry was sold to Oslo"].status == "detached"
         assert everything["Ferry ferry ferry captain captain"].status == "deprecated"
         assert everything["The ferry leaves from Bergen"].status == "current"
@@ -175,7 +176,7 @@ def test_as_of_is_what_was_believed_then(tmp_path: Path) -> None:
         assert texts(memory, as_of=marks[1]) == {"The ferry leaves from Oslo", "I saw the ferry"}
         assert texts(memory, as_of=marks[2]) == {"The ferry is green"} == texts(memory)
         hit = memory.recall("Bergen", as_of=marks[0]).hits[0]
-        assert (hit.status, "believed at" in hit.why) == ("deprecated", True)
+        assert (hit.status, "deprecated since; believed at" in hit.why) == ("deprecated", True)
 
 
 def test_tags_are_a_surface_of_their_own(tmp_path: Path) -> None:

@@ -209,7 +209,7 @@ def _status(reader: Reader, node: Node, ask: Ask, related: Related) -> tuple[str
     if related.conflict:
         return "contested", f"; not believed: {related.conflict} is to be decided" + then
     if related.deprecated:
-        return "deprecated", "; deprecated since" + then
+        return "deprecated", f"; deprecated since{then}" if then else "; deprecated"
     if related.current:
         window = attributes_of(node.props, born=node.born)
         if window.valid_until <= reader.now:
