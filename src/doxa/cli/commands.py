@@ -103,7 +103,8 @@ def run(verb: Verb, values: Mapping[str, Any]) -> None:
             from doxa.app.models import load_model_ahead
 
             load_model_ahead()
-    with opened(db, as_json, read_only=verb.name in _READ_ONLY) as memory:
+    read_only = verb.name in _READ_ONLY
+    with opened(db, as_json, read_only=read_only, only_reads=not verb.writes) as memory:
         if rest.get("project") == "auto" and verb.name != "ingest":
             rest["project"] = project_named("auto")
         if special is not None:

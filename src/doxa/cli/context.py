@@ -62,10 +62,16 @@ def note_old_name(old: str, new: str) -> None:
 
 @contextmanager
 def opened(
-    db: Path | None, as_json: bool, *, read_only: bool = False, csv_folder: Path | None = None
+    db: Path | None,
+    as_json: bool,
+    *,
+    read_only: bool = False,
+    only_reads: bool = False,
+    csv_folder: Path | None = None,
 ) -> Iterator[Memory]:
     """Open the memory as its operator; if it has an operator key that this process cannot read, as
-    an agent."""
+    an agent. A command that `only_reads` notes what it returned, and does without where the file
+    cannot be written."""
     from doxa.app import open_memory
     from doxa.app.operator import may_operate
 
@@ -73,7 +79,7 @@ def opened(
         given: dict[str, Any] = {
             "actor": user(),
             "background": False,
-            "read_only": read_only,
+            "read_only": read_only or (only_reads and _is_protected(db)),
             "csv_folder": csv_folder,
             "decay_enabled": decay_enabled(),
             "project": project_named(None),
@@ -85,6 +91,17 @@ def opened(
                 return
         with open_memory(db, role="agent", **given) as memory:
             yield memory
+
+
+def _is_protected(db: Path | None) -> bool:
+    """Whether the memory file is there and may not be written by this user."""
+    from doxa.settings import memory_path
+
+    path = db or memory_path()
+    try:
+        return path.exists() and not (os.access(path, os.W_OK) and os.access(path.parent, os.W_OK))
+    except (OSError, ValueError):  # opening says what is wrong with it
+        return False
 
 
 def _note_age(memory: Memory) -> None:

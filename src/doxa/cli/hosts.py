@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shlex
 from collections.abc import Mapping
 from dataclasses import asdict
@@ -12,7 +11,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from doxa.cli.context import Db, Json, ProjectOfAll, errors_reported, opened, project_named
+from doxa.cli.context import (
+    Db,
+    Json,
+    ProjectOfAll,
+    errors_reported,
+    opened,
+    project_named,
+)
 from doxa.cli.output import show
 
 if TYPE_CHECKING:
@@ -44,7 +50,7 @@ def brief(
     from doxa.hosts.capture import capture
     from doxa.hosts.spool import Spool
 
-    with opened(db, as_json, read_only=_is_protected(db)) as memory:
+    with opened(db, as_json, only_reads=True) as memory:
         session = memory.session(role="agent", project=project_named(project))
         spool = Spool(hooks_folder(Path(memory.store.path)))
         if not memory.store.read_only:
@@ -54,17 +60,6 @@ def brief(
         found = asdict(made) | {"block": made.block()}
         del found["known"]
         show(found, as_json, lambda one: _text(one, why=why))
-
-
-def _is_protected(db: Path | None) -> bool:
-    """Whether the memory file is there and may not be written by this user."""
-    from doxa.settings import memory_path
-
-    path = db or memory_path()
-    try:
-        return path.exists() and not (os.access(path, os.W_OK) and os.access(path.parent, os.W_OK))
-    except (OSError, ValueError):  # opening says what is wrong with it
-        return False
 
 
 def _text(found: Mapping[str, Any], *, why: bool) -> str:

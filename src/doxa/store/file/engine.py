@@ -437,7 +437,8 @@ def make_private(path: str) -> bool:
 def _read_only(path: str) -> ReadOnlyError:
     return ReadOnlyError(
         f"{path} cannot be written: the file or its folder is read-only.",
-        next_step="Choose a folder you may write to, or open with read_only=True.",
+        next_step="Choose a folder you may write to. To read it, open it with read_only=True, as"
+        " commands that only read do by themselves, and `doxa cypher --read`.",
         path=path,
     )
 
