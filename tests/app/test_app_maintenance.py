@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 import time
+from datetime import date
 from pathlib import Path
 
 import pytest
@@ -368,6 +369,8 @@ def test_relative_times_are_read_by_the_clock_of_the_memory(tmp_path: Path) -> N
         pool = memory.get(made.kref)
         assert isinstance(pool, doxa.Revision)
         assert pool.valid_from == parse_time("2026-02-01")
+        dated = memory.revise(made.kref, "The pool is open daily", valid_from=date(2026, 1, 1))
+        assert memory.get(dated.kref).valid_from == parse_time("2026-01-01")  # type: ignore[union-attr]
         with pytest.raises(doxa.InputError, match="since is not a time"):
             memory.recall("gate", since="soon")
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta, timezone
+from datetime import UTC, date, datetime, timedelta, timezone
 from typing import Any
 
 import pytest
@@ -50,6 +50,13 @@ def test_accepted_texts(text: str, ns: int) -> None:
 def test_a_zone_counts_and_its_absence_means_utc() -> None:
     assert parse_time(datetime(1970, 1, 1, 1, tzinfo=timezone(timedelta(hours=1)))) == 0
     assert parse_time(datetime(1970, 1, 1, 1)) == 3_600 * NS
+
+
+def test_a_date_alone_is_its_first_instant_as_its_text_is() -> None:
+    day = date(2026, 1, 1)
+    assert parse_time(day) == parse_time("2026-01-01") == parse_time(datetime(2026, 1, 1))
+    with pytest.raises(InputError, match="outside the range"):
+        parse_time(date.max)
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import fields, is_dataclass, replace
-from datetime import datetime
+from datetime import date
 from functools import cache, wraps
 from importlib import import_module
 from pathlib import Path
@@ -143,7 +143,7 @@ def _plain(value: Any) -> Any:
         return value.change
     if isinstance(value, (Kref, Path)):
         return str(value)
-    if isinstance(value, datetime):
+    if isinstance(value, date):
         return value.isoformat()
     if isinstance(value, Mapping):
         return {str(_plain(name)): _plain(one) for name, one in value.items()}

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import time
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from typing import Protocol
 
 from doxa.base.errors import InputError
@@ -47,11 +47,11 @@ class FakeClock:
         self._now = now_ns
 
 
-def parse_time(value: str | int | datetime, *, field: str = "time") -> int:
-    """Convert ISO 8601 text, a datetime or integer nanoseconds to nanoseconds UTC.
+def parse_time(value: str | int | date, *, field: str = "time") -> int:
+    """Convert ISO 8601 text, a datetime, a date or integer nanoseconds to nanoseconds UTC.
 
-    Text without a zone is UTC; a date alone is its first instant. Raises InputError for anything
-    else, naming the field.
+    Text without a zone is UTC; a date alone is its first instant, in UTC. Raises InputError for
+    anything else, naming the field.
     """
     if isinstance(value, bool):
         raise _bad_time(value, field)
@@ -71,6 +71,8 @@ def parse_time(value: str | int | datetime, *, field: str = "time") -> int:
             value = datetime.fromisoformat(text)
         except ValueError:
             raise _bad_time(value, field) from None
+    if isinstance(value, date) and not isinstance(value, datetime):
+        value = datetime(value.year, value.month, value.day, tzinfo=UTC)
     if not isinstance(value, datetime):
         raise _bad_time(value, field)
     if value.tzinfo is None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from datetime import datetime
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +22,7 @@ from doxa.belief import Fact, Kref, check_name, parse_fact
 from doxa.language.turns import refuse_seconds
 from doxa.logic.sentence import Atom, Sentence, parse_sentence
 
-Time = str | int | datetime
+Time = str | int | date  # a datetime is a date
 Facts = Iterable[Sequence[object]]
 
 

@@ -7,7 +7,7 @@ No `from __future__ import annotations` here: the table reads the types.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import datetime
+from datetime import date
 from pathlib import Path
 from typing import Annotated, Any, TypedDict, get_origin
 
@@ -22,7 +22,7 @@ from doxa.base.limits import (
 )
 from doxa.base.values import Value
 
-Time = str | int | datetime
+Time = str | int | date  # a datetime is a date
 Facts = Iterable[Sequence[object]]
 Texts = Iterable[str]
 
