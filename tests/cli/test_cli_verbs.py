@@ -223,3 +223,19 @@ def test_stored_turns_are_extracted_again(tmp_path: Path) -> None:
     for options, candidates in (((), 1), ((), 0), (("--again",), 0)):
         found = json.loads(run("extract", *options, "--json").stdout)
         assert (found["turns"], found["candidates"]) == (1, candidates)
+
+
+@pytest.mark.parametrize("text", ["{x}", "[1]", "3"])
+@pytest.mark.parametrize(
+    ("option", "command"),
+    [
+        ("--artifacts", ("store-unit", "x")),
+        ("--metadata", ("link", "kref://default/colour.fact", "NEAR", "kref://port/ferry.fact")),
+    ],
+)
+def test_values_by_name_that_are_no_object_say_what_is_expected(
+    option: str, command: tuple[str, ...], text: str
+) -> None:
+    error = json.loads(run(*command, option, text, "--json", exit=2).stderr)["error"]
+    assert error["fields"]["field"] == option.removeprefix("--")
+    assert "JSON object" in error["next_step"] and "Ana" not in error["next_step"]

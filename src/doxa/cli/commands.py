@@ -85,6 +85,7 @@ _READ_ONLY = ("verify", "backup")
 _EMBEDDING = ("remember", "tell", "revise", "expand", "supersede")
 WITHOUT_MEANING = ("words", "entities", "time", "graph", "recency", "policy")
 _FACT = 'Write a fact as ["Ana", "lives in", "Berlin"].'
+_OBJECT = 'Give a JSON object, such as {"name": "value"}.'
 
 
 def run(verb: Verb, values: Mapping[str, Any]) -> None:
@@ -135,6 +136,8 @@ def _converted(verb: Verb, parameter: Parameter, value: Any) -> Any:
         return None  # an empty time removes a bound
     if value == "-" and parameter.positional and parameter.name == "text":
         return _standard_input()
+    if parameter.kind == "mapping":
+        return _mapping(value, parameter.name)
     convert = _CONVERT.get(parameter.kind)
     return value if convert is None else convert(value)
 
@@ -174,15 +177,32 @@ def _belief(text: str) -> Any:
     return _parsed(text) if text[:1] in ("[", "{") else text
 
 
-def _parsed(text: str) -> Any:
+def _mapping(text: str, field: str) -> dict[str, Any]:
+    from doxa.base.errors import InputError
+
+    found = _json(text, field, _OBJECT)
+    if not isinstance(found, dict):
+        raise InputError(
+            f"This is not a JSON object: {text[:80]!r}.", next_step=_OBJECT, field=field
+        )
+    return found
+
+
+def _json(text: str, field: str, next_step: str) -> Any:
     from doxa.base.errors import InputError
 
     try:
-        found = json.loads(text)
+        return json.loads(text)
     except (ValueError, RecursionError):
         raise InputError(
-            f"This is not JSON: {text[:80]!r}.", next_step=_FACT, field="sentence"
+            f"This is not JSON: {text[:80]!r}.", next_step=next_step, field=field
         ) from None
+
+
+def _parsed(text: str) -> Any:
+    from doxa.base.errors import InputError
+
+    found = _json(text, "sentence", _FACT)
     if not isinstance(found, (list, dict)):
         raise InputError(
             f"This is not a sentence: {text[:80]!r}.", next_step=_FACT, field="sentence"
@@ -194,7 +214,6 @@ _CONVERT: dict[Kind, Callable[[Any], Any]] = {
     "fact": fact_of,
     "facts": lambda texts: [fact_of(text) for text in texts],
     "sentences": lambda texts: [_parsed(text) for text in texts],
-    "mapping": _parsed,
     "belief": _belief,
 }
 
@@ -404,8 +423,9 @@ def _erase(memory: Memory, verb: Verb, values: Given, as_json: bool) -> None:
 
 
 def _constrain(memory: Memory, verb: Verb, values: Given, as_json: bool) -> None:
-    given = _parsed(Path(values["file"]).read_text(encoding="utf-8", errors="replace"))
-    whole = isinstance(given, dict) and given.keys() <= {"constraints", "entrenchment"}
+    text = Path(values["file"]).read_text(encoding="utf-8", errors="replace")
+    given = _mapping(text, "file")
+    whole = given.keys() <= {"constraints", "entrenchment"}
     rules: dict[str, Any] = given if whole else {"constraints": given}
     change = memory.constrain(
         rules.get("constraints"),
