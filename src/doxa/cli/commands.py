@@ -14,7 +14,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from doxa.app.verbs import REPEATED, UNSET, Kind, Parameter, Verb
+from doxa.app.verbs import REPEATED, Verb
 from doxa.cli.context import (
     db_hint,
     decay_enabled,
@@ -75,6 +75,7 @@ from doxa.cli.output import (
     waiting_text,
     walk_text,
 )
+from doxa.cli.parsing.given import converted, mapping, standard_input
 
 if TYPE_CHECKING:
     from doxa.app import Memory
@@ -84,8 +85,6 @@ Given = dict[str, Any]
 _READ_ONLY = ("verify", "backup")
 _EMBEDDING = ("remember", "tell", "revise", "expand", "supersede")
 WITHOUT_MEANING = ("words", "entities", "time", "graph", "recency", "policy")
-_FACT = 'Write a fact as ["Ana", "lives in", "Berlin"].'
-_OBJECT = 'Give a JSON object, such as {"name": "value"}.'
 
 
 def run(verb: Verb, values: Mapping[str, Any]) -> None:
@@ -124,98 +123,9 @@ def call(memory: Memory, verb: Verb, values: Mapping[str, Any], **more: Any) -> 
     for parameter in verb.of("cli"):
         value = values.get(parameter.name)
         if value is not None and not (parameter.kind in REPEATED and not value):
-            given[parameter.name] = _converted(verb, parameter, value)
+            given[parameter.name] = converted(verb, parameter, value)
     placed = [one.name for one in verb.parameters if one.positional and one.name in given]
     return getattr(memory, verb.name)(*[given.pop(name) for name in placed], **given, **more)
-
-
-def _converted(verb: Verb, parameter: Parameter, value: Any) -> Any:
-    if parameter.name == "project" and value == "":  # its meaning before all projects had a name
-        return None if verb.writes or verb.name == "rules" else "*"
-    if parameter.kind == "time" and value == "" and parameter.default is UNSET:
-        return None  # an empty time removes a bound
-    if value == "-" and parameter.positional and parameter.name == "text":
-        return _standard_input()
-    if parameter.kind == "mapping":
-        return _mapping(value, parameter.name)
-    convert = _CONVERT.get(parameter.kind)
-    return value if convert is None else convert(value)
-
-
-def _standard_input() -> str:
-    """Read a text from standard input, up to one byte more than the store accepts."""
-    from doxa.base.errors import InputError
-    from doxa.base.limits import TEXT_BYTES_MAX
-
-    data = sys.stdin.buffer.read(TEXT_BYTES_MAX + 1)
-    try:
-        return data.decode().strip()
-    except UnicodeDecodeError as error:
-        raise InputError(
-            f"Standard input is not UTF-8 text at byte {error.start}.",
-            next_step="Convert it to UTF-8.",
-            field="text",
-        ) from None
-
-
-def fact_of(text: str) -> tuple[str, str, str]:
-    """Split the text of a fact into its three parts."""
-    parts = [part.strip() for part in text.split("|")]
-    if len(parts) != 3 or not all(parts):
-        from doxa.base.errors import InputError
-
-        raise InputError(
-            f"A fact is 'subject|predicate|value'; this is {text[:80]!r}.",
-            next_step="Give three parts with | between them.",
-            field="fact",
-        )
-    return parts[0], parts[1], parts[2]
-
-
-def _belief(text: str) -> Any:
-    """An address as it is; a statement as JSON."""
-    return _parsed(text) if text[:1] in ("[", "{") else text
-
-
-def _mapping(text: str, field: str) -> dict[str, Any]:
-    from doxa.base.errors import InputError
-
-    found = _json(text, field, _OBJECT)
-    if not isinstance(found, dict):
-        raise InputError(
-            f"This is not a JSON object: {text[:80]!r}.", next_step=_OBJECT, field=field
-        )
-    return found
-
-
-def _json(text: str, field: str, next_step: str) -> Any:
-    from doxa.base.errors import InputError
-
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
-        raise InputError(
-            f"This is not JSON: {text[:80]!r}.", next_step=next_step, field=field
-        ) from None
-
-
-def _parsed(text: str) -> Any:
-    from doxa.base.errors import InputError
-
-    found = _json(text, "sentence", _FACT)
-    if not isinstance(found, (list, dict)):
-        raise InputError(
-            f"This is not a sentence: {text[:80]!r}.", next_step=_FACT, field="sentence"
-        )
-    return found
-
-
-_CONVERT: dict[Kind, Callable[[Any], Any]] = {
-    "fact": fact_of,
-    "facts": lambda texts: [fact_of(text) for text in texts],
-    "sentences": lambda texts: [_parsed(text) for text in texts],
-    "belief": _belief,
-}
 
 
 # Verbs that do more on a terminal
@@ -424,7 +334,7 @@ def _erase(memory: Memory, verb: Verb, values: Given, as_json: bool) -> None:
 
 def _constrain(memory: Memory, verb: Verb, values: Given, as_json: bool) -> None:
     text = Path(values["file"]).read_text(encoding="utf-8", errors="replace")
-    given = _mapping(text, "file")
+    given = mapping(text, "file")
     whole = given.keys() <= {"constraints", "entrenchment"}
     rules: dict[str, Any] = given if whole else {"constraints": given}
     change = memory.constrain(
@@ -515,7 +425,7 @@ def _verify(memory: Memory, verb: Verb, values: Given, as_json: bool) -> None:
 
 
 def _verify_erased(memory: Memory, verb: Verb, values: Given, as_json: bool) -> None:
-    text = _standard_input() if values["text"] == "-" else values["text"]
+    text = standard_input() if values["text"] == "-" else values["text"]
     with stages(as_json) as begin:
         proof = memory._looked_for(text, begin)
     show(proof, as_json, _TEXTS[verb.result])

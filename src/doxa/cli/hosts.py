@@ -133,7 +133,7 @@ def setup(
 
 
 def _set_up(made: Setup, *, write: bool) -> dict[str, Any]:
-    """Write what is due, or only look at it; return what is shown of it."""
+    """Write what is not there yet, or only look at it; return what is shown of it."""
     from doxa.hosts.setup.engine import words_due
 
     left = made.out_of_reach()

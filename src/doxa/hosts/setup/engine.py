@@ -240,8 +240,8 @@ class Setup:
 
 
 def words_due(command: HostCommand) -> list[tuple[str, ...]]:
-    """Return the words of a command that is due; hosts refuse a second server of the same name, so
-    one of an earlier set-up goes first."""
+    """Return the words of a command that is still to run; hosts refuse a second server of the same
+    name, so one of an earlier set-up goes first."""
     return [*([command.remove] if _server_in(command) is not None else []), command.add]
 
 
