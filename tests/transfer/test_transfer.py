@@ -273,6 +273,21 @@ def test_what_was_erased_here_does_not_come_back_from_an_older_export(
         assert memory.get("kref://default/z.fact").summary == "told anew"
 
 
+def test_a_file_that_an_erasure_emptied_does_not_get_it_back(tmp_path: Path) -> None:
+    with opened(tmp_path / "a.db") as first, opened(tmp_path / "b.db") as second:
+        first.remember("Secret zebra plan", name="z")
+        second.remember("another plan", name="other")
+        export(first, tmp_path / "a.jsonl")
+        export(second, tmp_path / "b.jsonl")
+        token = first.forget("kref://default", erase=True, preview=True).token
+        first.forget("kref://default", erase=True, confirm=token)
+        done = first.import_(tmp_path / "a.jsonl")
+        assert not done.restored and done.revisions == 0 and zebras(first) == []
+        assert "kref://default/z.fact?r=1: it was erased here" in done.places
+        assert first.import_(tmp_path / "b.jsonl").restored  # nothing of that was here
+        assert first.get("kref://default/other.fact").summary == "another plan"
+
+
 def test_what_was_erased_here_does_not_hide_what_another_file_has(tmp_path: Path) -> None:
     """Elements of another file have the same numbers, and are others."""
     with opened(tmp_path / "a.db") as first, opened(tmp_path / "b.db") as second:

@@ -50,6 +50,11 @@ def restored_note(digest: str) -> str:
     return f"sha256 {digest}"
 
 
+def has_erased(here: Reader) -> bool:
+    """Return whether anything was ever erased here."""
+    return bool(here.rows(f"{_ERASURES} LIMIT 1"))
+
+
 def erased_here(here: Reader, elsewhere: Reader, source: ExportFile) -> ErasedHere:
     """Return what of an export, which is loaded in `elsewhere`, was erased here."""
     nodes: set[int] = set()

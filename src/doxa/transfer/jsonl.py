@@ -14,6 +14,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from doxa.base.ids import is_below_operator
@@ -21,7 +22,7 @@ from doxa.belief import declare
 from doxa.ingestion.arguments import unusable
 from doxa.store import Identity, Store, is_empty
 from doxa.transfer.beliefs import BeliefLine, lines_of_file, lines_of_state
-from doxa.transfer.erased_here import erased_here
+from doxa.transfer.erased_here import erased_here, has_erased
 from doxa.transfer.export import export_lines, state_digest, write_export
 from doxa.transfer.graph_merge import GraphMerge
 from doxa.transfer.lines import ExportFile, is_export
@@ -52,10 +53,10 @@ def import_lines(
     """Import an export of any format. `dry_run` writes nothing and returns what would be.
 
     An operator's import into a file that holds nothing gives the same state, with the digest of the
-    export. Any other is a merge: elements keep their addresses; those that exist here or were
-    erased here are skipped, so importing twice changes nothing. Raises InputError naming the line,
-    RoleError, or ConfirmationError for what is verified or approved in it unless
-    `accept_protected`, before anything is written.
+    export, unless a part of it was erased here. Any other is a merge: elements keep their
+    addresses; those that exist here or were erased here are skipped, so importing twice changes
+    nothing. Raises InputError naming the line, RoleError, or ConfirmationError for what is verified
+    or approved in it unless `accept_protected`, before anything is written.
     """
     store.require_whole("an import")
     source = ExportFile(path)
@@ -65,8 +66,12 @@ def import_lines(
             return (line for _, line in lines_of_file(source))
 
         return merge(store, identity, read, dry_run=dry_run, accept_protected=accept_protected)
-    if not is_below_operator(identity.role) and _is_empty(store):
-        return restore(store, identity, source, dry_run=dry_run, accept_protected=accept_protected)
+    whole = partial(
+        restore, store, identity, source, dry_run=dry_run, accept_protected=accept_protected
+    )
+    restores = not is_below_operator(identity.role) and _is_empty(store)
+    if restores and not _has_erased(store):
+        return whole()
     check_time(store, source)
     with _scratch(store) as scratch:
         with scratch.write(Identity("doxa", "system"), op="import") as tx:
@@ -74,6 +79,8 @@ def import_lines(
 
         with store.read() as here, scratch.read() as elsewhere:
             erased = erased_here(here, elsewhere, source)
+        if restores and not (erased.nodes or erased.edges):
+            return whole()
 
         def view() -> Iterator[BeliefLine]:
             with scratch.read() as snapshot:
@@ -90,6 +97,11 @@ def import_lines(
             accept_protected=accept_protected,
         )
         return replace(done, digest=source.digest)
+
+
+def _has_erased(store: Store) -> bool:
+    with store.read() as snapshot:
+        return has_erased(snapshot)
 
 
 def _is_empty(store: Store) -> bool:
