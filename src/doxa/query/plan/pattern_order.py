@@ -30,7 +30,7 @@ class Component(NamedTuple):
     edges: list[EdgeVar]
 
 
-class _Region:
+class _UnboundRegion:
     """Unbound nodes that fixed edges connect. It stands until one of them is bound."""
 
     __slots__ = ("nodes", "stands")
@@ -41,7 +41,7 @@ class _Region:
 
 
 # place in the order, number, region, component
-_Candidate = tuple[tuple[int, int], int, _Region, Component]
+_Candidate = tuple[tuple[int, int], int, _UnboundRegion, Component]
 
 
 class PatternOrder:
@@ -63,7 +63,7 @@ class PatternOrder:
             ends = self._fixed if edge.fixed else self._lengths
             for end in dict.fromkeys((edge.left, edge.right)):
                 ends.setdefault(end, []).append(number)
-        self._regions: dict[str, _Region] = {}
+        self._regions: dict[str, _UnboundRegion] = {}
         self._touching: list[_Candidate] = []  # with a bound node
         self._apart: list[_Candidate] = []
         self._closed: list[int] = []  # fixed edges between bound nodes
@@ -80,7 +80,7 @@ class PatternOrder:
 
     def bind(self, names: Iterable[str]) -> None:
         """Note names that a step has bound."""
-        divided: dict[int, _Region] = {}
+        divided: dict[int, _UnboundRegion] = {}
         found = [name for name in names if name in self._places and name not in self._bound]
         self._bound.update(found)
         self._left -= len(found)
@@ -157,7 +157,7 @@ class PatternOrder:
         for start in nodes:
             if start in self._regions:
                 continue
-            region = _Region([])
+            region = _UnboundRegion([])
             self._regions[start] = region
             frontier = [start]
             while frontier:
@@ -173,7 +173,7 @@ class PatternOrder:
             region.nodes.sort(key=self._places.__getitem__)
             self._find_components(region)
 
-    def _find_components(self, region: _Region) -> None:
+    def _find_components(self, region: _UnboundRegion) -> None:
         seen: set[str] = set()
         for start in region.nodes:
             if start in seen:
