@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 from doxa.agent.context.saying import says
 from doxa.agent.context.trivial import is_trivial
 from doxa.app import Memory, open_memory
+from doxa.base.errors import LimitError
 from doxa.base.limits import HOOK_BRIEF_CHARS_MAX, HOOK_PROMPT_CHARS_MAX
 from doxa.hosts.events import HookEvent, Injection
 from doxa.hosts.formats import FORMATS, answer_of, event_of
@@ -154,6 +155,18 @@ def test_a_message_that_the_memory_refuses_is_set_aside_and_blocks_no_other(
     send(hooks, "prompt", "What is next?")
     hooks.settle()
     assert turns(memory)[-1] == ("user", "What is next?")
+
+
+def test_a_quota_that_passes_sets_nothing_aside(hooks: Pipeline, memory: Memory) -> None:
+    memory.quota(items=1)
+    send(hooks, "prompt", "Rename the module.")
+    send(hooks, "prompt", "Then run it.")
+    with pytest.raises(LimitError):
+        hooks.settle()
+    assert not (hooks.spool.folder / "refused.jsonl").exists() and hooks.spool.waiting()
+    memory.quota(items=1_000)
+    hooks.settle()
+    assert [text for _, text in turns(memory)] == ["Rename the module.", "Then run it."]
 
 
 def test_a_line_that_a_killed_writer_left_unfinished_costs_no_other(

@@ -169,7 +169,6 @@ def test_a_rule_reads_a_bounded_part_of_a_text_at_each_place() -> None:
         "*{}*",
         "~~{}~~",
         "-{}",
-        "--{}",
         "curl -u{} x",
         "a -p{}",
         "{}_",
@@ -190,6 +189,15 @@ def test_signs_beside_a_token_hide_it_not(form: str, secret: str) -> None:
     assert secret not in redact(f"Use {form.format(secret)} now").text
 
 
+@pytest.mark.parametrize(
+    "form",
+    ["-u{}", "'-u{}'", "`-p{}`", "(-p{})", '["-u{}"]', "--header=-u{}", "--token{}", "--{}"],
+)
+def test_a_token_behind_an_option_is_found(form: str) -> None:
+    secret = "ghp_" + "abcdefghij0123456789ABCDEFGHIJ012345"
+    assert (secret in redact(form.format(secret)).text) == (form == "--token{}")
+
+
 @pytest.mark.parametrize("name", ["p-{}", "build_{}", "{}-x", "x-{}_y"])
 def test_a_token_of_a_known_length_is_found_within_a_name(name: str) -> None:
     secret = "ghp_" + "abcdefghij0123456789ABCDEFGHIJ012345"
@@ -201,5 +209,9 @@ def test_parts_of_longer_names_are_no_tokens() -> None:
         "my-sk-learn-models-are-trained-on-2024-data",
         "the_glpat-prefix-of-20-letters-and-4-digits",
         "X" + "AKIA" + "IOSFODNN7EXAMPLE",
+        "--pa-very-long-custom-property-name-of-42-columns-wide: 3px",
+        "--jina_embeddings_v2_base_en_model_for_retrieval_tasks",
+        "--sb_secret_name_of_the_variable_2024_default",
+        "var(--glpat-x1-very-long-name-of-a-var)",
     ):
         assert redact(text).text == text

@@ -27,6 +27,9 @@ def config_folder(environ: Mapping[str, str]) -> Path:
     return (Path(base) if base else Path.home() / ".config") / "doxa"
 
 
+REFUSED = "refused.jsonl"  # in the folder of hooks: what the memory refuses
+
+
 def hooks_folder(memory: Path) -> Path:
     """Return the folder in which the hooks of a memory file keep what is not stored yet."""
     return memory.with_name(f"{memory.name}-hooks")

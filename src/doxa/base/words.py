@@ -43,8 +43,11 @@ _ASCII_WORD = lazy_re("[a-z0-9]+")
 _RUN = lazy_re(r"\w+")
 _BREAKS = {code: " " for code in range(128) if not (chr(code).isalnum() or chr(code) == "_")}
 # What may stand around a word in a sentence, and signs that mean something by themselves.
-_OPENING, _CLOSING = "\"'`*_([{“„‘«¿¡…", "\"'`*_)]}”’».,;:!?…。、，！？；："
-_SIGNS = "+*/\\<>=≤≥≠&|^%~#@$€£¥!"
+_OPENING, _CLOSING = "\"'`(“„‘«¿¡…", "\"'`)”’».,;:!?…。、，！？；："
+_ASCII_SIGNS = frozenset("*/\\&%#@^")  # besides those of mathematics and money
+_BULLETS = ("", "*", ">", "+", "-", "•", "–")  # "": a heading
+_UNIT = lazy_re(r"(?![AP]M\Z)(?=.*[A-Z])[^\W\d_]{1,3}")  # in whose symbol capitals mean something
+_EMPHASIS = lazy_re(r"(?<![^\s(\"“])(\*{1,3}|`{1,3}|~~)(?=\S)([^\n]{1,200}?)(?<=\S)\1(?!\w)")
 _PLAIN_WORD = lazy_re(r"[^\W\d_]+(?:[-'’‑][^\W\d_]+)*")
 _THOUSANDS = lazy_re(r"(?<=\d),(?=\d{3}(?!\d))")
 _stemmer = Stemmer.Stemmer("english")
@@ -84,22 +87,34 @@ def words_of(text: str) -> list[str]:
 
 
 def written_marks(text: str) -> list[str]:
-    """Return, sorted, what of a text is no word and means something as it is written: numbers,
+    """Return, in order, what of a text is no word and means something as it is written: numbers,
     options, paths, versions and signs, as in -20, C++, 5€, >= and /tmp/Foo.
 
     Index terms leave signs and cases out, so two texts with the same terms may say different
-    things: nothing is taken for said already unless these agree too. Quotes, emphasis and the
-    punctuation of sentences are none of them.
+    things: nothing is taken for said already unless these agree too. Quotes, emphasis, bullets and
+    the punctuation of sentences are none of them.
     """
     found = []
-    for token in unicodedata.normalize("NFC", text).split():
-        bare = token.lstrip(_OPENING).rstrip(_CLOSING)
-        if not any(map(str.isalnum, bare)):
-            signs = "".join(char for char in token if char in _SIGNS)
-            found += [signs] if signs else []
-        elif not _PLAIN_WORD.fullmatch(bare):
-            found.append(_THOUSANDS.sub("", bare))
-    return sorted(found)
+    for line in _EMPHASIS.sub(r"\2", unicodedata.normalize("NFC", text)).splitlines():
+        tokens = line.split()
+        while len(tokens) > 1 and tokens[0].strip("#") in _BULLETS:
+            del tokens[0]
+        measured = False
+        for token in tokens:
+            bare = token.lstrip(_OPENING).rstrip(_CLOSING)
+            if any(map(str.isalnum, bare)):
+                if not _PLAIN_WORD.fullmatch(bare):
+                    found.append(_THOUSANDS.sub("", bare))
+                elif measured and _UNIT.fullmatch(bare):  # MW is not mW
+                    found.append(bare)
+                measured = bare[-1].isdigit()
+            elif any(_is_sign(char) for char in token):
+                found.append(token)
+    return found
+
+
+def _is_sign(char: str) -> bool:
+    return char in _ASCII_SIGNS or unicodedata.category(char) in ("Sm", "Sc")
 
 
 def runs_of(text: str) -> list[str]:

@@ -237,7 +237,9 @@ def name_from(text: str, *, chars_max: int = 48) -> str:
     """Return what `slug` makes of a text without its secrets. Names are part of addresses and
     outlive an erasure. Empty where the name itself, with a digest behind it, would look like a
     secret."""
-    name = slug(without_secrets(text[:_NAMED_CHARS_READ]), chars_max=chars_max)
+    if len(text) > _NAMED_CHARS_READ:  # the last word may be half a secret
+        text = text[:_NAMED_CHARS_READ].rpartition(" ")[0]
+    name = slug(without_secrets(text), chars_max=chars_max)
     with_digest = f"{name}-0a1b2c3d4e5f"
     return name if without_secrets(with_digest) == with_digest else ""
 

@@ -334,7 +334,7 @@ def _erase(memory: Memory, verb: Verb, values: Given, as_json: bool) -> None:
 
 def _constrain(memory: Memory, verb: Verb, values: Given, as_json: bool) -> None:
     text = Path(values["file"]).read_text(encoding="utf-8", errors="replace")
-    given = mapping(text, "file")
+    given = mapping(text, "file", of="functional (predicates), exclusions and rules (sentences)")
     whole = given.keys() <= {"constraints", "entrenchment"}
     rules: dict[str, Any] = given if whole else {"constraints": given}
     change = memory.constrain(

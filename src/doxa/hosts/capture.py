@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from doxa.agent.context.saying import says
 from doxa.agent.context.vouching import BELIEF_KINDS, said_by_user
 from doxa.app import Session
-from doxa.base.errors import ConstraintError, DoxaError, InputError
+from doxa.base.errors import ConstraintError, DoxaError, InputError, LimitError
 from doxa.belief import parse_kref
 from doxa.hosts import continuity
 from doxa.hosts.spool import Spool, Spooled
@@ -83,6 +83,8 @@ def _store_what_can(session: Session, spool: Spool, project: str, lines: list[Sp
     try:
         return store_lines(session, project, lines)
     except (InputError, ConstraintError) as error:
+        if isinstance(error, LimitError):  # a quota, which passes
+            raise
         if len(lines) == 1:
             spool.set_aside(lines[0], error.message)
             return Captured()

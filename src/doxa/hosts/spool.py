@@ -26,10 +26,12 @@ from pathlib import Path
 from typing import Any
 
 from doxa.base.limits import HOOK_SESSIONS_S_MAX
+from doxa.base.places import REFUSED
 from doxa.hosts.events import CHECK_SESSION, HookEvent, digest_of
 from doxa.hosts.files import PRIVATE, locked, note_error, sync_folder, write_atomically
 from doxa.redaction.messages import message_text, storable
 
+_REFUSED_BYTES_MAX = 4_194_304
 _STORED = frozenset(("prompt", "tool", "compaction", "answer"))
 
 
@@ -114,10 +116,13 @@ class Spool:
         path.unlink(missing_ok=True)
 
     def set_aside(self, line: Spooled, reason: str) -> None:
-        """Keep a line that the memory refuses, durably, with the reason."""
+        """Keep a line that the memory refuses, durably, with the reason; beyond the limit only the
+        reason."""
         data = json.dumps({**asdict(line), "reason": reason}, ensure_ascii=False).encode() + b"\n"
-        with locked(self.folder / "lock"):
-            _append(self.folder / "refused.jsonl", data)
+        with locked(self.folder / "lock"), suppress(OSError):
+            refused = self.folder / REFUSED
+            if not refused.exists() or refused.stat().st_size < _REFUSED_BYTES_MAX:
+                _append(refused, data)
         note_error(self.folder, f"a {line.kind} of {line.host} is not stored: {reason}")
 
     # Conversations

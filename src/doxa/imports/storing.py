@@ -16,7 +16,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import blake2b
 
-from doxa.base.errors import ConstraintError, DoxaError, InputError
+from doxa.base.errors import ConstraintError, DoxaError, InputError, LimitError
 from doxa.base.limits import IMPORT_NAME_CHARS_MAX, SKIPPED_ITEMS_MAX
 from doxa.base.values import Value
 from doxa.belief import EXCHANGE_KIND, Draft, Fact, Kref, Ledger, check_name, name_from, place_of
@@ -143,6 +143,8 @@ class Storing:
         try:
             self._ingest(project, self._space, turns, doubted=doubted)
         except (InputError, ConstraintError) as error:
+            if isinstance(error, LimitError):  # a quota, which passes
+                raise
             if len(turns) == 1:
                 self.done.refuse(f"{turns[0][1].thread}: {error.message}")
                 return

@@ -24,7 +24,7 @@ from typing import Literal
 from doxa.base.calendar_names import MONTHS, WEEKDAYS, alternatives
 from doxa.base.dates import DateMention, find_dates
 from doxa.base.patterns import lazy_re
-from doxa.base.words import stem
+from doxa.base.words import stem, written_marks
 
 ValueType = Literal["none", "amount", "date", "time", "weekday", "text"]
 Likeness = Literal["same", "part", "other"]
@@ -80,7 +80,8 @@ _UNITS: dict[str, tuple[str, float]] = {
         ("volume", 1e-3, "ml millilitre millilitres milliliter milliliters"),
         ("volume", 1.0, "l litre litres liter liters"),
         ("percent", 1.0, "% percent"),
-        ("temperature", 1.0, "°c °f ° degrees degree celsius"),
+        ("temperature", 1.0, "°c ° degrees degree celsius"),
+        ("fahrenheit", 1.0, "°f fahrenheit"),
         ("euro", 1.0, "€ euro euros eur"),
         ("dollar", 1.0, "$ dollar dollars usd"),
         ("pound", 1.0, "£ pound pounds gbp"),
@@ -94,7 +95,7 @@ _UNITS: dict[str, tuple[str, float]] = {
 _MONEY = frozenset(("euro", "dollar", "pound", "yen", "franc", "krona", "cent"))
 _AMOUNT = lazy_re(
     r"(?:about |around |roughly |exactly |only |at least |at most |up to "
-    r"|~)?(?P<sign>[-−])?(?P<mark>[€$£¥])? ?(?P<number>\d{1,3}(?:,\d{3})+(?:\.\d+)?"
+    r"|~)?(?P<sign>[-−–])?(?P<mark>[€$£¥])? ?(?P<number>\d{1,3}(?:,\d{3})+(?:\.\d+)?"
     r"|\d+(?:\.\d+)?|\.\d+)(?![\d.:/]*[\w:/]*\d|-\d|\w*-\d)"
     r"(?: ?(?P<unit>%|°[cCfF]?|[€$£¥]|[^\W\d_]+))?",
     re.IGNORECASE,
@@ -119,6 +120,8 @@ _WHOLE = lazy_re(r"\d|://|@|\w[./]\w|\w[+#]")  # a number, an address, a file na
 _LISTED = lazy_re(r",| and | or |&|/")
 _ONE_UNIT = lazy_re(r"(?P<half>half )?an? (?P<unit>[a-z]+)(?P<and> and a half)?\b", re.IGNORECASE)
 _BREAKS = lazy_re(r"[^\w]+|_")
+_SYMBOL_CHARS = 3  # of a unit, in which capitals mean something
+_SAYING_NOTHING = frozenset(map(stem, "every each sharp o'clock exactly".split()))
 _LITTLE = frozenset(
     "a an the my our his her their its some any this that of to is are be been being and or in on"
     " at for by with as from".split()
@@ -213,7 +216,7 @@ def compare_values(one: StatedValue, other: StatedValue) -> Likeness:
     if one.type != other.type and "none" in (one.type, other.type):
         return "other"
     if one.words == other.words:
-        if _paths(one) != _paths(other):
+        if written_marks(one.text) != written_marks(other.text):
             return "other"
         same_order = (
             one.words == frozenset(("",))
@@ -228,11 +231,6 @@ def compare_values(one: StatedValue, other: StatedValue) -> Likeness:
     )
 
 
-def _paths(value: StatedValue) -> set[str]:
-    """The words of a value in which capitals mean something: paths, addresses and options."""
-    return {word for word in value.text.split() if "/" in word or "\\" in word or word[0] == "-"}
-
-
 def _by_rest(one: StatedValue, other: StatedValue) -> Likeness:
     """Compare what is said besides an equal date, time or weekday."""
     if one.rest == other.rest:
@@ -241,13 +239,16 @@ def _by_rest(one: StatedValue, other: StatedValue) -> Likeness:
 
 
 def _written_alike(one: StatedValue, other: StatedValue) -> bool:
-    """Return whether two equal counts may be one: 1.10 and 1.1 are two versions, 01234 and 1234 two
-    codes. What has a unit is measured, and 1.50 kg are 1.5 kg."""
-    if one.dimension != "count":
+    """Return whether two equal amounts may be one. 1.10 and 1.1 are two versions, 01234 and 1234
+    two codes; what has a unit is measured, and 1.50 kg are 1.5 kg. MB and Mb are two units."""
+    found = [match for value in (one, other) if (match := _AMOUNT.match(value.text))]
+    if len(found) < 2:
         return True
-    found = [_AMOUNT.match(value.text) for value in (one, other)]
-    digits = [match["number"].replace(",", "") for match in found if match is not None]
-    return len(set(digits)) < 2 or len(digits) < 2
+    first, second = (match["unit"] or "" for match in found)
+    if first != second and first.casefold() == second.casefold() and len(first) <= _SYMBOL_CHARS:
+        return False
+    digits = {match["number"].replace(",", "") for match in found}
+    return one.dimension != "count" or len(digits) == 1
 
 
 def _clock(value: StatedValue) -> float | None:
@@ -290,7 +291,7 @@ def _besides_days(text: str, dates: Sequence[DateMention] = ()) -> frozenset[str
 
 
 def _rest(text: str) -> frozenset[str]:
-    return frozenset(words_of(text))
+    return frozenset(words_of(text)) - _SAYING_NOTHING
 
 
 def _minutes(match: re.Match[str]) -> float:

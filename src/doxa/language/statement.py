@@ -125,7 +125,7 @@ _CORRECTED = lazy_re(
     r"|instead of|up from|down from) (?P<old3>[^()]+)\)|not (?P<old4>.+?),? but (?P<value4>.+)"
 )
 _CORRECTING = lazy_re(r"\b(?:instead|rather|place|not|no|up|down|was|formerly|previously|before)\b")
-_MARKS_BEFORE = lazy_re(r"\A(?:[ ,:–—]|\.(?!\d)|-(?![\w$€£¥.]))+")
+_MARKS_BEFORE = lazy_re(r"\A(?:[ ,:—]|–(?![\d.])|\.(?!\d)|-(?![\w$€£¥.]))+")
 _SCOPE = lazy_re(
     r" (?:for|during|in case of|when it comes to) (?P<scope>(?!\w*\d)(?!\S.* and )[a-z][\w' -]*)$"
 )
@@ -442,9 +442,12 @@ def _split_value(text: str) -> tuple[str, str, str]:
 
 
 def _bare(text: str) -> str:
-    """Return a value without the marks around it. A minus, the dash of an option and the point of a
-    fraction belong to it."""
-    return _MARKS_BEFORE.sub("", text.rstrip(" ,.:-–—"))
+    """Return a value without the marks around it. A sign at a number, the dash of an option and the
+    point of a fraction belong to it."""
+    text = text.rstrip(" ,.:–—")
+    while text.endswith(" -"):
+        text = text[:-2].rstrip(" ,.:–—")
+    return _MARKS_BEFORE.sub("", text)
 
 
 def _refine_by_value(

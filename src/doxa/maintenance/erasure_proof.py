@@ -17,7 +17,7 @@ from typing import Any, Literal
 import apsw
 
 from doxa.base.errors import InputError
-from doxa.base.places import agents_folder, hooks_folder, imports_folder, signals_folder
+from doxa.base.places import REFUSED, agents_folder, hooks_folder, imports_folder, signals_folder
 from doxa.base.values import canonical, check_text
 from doxa.base.words import term_counts
 from doxa.store import Reader, Store
@@ -206,6 +206,8 @@ def _spooled(path: Path, memory: Path) -> str:
     """Say what to do where hooks have captured a text that is not stored yet; else ""."""
     if path.suffix != ".jsonl" or path.parent != hooks_folder(memory):
         return ""
+    if path.name == REFUSED:
+        return "the memory refused it, and it is kept there with the reason: take its line out"
     return (
         "hooks have captured it and it is not stored yet: start a conversation in a host, or"
         " `doxa mcp`, which stores it; then erase the text again"

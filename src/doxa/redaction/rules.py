@@ -149,10 +149,12 @@ def _pem_spans(text: str) -> Iterator[tuple[int, int]]:
 
 
 # What a secret may not touch: without this a part of a longer identifier would pass for one. Signs
-# of emphasis, of a list and of an option, as in _x_, -x and curl -ux, belong to none.
-_OPTION = r"(?<=\s-[A-Za-z])"
-_BEFORE = rf"(?:(?<![A-Za-z0-9])(?<![A-Za-z0-9][_-])|{_OPTION})"
-_AFTER = r"(?![A-Za-z0-9]|[_-]+[A-Za-z0-9])"
+# of emphasis, of a list and of an option, as in _x_, -x and curl -ux, belong to none; what follows
+# -- is the name of an option or a variable.
+_OPTION = r"(?:(?<=[\s\"'`(\[{=,;|&]-[A-Za-z])|(?<=\A-[A-Za-z]))"
+_STRONG = r"(?:(?<=[\s\"'`(*]__)|(?<=\A__))"  # emphasis
+_BEFORE = rf"(?:(?<![A-Za-z0-9])(?<![A-Za-z0-9_-][_-])|{_STRONG}|{_OPTION})"
+_AFTER = r"(?![A-Za-z0-9]|[_-]{1,3}[A-Za-z0-9])"
 _APART, _ENDED = r"(?<![A-Za-z0-9_-])", r"(?![A-Za-z0-9_-])"  # of a value that only looks random
 _ASSIGN = r"""["']?[ \t]{0,3}(?::=|=>|=|:)[ \t]{0,3}"""
 _QUOTED = r"""(?P<quote>["'])(?P<secret>(?:(?!(?P=quote)|\[redacted:)[^\r\n]){8,400})(?P=quote)"""

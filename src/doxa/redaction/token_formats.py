@@ -615,7 +615,7 @@ FORMATS: tuple[TokenFormat, ...] = (
     _row(
         "doxa-token",
         # both cases: names of things that begin with doxa- have one
-        r"doxa-(?=[a-z0-9_-]*[A-Z])(?=[A-Z0-9_-]*[a-z])[A-Za-z0-9_-]{43}",
+        r"doxa-(?=[a-z0-9_-]{0,42}[A-Z])(?=[A-Z0-9_-]{0,42}[a-z])[A-Za-z0-9_-]{43}",
         "docs/guides/http.md",
         "doxa-" + _LONG[:43],
         "doxa-",

@@ -63,15 +63,15 @@ def _belief(text: str) -> Any:
     return _parsed(text) if text[:1] in ("[", "{") else text
 
 
-def mapping(text: str, field: str) -> dict[str, Any]:
-    """Read values by name. Raises InputError if the text is not a JSON object."""
+def mapping(text: str, field: str, *, of: str = "") -> dict[str, Any]:
+    """Read values by name; `of` says which names there are. Raises InputError if the text is not a
+    JSON object."""
     from doxa.base.errors import InputError
 
-    found = _json(text, field, _OBJECT)
+    step = f"Give a JSON object of {of}." if of else _OBJECT
+    found = _json(text, field, step)
     if not isinstance(found, dict):
-        raise InputError(
-            f"This is not a JSON object: {text[:80]!r}.", next_step=_OBJECT, field=field
-        )
+        raise InputError(f"This is not a JSON object: {text[:80]!r}.", next_step=step, field=field)
     return found
 
 

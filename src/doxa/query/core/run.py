@@ -6,6 +6,7 @@ other package of the query engine can depend on it.
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -24,9 +25,10 @@ from doxa.store import Identity
 from doxa.store.bulk.collecting import many_objects
 
 T = TypeVar("T")
-# Each step pulls rows from the one before, within its call: a longer chain would need more of
-# Python's stack than there is, so that every so many steps all rows are collected.
-_STEPS_AT_ONCE = 200
+# Each step pulls rows from the one before, within its call. A chain that is longer than what is
+# left of Python's stack, less this for what a step calls, is cut: all rows are collected there,
+# which gives up what a LIMIT spares. Few steps fit always.
+_STACK_KEPT, _STEPS_FEW = 250, 50
 _FEW_ROWS = 64  # too few objects to hold back the collector for
 
 
@@ -97,11 +99,21 @@ class Run:
 
     def rows_of_all(self, steps: Sequence[Any], source: Iterator[Row]) -> Iterator[Row]:
         """Start steps one after another."""
+        at_once = self._steps_at_once() if len(steps) > _STEPS_FEW else len(steps)
         for number, step in enumerate(steps):
-            if number and number % _STEPS_AT_ONCE == 0:
+            if number and number % at_once == 0:
                 source = iter(MemoryBudget("rows between clauses").collect(self.ticking(source)))
             source = self.rows_of(step, source)
         return source
+
+    def _steps_at_once(self) -> int:
+        """How many steps may pull rows from one another here; with PROFILE each takes up to four
+        calls."""
+        depth, frame = 0, sys._getframe()
+        while (frame := frame.f_back) is not None:  # type: ignore[assignment]
+            depth += 1
+        left = sys.getrecursionlimit() - depth - _STACK_KEPT
+        return max(_STEPS_FEW, left if self.profile is None else left // 4)
 
     def ticking(self, items: Iterable[T]) -> Iterator[T]:
         """Iterate over a long list with a tick for each item."""

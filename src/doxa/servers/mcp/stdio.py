@@ -35,7 +35,8 @@ from doxa.servers.mcp.serving import build_server
 
 # The id of a line that is no JSON, where it stands at the beginning.
 _ID_FIRST = re.compile(
-    r'\s*\{\s*(?:"jsonrpc"\s*:\s*"2\.0"\s*,\s*)?"id"\s*:\s*(-?[0-9]{1,18}|"[^"\\]{0,200}")\s*,'
+    r'\s*\{\s*(?:"jsonrpc"\s*:\s*"2\.0"\s*,\s*)?"id"\s*:\s*'
+    r'(-?(?:0|[1-9][0-9]{0,17})|"[^"\\\x00-\x1f]{0,200}")\s*,'
 )
 _INT_DIGITS_MAX = 4_000  # Python refuses to convert longer ones
 
@@ -130,11 +131,13 @@ def _unread(line: str) -> JSONRPCError:
 
 
 def _misshapen(line: str, reason: str) -> JSONRPCError | None:
-    """The error for JSON that is no message; None for a notification, which is never answered."""
+    """The error for JSON that is no message; None for a notification or an answer, which are never
+    answered."""
     found = json.loads(line, parse_int=_read_int)
     if not isinstance(found, dict):
         return _error(None, INVALID_REQUEST, "A message of JSON-RPC 2.0 is an object.")
-    if "id" not in found and "method" in found:
+    answering = "method" not in found and not found.keys().isdisjoint(("result", "error"))
+    if answering or ("id" not in found and "method" in found):
         return None
     text = f"This is no request of JSON-RPC 2.0: {reason}."
     return _error(found.get("id"), INVALID_REQUEST, text)
