@@ -27,6 +27,7 @@ from doxa.ingestion.match import (
     score_proposals,
 )
 from doxa.language.agreement import FEATURES, agreement
+from doxa.language.comparison.values import compare_values
 from doxa.language.predicates import (
     BY_NAME,
     NOUNS,
@@ -37,7 +38,7 @@ from doxa.language.predicates import (
     same_state,
     shared_category,
 )
-from doxa.language.stated_values import compare_values, read_value
+from doxa.language.stated_values import read_value
 from doxa.language.statement import read_fact, read_statement
 from tests.effort import assert_ends, calls_of
 from tests.fixtures_shared import opened

@@ -1,4 +1,4 @@
-"""Statements of thousands of parts: planning takes little work, and stops when it is told to."""
+"""Statements of thousands of parts: planning takes little work, and stops when its time is up."""
 
 from __future__ import annotations
 

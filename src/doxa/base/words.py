@@ -87,8 +87,8 @@ def words_of(text: str) -> list[str]:
 
 
 def written_marks(text: str) -> list[str]:
-    """Return, in order, what of a text is no word and means something as it is written: numbers,
-    options, paths, versions and signs, as in -20, C++, 5€, >= and /tmp/Foo.
+    """Return, in order, what a text has besides words that means something as it is written:
+    numbers, options, paths, versions and signs, as in -20, C++, 5€, >= and etc/Foo.
 
     Index terms leave signs and cases out, so two texts with the same terms may say different
     things: nothing is taken for said already unless these agree too. Quotes, emphasis, bullets and

@@ -28,7 +28,6 @@ _EXTRA = frozenset("-_~+@")
 _PLAIN = lazy_re(r"[A-Za-z0-9_~+@][A-Za-z0-9_~+@-]*")  # as most names are: all of it is allowed
 _NUMBER = lazy_re(r"[1-9][0-9]{0,17}")
 _KEYS = ("r", "t", "at", "a")
-_NAMED_CHARS_READ = 4_096  # of a text that a name is made from
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,26 +221,19 @@ def check_name(name: str, *, what: str, dots: bool = False) -> str:
 
 
 def slug(text: str, *, chars_max: int = 48) -> str:
-    """Return a readable name from free text: letters and digits, one hyphen for the rest. May be
-    empty."""
+    """Return the letters and digits of a text as a name, a hyphen for the rest; perhaps none."""
     parts = re.findall(r"[^\W_]+", unicodedata.normalize("NFC", text.casefold()))
     kept = "-".join(parts)[:chars_max].strip("-")
-    return (
-        kept
-        if not kept or name_problem(kept) is None
-        else re.sub(r"[^a-z0-9-]", "", kept).strip("-")
-    )
+    return kept if name_problem(kept) is None else re.sub(r"[^a-z0-9-]", "", kept).strip("-")
 
 
-def name_from(text: str, *, chars_max: int = 48) -> str:
-    """Return what `slug` makes of a text without its secrets. Names are part of addresses and
-    outlive an erasure. Empty where the name itself, with a digest behind it, would look like a
-    secret."""
-    if len(text) > _NAMED_CHARS_READ:  # the last word may be half a secret
-        text = text[:_NAMED_CHARS_READ].rpartition(" ")[0]
-    name = slug(without_secrets(text), chars_max=chars_max)
-    with_digest = f"{name}-0a1b2c3d4e5f"
-    return name if without_secrets(with_digest) == with_digest else ""
+def name_from(text: str, digest: str = "", *, chars_max: int = 48) -> str:
+    """Return what `slug` makes of a text without its secrets, since a name outlives an erasure, and
+    the digest; the digest alone where the two would look like a secret."""
+    # of a long text not the last word, which may be half a secret
+    said = without_secrets(text if len(text) < 4_096 else text[:4_096].rpartition(" ")[0])
+    name = "-".join(filter(None, (slug(said, chars_max=chars_max), digest)))
+    return name if without_secrets(f"{name}-0a1b2c3d") == f"{name}-0a1b2c3d" else digest
 
 
 def _bad(text: str, position: int, reason: str) -> KrefError:

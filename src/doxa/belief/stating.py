@@ -285,7 +285,7 @@ def place_for(tx: Transaction, draft: Draft) -> Kref:
         topic := next(iter(topics))
     ):  # the values come and go, what it is about stays
         digest = hashlib.blake2b(canonical(list(topic)), digest_size=4).hexdigest()
-        address = replace(address, name=_named(" ".join(topic), digest))
+        address = replace(address, name=name_from(" ".join(topic), digest))
     verdict = _verdict(tx, draft, project=draft.project, leave_out=())
     for node in sorted(verdict.losers if verdict else (), key=lambda node: node.id):
         stated = sentences_of(node)
@@ -308,11 +308,7 @@ def _own_address(draft: Draft, sentences: Sequence[Sentence]) -> Kref:
         canonical([sorted(map(stored, sentences)), draft.valid_from, draft.valid_until]),
         digest_size=4,
     ).hexdigest()
-    return replace(address, name=_named(draft.title or draft.summary, digest))
-
-
-def _named(text: str, digest: str) -> str:
-    return "-".join(part for part in (name_from(text), digest) if part)
+    return replace(address, name=name_from(draft.title or draft.summary, digest))
 
 
 def _untaken(tx: Transaction, address: Kref, draft: Draft, sentences: Sequence[Sentence]) -> Kref:

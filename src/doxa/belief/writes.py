@@ -79,8 +79,7 @@ def draft_kref(draft: Draft) -> Kref:
     else:
         check_summary(draft.summary)
         digest = hashlib.blake2b(draft.summary.encode(), digest_size=4).hexdigest()
-        words = name_from(draft.title or draft.summary)
-        name = f"{words}-{digest}" if words else digest
+        name = name_from(draft.title or draft.summary, digest)
     return Kref(place.project, place.spaces, name, kind)
 
 

@@ -18,8 +18,9 @@ from dataclasses import dataclass
 from typing import Literal
 
 from doxa.base.words import stem
+from doxa.language.comparison.values import compare_values
 from doxa.language.predicates import ANY, BY_NAME, same_state, shared_category
-from doxa.language.stated_values import StatedValue, compare_values, words_of
+from doxa.language.stated_values import StatedValue, words_of
 from doxa.language.statement import Claim
 from doxa.language.subjects import GROUP, SPEAKER
 

@@ -16,7 +16,8 @@ from typing import NamedTuple
 
 from doxa.language.agreement import FEATURES, RETIRING, Agreement, agreement
 from doxa.language.candidates import fact_of
-from doxa.language.stated_values import StatedValue, compare_values
+from doxa.language.comparison.values import compare_values
+from doxa.language.stated_values import StatedValue
 from doxa.language.statement import Claim, read_fact, read_statement
 from doxa.language.subjects import GROUP, SPEAKER
 

@@ -24,10 +24,9 @@ from typing import Literal
 from doxa.base.calendar_names import MONTHS, WEEKDAYS, alternatives
 from doxa.base.dates import DateMention, find_dates
 from doxa.base.patterns import lazy_re
-from doxa.base.words import stem, written_marks
+from doxa.base.words import stem
 
 ValueType = Literal["none", "amount", "date", "time", "weekday", "text"]
-Likeness = Literal["same", "part", "other"]
 
 _WORDS_OF_NUMBERS = dict(
     zip(
@@ -117,10 +116,8 @@ _RATE = lazy_re(
     re.IGNORECASE,
 )
 _WHOLE = lazy_re(r"\d|://|@|\w[./]\w|\w[+#]")  # a number, an address, a file name, C++
-_LISTED = lazy_re(r",| and | or |&|/")
 _ONE_UNIT = lazy_re(r"(?P<half>half )?an? (?P<unit>[a-z]+)(?P<and> and a half)?\b", re.IGNORECASE)
 _BREAKS = lazy_re(r"[^\w]+|_")
-_SYMBOL_CHARS = 3  # of a unit, in which capitals mean something
 _SAYING_NOTHING = frozenset(map(stem, "every each sharp o'clock exactly".split()))
 _LITTLE = frozenset(
     "a an the my our his her their its some any this that of to is are be been being and or in on"
@@ -189,76 +186,16 @@ def words_of(text: str) -> list[str]:
     return [word for word in found if word]
 
 
-def compare_values(one: StatedValue, other: StatedValue) -> Likeness:
-    """Compare two values: "same", "part" if one is more specific than the other, or "other"."""
-    if one.type == other.type == "amount":
-        near = one.dimension == other.dimension and abs(
-            one.numbers[0] - other.numbers[0]
-        ) <= 1e-9 * max(abs(one.numbers[0]), 1e-9)
-        return "same" if near and _written_alike(one, other) else "other"
-    if (
-        one.category == other.category == "day"
-        and one.numbers
-        and other.numbers
-        and _clock(one) != _clock(other)
-    ):
-        return (
-            "part"
-            if None in (_clock(one), _clock(other)) and one.numbers == other.numbers
-            else "other"
-        )  # on Friday at two, on Friday at four
-    if one.type == other.type == "date" and one.numbers and other.numbers:
-        if one.numbers == other.numbers:
-            return _by_rest(one, other)
-        return "part" if _within(one, other) or _within(other, one) else "other"
-    if one.type == other.type and one.numbers:
-        return _by_rest(one, other) if one.numbers == other.numbers else "other"
-    if one.type != other.type and "none" in (one.type, other.type):
-        return "other"
-    if one.words == other.words:
-        if written_marks(one.text) != written_marks(other.text):
-            return "other"
-        same_order = (
-            one.words == frozenset(("",))
-            or words_of(one.text) == words_of(other.text)
-            or bool(_LISTED.search(one.text))
-        )
-        return "same" if same_order else "other"
-    return (
-        "part"
-        if one.words and other.words and (one.words < other.words or other.words < one.words)
-        else "other"
-    )
-
-
-def _by_rest(one: StatedValue, other: StatedValue) -> Likeness:
-    """Compare what is said besides an equal date, time or weekday."""
-    if one.rest == other.rest:
-        return "same"
-    return "part" if one.rest < other.rest or other.rest < one.rest else "other"
-
-
-def _written_alike(one: StatedValue, other: StatedValue) -> bool:
-    """Return whether two equal amounts may be one. 1.10 and 1.1 are two versions, 01234 and 1234
-    two codes; what has a unit is measured, and 1.50 kg are 1.5 kg. MB and Mb are two units."""
-    found = [match for value in (one, other) if (match := _AMOUNT.match(value.text))]
-    if len(found) < 2:
-        return True
-    first, second = (match["unit"] or "" for match in found)
-    if first != second and first.casefold() == second.casefold() and len(first) <= _SYMBOL_CHARS:
-        return False
-    digits = {match["number"].replace(",", "") for match in found}
-    return one.dimension != "count" or len(digits) == 1
-
-
-def _clock(value: StatedValue) -> float | None:
-    """Return the minute of the day stated with a date or weekday, or None."""
-    found = _TIME.search(value.text, len(value.text.split()[0]))
+def time_of_day(text: str, start: int = 0) -> float | None:
+    """Return the minute of the day that a text states from a place on, or None."""
+    found = _TIME.search(text, start)
     return _minutes(found) if found else None
 
 
-def _within(one: StatedValue, other: StatedValue) -> bool:
-    return other.numbers[0] <= one.numbers[0] and one.numbers[1] <= other.numbers[1]
+def amount_as_written(text: str) -> tuple[str, str]:
+    """Return the digits and the unit of an amount; empty texts where a word says the number."""
+    match = _AMOUNT.match(text)
+    return (match["number"].replace(",", ""), match["unit"] or "") if match else ("", "")
 
 
 def _when(text: str, words: frozenset[str], *, time_ns: int | None) -> StatedValue | None:

@@ -1,1 +1,2 @@
-"""Two sentences compared by their words: what they share, and the one quantity that differs."""
+"""Two sentences compared by their words: what they share, the one quantity that differs, and how
+their values compare."""

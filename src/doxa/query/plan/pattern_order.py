@@ -5,7 +5,7 @@ which length or shortest path can start.
     statement d  ·  statement a, R, b  ·  length S from b
 
 A pattern may have thousands of parts, so a step costs as much as the parts that it touches: nodes
-that become bound divide their own region anew, and no other.
+that become bound divide their own region again, and no other.
 """
 
 from __future__ import annotations

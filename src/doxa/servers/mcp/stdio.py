@@ -1,6 +1,6 @@
 """Serve one agent over standard input and output.
 
-The SDK drops a line that is no message of the protocol, and a host that waits for the answer waits
+The SDK drops a line that it cannot read as a message, and a host that waits for the answer waits
 without end. Such a line is answered here with the error that JSON-RPC 2.0 (section 5.1) has for it,
 under its id where that can be read; the other lines go on to the SDK.
 """
@@ -33,7 +33,7 @@ from doxa.app import Memory, Session
 from doxa.hosts.tool import HookTool
 from doxa.servers.mcp.serving import build_server
 
-# The id of a line that is no JSON, where it stands at the beginning.
+# The id of a line that cannot be read as JSON, where it stands at the beginning.
 _ID_FIRST = re.compile(
     r'\s*\{\s*(?:"jsonrpc"\s*:\s*"2\.0"\s*,\s*)?"id"\s*:\s*'
     r'(-?(?:0|[1-9][0-9]{0,17})|"[^"\\\x00-\x1f]{0,200}")\s*,'
@@ -100,7 +100,7 @@ async def _messages(
 
 
 def problem(line: str) -> JSONRPCError | None:
-    """Return the answer to a line that is no message; None for one that is, and for a blank one."""
+    """Return the answer to a line that is not a message; None for a message or a blank line."""
     if not line.strip():
         return None
     try:
@@ -131,15 +131,15 @@ def _unread(line: str) -> JSONRPCError:
 
 
 def _misshapen(line: str, reason: str) -> JSONRPCError | None:
-    """The error for JSON that is no message; None for a notification or an answer, which are never
-    answered."""
+    """The error for JSON that is not a message; None for a notification or an answer, which nobody
+    answers."""
     found = json.loads(line, parse_int=_read_int)
     if not isinstance(found, dict):
         return _error(None, INVALID_REQUEST, "A message of JSON-RPC 2.0 is an object.")
     answering = "method" not in found and not found.keys().isdisjoint(("result", "error"))
     if answering or ("id" not in found and "method" in found):
         return None
-    text = f"This is no request of JSON-RPC 2.0: {reason}."
+    text = f"This is not a request of JSON-RPC 2.0: {reason}."
     return _error(found.get("id"), INVALID_REQUEST, text)
 
 
