@@ -342,6 +342,32 @@ def test_without_the_hosts_command_all_else_is_set_up(
     assert doxa(host, "--command", sys.executable, "--remove").exit_code == 0
 
 
+def test_the_backup_of_a_file_that_doxa_is_still_in_is_kept(home: Path) -> None:
+    """Where the host's command is away its file stays as it is, and a later removal restores it."""
+    made = plan_of("codex", Launch((sys.executable,)), Folders(home, {}))
+    setup = Setup(made, home / ".config" / "doxa", {})
+    command = made.commands[0]
+    before = b"# mine\n"
+    command.file.parent.mkdir(parents=True, exist_ok=True)
+    record: dict[str, Any] = {}
+    command.file.write_bytes(before)
+    setup._back_up(record, command.file, before)
+    setup._write_record(record)
+    program, *args = setup.plan.server
+    command.file.write_text(
+        f"# mine\n[mcp_servers.doxa]\ncommand = {json.dumps(program)}\nargs = {json.dumps(args)}\n"
+    )
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(setup, "_has", lambda _: False)
+        with pytest.raises(InputError, match="still"):
+            setup.remove()
+    held = setup._record()[str(command.file)]
+    assert Path(held["backup"]).read_bytes() == before
+    command.file.write_bytes(before)
+    setup.remove()
+    assert setup._record() == {} and not Path(held["backup"]).exists()
+
+
 def test_a_file_of_somebody_else_in_the_place_of_doxas_own_is_refused(home: Path) -> None:
     path = home / ".copilot" / "hooks" / "doxa.json"
     path.parent.mkdir(parents=True)

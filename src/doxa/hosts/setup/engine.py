@@ -17,7 +17,7 @@ import shlex
 import shutil
 import subprocess
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from hashlib import sha256
@@ -130,13 +130,10 @@ class Setup:
                 if after != before:
                     _write(change.path, after)
                     changed.append(change.path)
-            for held in record.values():
-                if held["backup"]:
-                    Path(held["backup"]).unlink(missing_ok=True)
-            _remove_empty(folder for held in record.values() for folder in held["made"])
-            self._record_file.unlink(missing_ok=True)
-            for command in self.plan.commands:
-                if is_own_server(_entry_in(command)) and not self._has(command):
+            entered = [one for one in self.plan.commands if is_own_server(_entry_in(one))]
+            self._forget(record, besides=[one.file for one in entered])
+            for command in entered:
+                if not self._has(command):
                     raise _not_removed(command)
             return changed
 
@@ -148,6 +145,19 @@ class Setup:
             return found
         except (OSError, ValueError, KeyError):
             return {}
+
+    def _forget(self, record: Mapping[str, dict[str, Any]], *, besides: Sequence[Path]) -> None:
+        """Remove backups and records, but of files that doxa is still in."""
+        kept = {path: held for path, held in record.items() if Path(path) in besides}
+        gone = [held for path, held in record.items() if path not in kept]
+        for held in gone:
+            if held["backup"]:
+                Path(held["backup"]).unlink(missing_ok=True)
+        _remove_empty(folder for held in gone for folder in held["made"])
+        if kept:
+            self._write_record(kept)
+        else:
+            self._record_file.unlink(missing_ok=True)
 
     def _write_record(self, record: Mapping[str, Any]) -> None:
         data = json.dumps({"host": self.plan.host, "files": record}, indent=2).encode()
