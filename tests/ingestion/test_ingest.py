@@ -17,6 +17,7 @@ from doxa.base.errors import InputError
 from doxa.base.limits import INGEST_BATCH_TURNS, TEXT_BYTES_MAX
 from doxa.belief import Exchange, Revision
 from doxa.language.turns import Turn
+from doxa.store import Store
 from tests.fixtures_shared import opened
 
 CANARY = "AKIAQ7CANARYQ7CANA2Z"
@@ -339,3 +340,21 @@ def test_an_interrupt_before_anything_was_stored_says_so(tmp_path: Path) -> None
         with pytest.raises(KeyboardInterrupt) as caught:
             memory.ingest(dies())
         assert caught.value.__notes__ == ["Nothing was stored."]
+
+
+@pytest.mark.parametrize("committed", [True, False])
+def test_a_signal_at_a_commit_says_what_is_kept(tmp_path: Path, committed: bool) -> None:
+    with opened(tmp_path / "m.db", embedder=None, project="p") as memory:
+        commit = Store._commit
+
+        def interrupted(*given: Any, **more: Any) -> Any:
+            if committed:
+                commit(*given, **more)
+            raise KeyboardInterrupt
+
+        with pytest.MonkeyPatch.context() as patch, pytest.raises(KeyboardInterrupt) as caught:
+            patch.setattr(Store, "_commit", interrupted)
+            memory.ingest([{"speaker": "Ana", "text": "The ferry leaves at noon."}])
+        (said,) = caught.value.__notes__
+        assert said.startswith("1 turns are stored" if committed else "Nothing was stored")
+        assert memory.stats()["exchanges"] == int(committed)

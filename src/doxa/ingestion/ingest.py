@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import islice
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeGuard
 
 from doxa.base.clock import format_time
 from doxa.base.errors import DoxaError
@@ -189,19 +189,29 @@ class Ingest:
             counts = dict(self._counts)
             users = (prepared.turn for prepared in batch if prepared.turn.role == "user")
             self._users_threads |= {turn.thread: True for turn in users}
+            tx = None
             try:
                 with self._store.write(self._identity, op="ingest") as tx:
                     self._candidates.begin()
                     for prepared in batch:
                         self._counts["redacted"] += prepared.redacted
                         self._take(tx, prepared)
-            except BaseException:
-                self._counts = counts
+            except BaseException as error:
+                if isinstance(error, KeyboardInterrupt) and self._is_committed(tx):
+                    changes.append(tx.tx)  # the signal came between the commit and here
+                else:
+                    self._counts = counts
                 raise
             if tx.receipt_made:
                 changes.append(tx.tx)
             if progress:
                 progress(len(batch))
+
+    def _is_committed(self, tx: Transaction | None) -> TypeGuard[Transaction]:
+        if tx is None or tx.receipt_made is None or self._store.is_joined:
+            return False
+        with self._store.read() as reader:
+            return reader.receipt(tx.receipt_made.tx) == tx.receipt_made
 
     def _prepare(self, identity: str, turn: Turn) -> PreparedTurn:
         clean, redacted = cleaned(turn)
