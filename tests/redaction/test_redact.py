@@ -114,6 +114,11 @@ def test_twice_is_once_and_spans_lie_within(text: str, pii: bool) -> None:
         "A1B2 C3D4 ",
         "hooks.slack.com/services/",
         "1:AA",
+        "--doxa-",
+        "--fm1_",
+        "_glpat-",
+        " -pghp_",
+        "sk-a1B2c3D4e5" + "-" * 100_000,
     ],
 )
 def test_a_megabyte_of_malice_is_redacted(piece: str) -> None:

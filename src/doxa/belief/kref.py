@@ -28,6 +28,7 @@ _EXTRA = frozenset("-_~+@")
 _PLAIN = lazy_re(r"[A-Za-z0-9_~+@][A-Za-z0-9_~+@-]*")  # as most names are: all of it is allowed
 _NUMBER = lazy_re(r"[1-9][0-9]{0,17}")
 _KEYS = ("r", "t", "at", "a")
+_CHARS_READ, _LIKE_DIGEST = 4_096, "-0a1b2c3d"  # of a text for a name; what may follow one
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,12 +229,11 @@ def slug(text: str, *, chars_max: int = 48) -> str:
 
 
 def name_from(text: str, digest: str = "", *, chars_max: int = 48) -> str:
-    """Return what `slug` makes of a text without its secrets, since a name outlives an erasure, and
-    the digest; the digest alone where the two would look like a secret."""
-    # of a long text not the last word, which may be half a secret
-    said = without_secrets(text if len(text) < 4_096 else text[:4_096].rpartition(" ")[0])
-    name = "-".join(filter(None, (slug(said, chars_max=chars_max), digest)))
-    return name if without_secrets(f"{name}-0a1b2c3d") == f"{name}-0a1b2c3d" else digest
+    """Return what `slug` makes of a text without its secrets, and the digest; that alone where both
+    look like a secret. A long text ends before its last word, which may be half of one."""
+    text = text if len(text) <= _CHARS_READ else text[:_CHARS_READ].rpartition(" ")[0]
+    name = "-".join(filter(None, (slug(without_secrets(text), chars_max=chars_max), digest)))
+    return name if without_secrets(name + _LIKE_DIGEST) == name + _LIKE_DIGEST else digest
 
 
 def _bad(text: str, position: int, reason: str) -> KrefError:
