@@ -18,6 +18,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -159,7 +160,8 @@ class Lives:
         return reply, int(counted["calls"])
 
     def kill(self) -> None:
-        os.kill(self._pid, signal.SIGKILL)
+        with suppress(ProcessLookupError):  # it got to its own point between its answer and this
+            os.kill(self._pid, signal.SIGKILL)
 
     def ended(self) -> None:
         """Wait for the end of a server that was killed, or kill itself."""

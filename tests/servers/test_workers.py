@@ -73,6 +73,11 @@ class Fleet:
         rows = [line.split() for line in found.stdout.splitlines()]
         return [int(pid) for pid, state in rows if not state.startswith("Z")]
 
+    def has_two_without(self, gone: int) -> bool:
+        """Return whether two workers run, of which none is this process."""
+        pids = self.pids()
+        return len(pids) == 2 and gone not in pids
+
     def stop(self) -> int:
         self.process.send_signal(signal.SIGTERM)
         return self.process.wait(timeout=SERVE_STOP_MS / 1000 + 20)
@@ -337,10 +342,9 @@ def test_a_killed_worker_loses_nothing_and_comes_back(tmp_path: Path) -> None:
                 one.start()
             for round_ in range(3):
                 more_of_each(acknowledged)
-                until(lambda: len(fleet.pids()) == 2)
-                before = fleet.pids()
-                os.kill(before[round_ % 2], signal.SIGKILL)
-                until(lambda b=before: len(fleet.pids()) == 2 and set(fleet.pids()) != set(b))
+                victim = fleet.pids()[round_ % 2]
+                os.kill(victim, signal.SIGKILL)
+                until(lambda gone=victim: fleet.has_two_without(gone))
             more_of_each(acknowledged)
             over.set()
             for one in clients:
