@@ -77,6 +77,22 @@ def test_memory_json(memory: Memory, tmp_path: Path, whole: bool) -> None:
     assert imported(memory, place).changes == ()
 
 
+def test_a_paragraph_that_the_memory_refuses_keeps_no_other_out(
+    memory: Memory, tmp_path: Path
+) -> None:
+    memory.run("CREATE CONSTRAINT FOR (n:Exchange) REQUIRE n.text IS UNIQUE")
+    memory.ingest([{"text": "Use soft water.", "speaker": "Ana"}])
+    place = tmp_path / "notes" / "CLAUDE.md"
+    place.parent.mkdir()
+    texts = ["Grind the beans fine.", "Use soft water.", "Serve it hot."]
+    place.write_text("# Coffee\n\n" + "\n\n".join(texts) + "\n")
+    done = imported(memory, place, trust="stated")
+    assert (done.added, done.beliefs, done.skipped) == (2, 2, 1)
+    assert any("constraint" in place for place in done.places)
+    assert set(held(memory)) == {texts[0], texts[2]}
+    assert imported(memory, place, trust="stated").changes == ()
+
+
 def test_what_is_exported_as_memory_json_is_read_as_such(memory: Memory, tmp_path: Path) -> None:
     one = memory.remember("We deploy on Thursdays.", name="deploy")
     two = memory.remember("CI runs on Linux.", name="ci")

@@ -12,16 +12,19 @@ made up or read elsewhere (`agent/context/vouching.py`).
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 
 from doxa.agent.context.saying import says
 from doxa.agent.context.vouching import BELIEF_KINDS, said_by_user
 from doxa.app import Session
-from doxa.base.errors import ConstraintError, DoxaError, InputError, LimitError
+from doxa.base.errors import DoxaError
 from doxa.belief import parse_kref
 from doxa.hosts import continuity
 from doxa.hosts.spool import Spool, Spooled
+from doxa.ingestion.batches import store_what_can
 from doxa.ingestion.ingest import CONVERSATIONS, Ingest
 from doxa.language.turns import Turn, TurnRole, untimed_id
 from doxa.recall import Hit
@@ -67,8 +70,13 @@ def capture(session: Session, spool: Spool) -> Captured:
             for line in spool.read(path):
                 by_project[line.project].append(line)
             for project, lines in by_project.items():
-                done = _store_what_can(session, spool, project, lines)
-                added, traced = added + done.added, traced + done.traced
+                done = store_what_can(
+                    lines,
+                    partial(store_lines, session, project),
+                    lambda line, error: spool.set_aside(line, error.message),
+                )
+                added += sum(one.added for one in done)
+                traced += sum(one.traced for one in done)
                 continuity.stored(session, project, lines)
                 hosts |= {line.host for line in lines}
             spool.finish(path)
@@ -77,25 +85,7 @@ def capture(session: Session, spool: Spool) -> Captured:
     return Captured(added, traced)
 
 
-def _store_what_can(session: Session, spool: Spool, project: str, lines: list[Spooled]) -> Captured:
-    """Store lines; one that the memory refuses is set aside with the reason, and keeps no other
-    from being stored."""
-    try:
-        return store_lines(session, project, lines)
-    except (InputError, ConstraintError) as error:
-        if isinstance(error, LimitError):  # a quota, which passes
-            raise
-        if len(lines) == 1:
-            spool.set_aside(lines[0], error.message)
-            return Captured()
-    half = len(lines) // 2
-    parts = [
-        _store_what_can(session, spool, project, some) for some in (lines[:half], lines[half:])
-    ]
-    return Captured(sum(one.added for one in parts), sum(one.traced for one in parts))
-
-
-def store_lines(session: Session, project: str, lines: list[Spooled]) -> Captured:
+def store_lines(session: Session, project: str, lines: Sequence[Spooled]) -> Captured:
     """Store what was said in a project, in one transaction per 500 turns, and trace what the agent
     stated meanwhile. What is known already stays as it is."""
     turns = _turns(lines)
@@ -103,7 +93,7 @@ def store_lines(session: Session, project: str, lines: list[Spooled]) -> Capture
     return Captured(job.run_identified(turns).added, _trace(session, project, turns))
 
 
-def _turns(lines: list[Spooled]) -> list[tuple[str, Turn]]:
+def _turns(lines: Sequence[Spooled]) -> list[tuple[str, Turn]]:
     found: dict[str, Turn] = {}
     threads = {line.session: continuity.conversation_of(line.session) for line in lines}
     for line in lines:

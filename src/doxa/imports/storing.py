@@ -13,10 +13,11 @@ person retired stays retired.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from copy import deepcopy
 from dataclasses import dataclass, field
 from hashlib import blake2b
 
-from doxa.base.errors import ConstraintError, DoxaError, InputError, LimitError
+from doxa.base.errors import DoxaError
 from doxa.base.limits import IMPORT_NAME_CHARS_MAX, SKIPPED_ITEMS_MAX
 from doxa.base.values import Value
 from doxa.belief import EXCHANGE_KIND, Draft, Fact, Kref, Ledger, check_name, name_from, place_of
@@ -24,6 +25,7 @@ from doxa.belief.graph import current_of
 from doxa.belief.removal.retiring import SPEAKER_NAME, SPEAKER_ROLE, set_deprecated
 from doxa.belief.types import RESERVED, check_draft
 from doxa.imports.contract import ImportedEntry, ImportedMessage
+from doxa.ingestion.batches import store_what_can
 from doxa.ingestion.from_turns import retired_by, was_undone
 from doxa.ingestion.ingest import CONVERSATIONS, Ingest, thread_kref
 from doxa.ingestion.remember import clean_draft
@@ -38,6 +40,7 @@ KINDS = frozenset(
     "decision preference fact correction commitment task goal rule constraint question event note"
     " directive reference".split()
 )
+Paragraph = tuple[str, Turn, ImportedEntry]  # its id, its text as a turn, what was read
 _NOT_METADATA = RESERVED | {SPEAKER_NAME, SPEAKER_ROLE, "document", "source", "replaces"}
 
 
@@ -134,23 +137,11 @@ class Storing:
         """Store turns, in one transaction unless one of them is refused."""
         turns = self._unknown(project, self._space, batch)
         if turns:
-            self._ingest_what_can(project, turns, doubted=doubted)
-
-    def _ingest_what_can(
-        self, project: str, turns: Sequence[tuple[str, Turn]], *, doubted: bool
-    ) -> None:
-        """Store turns; one that the memory refuses keeps no other from being stored."""
-        try:
-            self._ingest(project, self._space, turns, doubted=doubted)
-        except (InputError, ConstraintError) as error:
-            if isinstance(error, LimitError):  # a quota, which passes
-                raise
-            if len(turns) == 1:
-                self.done.refuse(f"{turns[0][1].thread}: {error.message}")
-                return
-            half = len(turns) // 2
-            for some in (turns[:half], turns[half:]):
-                self._ingest_what_can(project, some, doubted=doubted)
+            store_what_can(
+                turns,
+                lambda some: self._ingest(project, self._space, some, doubted=doubted),
+                lambda one, error: self.done.refuse(f"{one[1].thread}: {error.message}"),
+            )
 
     def _unknown(
         self, project: str, space: str, batch: Iterable[tuple[str, Turn]]
@@ -203,20 +194,32 @@ class Storing:
         """Return the addresses of the threads that something was stored in."""
         return list(self._threads)
 
-    def entries(
-        self, project: str, batch: Sequence[tuple[str, Turn, ImportedEntry]], *, doubted: bool
-    ) -> None:
-        """Store paragraphs and the beliefs derived from them in one transaction."""
-        with self._store.write(self._identity, op="ingest") as tx, self._store.joined(tx):
-            turns = {name: turn for name, turn, _ in batch}
-            for name in turns:
-                self._bring_back(tx, address_of(project, DOCUMENTS, name))
-            self._ingest(project, DOCUMENTS, list(turns.items()), doubted=doubted)
-            for name, turn, entry in batch:
-                try:
-                    self._believe(tx, project, name, turn, entry, doubted=doubted)
-                except DoxaError as error:  # one record that cannot be stated blocks no others
-                    self.done.refuse(f"{turn.thread}: {error.message}")
+    def entries(self, project: str, batch: Sequence[Paragraph], *, doubted: bool) -> None:
+        """Store paragraphs and the beliefs derived from them, in one transaction unless one of the
+        paragraphs is refused."""
+        store_what_can(
+            batch,
+            lambda some: self._store_entries(project, some, doubted=doubted),
+            lambda one, error: self.done.refuse(f"{one[1].thread}: {error.message}"),
+        )
+
+    def _store_entries(self, project: str, batch: Sequence[Paragraph], *, doubted: bool) -> None:
+        counted, links = deepcopy(self.done), len(self._links)
+        try:
+            with self._store.write(self._identity, op="ingest") as tx, self._store.joined(tx):
+                turns = {name: turn for name, turn, _ in batch}
+                for name in turns:
+                    self._bring_back(tx, address_of(project, DOCUMENTS, name))
+                self._ingest(project, DOCUMENTS, list(turns.items()), doubted=doubted)
+                for name, turn, entry in batch:
+                    try:
+                        self._believe(tx, project, name, turn, entry, doubted=doubted)
+                    except DoxaError as error:  # one that cannot be stated blocks no others
+                        self.done.refuse(f"{turn.thread}: {error.message}")
+        except DoxaError:
+            self.done = counted  # nothing of it was stored
+            del self._links[links:]
+            raise
         if tx.receipt_made and tx.tx not in self.done.changes:
             self.done.changes.append(tx.tx)
 
