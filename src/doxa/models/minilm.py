@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any
 from doxa.base.errors import ModelError
 from doxa.base.limits import MODEL_FILE_BYTES_MAX, TOKENIZER_FILE_BYTES_MAX
 from doxa.models.contract import Embedder
-from doxa.models.runtime import GraphRun, Tokenizer, import_runtime, open_graph
+from doxa.models.runtime import GraphRun, Tokenizer, each_text, import_runtime, open_graph
 from doxa.models.texts import readable
 
 if TYPE_CHECKING:
@@ -156,26 +156,31 @@ class MiniLmEmbedder:
         self._tokenizer = tokenizer
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Embed texts, as `Embedder.embed`: float32 [len(texts), 384]. Texts run one by one, since
-        padding them to a batch is slower on processors."""
+        """Embed texts, as `Embedder.embed`: float32 [len(texts), 384]. Each text runs for itself,
+        since padding them to a batch is slower on processors."""
         import numpy as np
 
         assert not isinstance(texts, str), "a single text is passed as [text]"
         vectors = np.empty((len(texts), DIMENSIONS), dtype=np.float32)
-        for row, text in zip(vectors, texts, strict=True):
-            try:
-                ids = np.array(self._tokenizer.encode(readable(text)).ids, dtype=np.int64)
-                row[:] = self._session.run(None, {_INPUT_NAME: ids})[0]
-            # Both libraries raise classes of their own that share no base but Exception.
-            except Exception as error:
-                raise ModelError(
-                    f"The model {NAME} failed on a text of {len(text)} characters: {error}",
-                    next_step=(
-                        "Text search still works. Leave this text without a vector, or report it."
-                    ),
-                    model=NAME,
-                ) from error
+        for row, vector in zip(vectors, each_text(self._vector, texts), strict=True):
+            row[:] = vector
         return vectors
+
+    def _vector(self, text: str) -> NDArray[np.float32]:
+        import numpy as np
+
+        try:
+            ids = np.array(self._tokenizer.encode(readable(text)).ids, dtype=np.int64)
+            return self._session.run(None, {_INPUT_NAME: ids})[0]
+        # Both libraries raise classes of their own that share no base but Exception.
+        except Exception as error:
+            raise ModelError(
+                f"The model {NAME} failed on a text of {len(text)} characters: {error}",
+                next_step=(
+                    "Text search still works. Leave this text without a vector, or report it."
+                ),
+                model=NAME,
+            ) from error
 
 
 def _read(path: Path, *, sha256: str, bytes_max: int) -> bytes:

@@ -28,7 +28,14 @@ from doxa.base.limits import (
     ONNX_TOKENS_MAX,
     RERANK_ITEMS_MAX,
 )
-from doxa.models.runtime import Encoding, GraphRun, Tokenizer, import_runtime, open_graph
+from doxa.models.runtime import (
+    Encoding,
+    GraphRun,
+    Tokenizer,
+    each_text,
+    import_runtime,
+    open_graph,
+)
 from doxa.models.texts import check_count, readable
 from doxa.models.vectors import finite_scores, first_axis, unit_rows
 
@@ -215,14 +222,16 @@ class OnnxEmbedder:
         import numpy as np
 
         assert not isinstance(texts, str), "a single text is passed as [text]"
-        vectors = np.empty((len(texts), self.dimensions), dtype=np.float32)
-        for row, text in zip(vectors, texts, strict=True):
+
+        def vector(text: str) -> NDArray[np.float32]:
             shown = readable(text)
-            row[:] = (
-                self._vector(prefix + shown, self.dimensions)
-                if shown
-                else first_axis(self.dimensions)
-            )
+            if not shown:
+                return first_axis(self.dimensions)
+            return self._vector(prefix + shown, self.dimensions)
+
+        vectors = np.empty((len(texts), self.dimensions), dtype=np.float32)
+        for row, found in zip(vectors, each_text(vector, texts), strict=True):
+            row[:] = found
         return vectors
 
     def _vector(self, text: str, dimensions: int | None) -> NDArray[np.float32]:
@@ -267,10 +276,12 @@ class OnnxReranker:
         """Implement `Reranker.score`: the logits of the pairs."""
         check_count(texts, self.texts_max)
         settings, asked = self._files.settings, readable(query)
-        logits = [
-            self._logit(settings.query_prefix + asked, settings.passage_prefix + readable(text))
-            for text in texts
-        ]
+        logits = each_text(
+            lambda text: self._logit(
+                settings.query_prefix + asked, settings.passage_prefix + readable(text)
+            ),
+            texts,
+        )
         return finite_scores(logits, count=len(texts), model=str(self._files.folder))
 
     def _logit(self, query: str, text: str) -> float:
