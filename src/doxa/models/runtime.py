@@ -7,13 +7,15 @@ threads for the same short text spend more on waiting for each other than they g
 from __future__ import annotations
 
 import importlib
+import os
+import threading
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from doxa.base.errors import ModelError
 from doxa.base.limits import MODEL_THREADS_MAX
-from doxa.base.parallel import in_threads
 from doxa.base.run_slot import use_any_processor
 
 if TYPE_CHECKING:
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
+_Given = TypeVar("_Given")
 _Made = TypeVar("_Made")
 
 
@@ -103,3 +106,44 @@ def each_text(work: Callable[[str], _Made], texts: Sequence[str]) -> list[_Made]
     if len(texts) > 1:
         use_any_processor()
     return in_threads(work, texts, threads=MODEL_THREADS_MAX)
+
+
+def in_threads(
+    work: Callable[[_Given], _Made], items: Sequence[_Given], *, threads: int
+) -> list[_Made]:
+    """Return `work` of each item, in order, computed by this thread and up to `threads` - 1 others,
+    no more than it may use processors. Raises the error of the first item that has one; what nobody
+    began yet is then left."""
+    made: dict[int, _Made] = {}
+    errors: dict[int, BaseException] = {}
+    waiting = iter(range(len(items)))  # each number goes to one thread
+
+    def run() -> None:
+        while not errors:
+            number = next(waiting, None)
+            if number is None:
+                return
+            try:
+                made[number] = work(items[number])
+            except BaseException as error:  # raised by the thread that asked
+                errors[number] = error
+
+    others = []
+    for _ in range(min(threads, processors(), len(items)) - 1):
+        with suppress(RuntimeError):  # the system, or an interpreter that ends, gives no more
+            others.append(threading.Thread(target=run, name="doxa-in-threads"))
+            others[-1].start()
+    run()
+    for other in others:
+        if other.ident is not None:
+            other.join()
+    if errors:
+        raise errors[min(errors)]
+    return [made[number] for number in range(len(items))]
+
+
+def processors() -> int:
+    """Return how many processors this thread may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1

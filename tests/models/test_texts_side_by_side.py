@@ -6,9 +6,9 @@ import threading
 
 import pytest
 
-from doxa.base import parallel
 from doxa.base.errors import CorruptError
-from doxa.base.parallel import in_threads
+from doxa.models import runtime
+from doxa.models.runtime import in_threads
 
 
 @pytest.mark.parametrize("processors", [1, 2, 8])
@@ -16,7 +16,7 @@ from doxa.base.parallel import in_threads
 def test_each_item_is_done_once_and_in_order(
     count: int, processors: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(parallel, "processors", lambda: processors)
+    monkeypatch.setattr(runtime, "processors", lambda: processors)
     done: list[int] = []
 
     def work(number: int) -> int:
@@ -28,7 +28,7 @@ def test_each_item_is_done_once_and_in_order(
 
 
 def test_two_threads_work_at_the_same_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(parallel, "processors", lambda: 2)
+    monkeypatch.setattr(runtime, "processors", lambda: 2)
     both = threading.Barrier(2, timeout=30)
     in_threads(lambda _: both.wait(), range(2), threads=2)  # one alone would wait in vain
 
@@ -37,7 +37,7 @@ def test_two_threads_work_at_the_same_time(monkeypatch: pytest.MonkeyPatch) -> N
 def test_the_first_error_is_raised_and_the_rest_left(
     processors: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(parallel, "processors", lambda: processors)
+    monkeypatch.setattr(runtime, "processors", lambda: processors)
     begun: list[int] = []
 
     def work(number: int) -> None:
@@ -54,6 +54,6 @@ def test_without_a_new_thread_this_one_does_all(monkeypatch: pytest.MonkeyPatch)
     def ends(self: threading.Thread) -> None:
         raise RuntimeError("can't create new thread at interpreter shutdown")
 
-    monkeypatch.setattr(parallel, "processors", lambda: 2)
+    monkeypatch.setattr(runtime, "processors", lambda: 2)
     monkeypatch.setattr(threading.Thread, "start", ends)
     assert in_threads(str, range(3), threads=2) == ["0", "1", "2"]
