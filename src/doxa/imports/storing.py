@@ -181,7 +181,7 @@ class Storing:
         try:
             done = ingest.run_identified(turns)
         except DoxaError:
-            del self._ingests[key]  # it knows threads that were not committed
+            self._ingests.pop(key, None)  # it knows threads that were not committed
             raise
         for name, value in ingest.counts().items():
             grown = value - before[name]
@@ -219,6 +219,7 @@ class Storing:
         except DoxaError:
             self.done = counted  # nothing of it was stored
             del self._links[links:]
+            self._ingests.pop((project, DOCUMENTS, doubted), None)
             raise
         if tx.receipt_made and tx.tx not in self.done.changes:
             self.done.changes.append(tx.tx)
