@@ -201,6 +201,51 @@ def test_a_transaction_stays_on_its_database(service: FolderService, users: Cred
         assert "stays" in repr(about) or "cannot move" in repr(about)
 
 
+def test_no_transaction_that_is_rolled_back_drops_or_makes_a_database(
+    service: FolderService, users: Credentials
+) -> None:
+    """What cannot be undone is not done where "all or nothing" is promised, nor by what reads."""
+
+    def names() -> list[str]:
+        return [row[0] for row in root.rows("SHOW DATABASES")]
+
+    with (
+        running_bolt(service, users, port=0) as server,
+        running_http(service, users, port=0) as http,
+        Client(http.port) as client,
+        _bolt(server.port, "root") as root,
+    ):
+        login, before = basic("root", _SECRET), names()
+        assert "sales" in before
+        for text in ("DROP DATABASE sales DESTROY DATA", "CREATE DATABASE more"):
+            for begin in ({}, {"mode": "r"}):
+                assert root.ask("BEGIN", begin)[0] == SUCCESS
+                tag, about = root.ask("RUN", text, {}, {})
+                assert tag == FAILURE and "rolled back" in repr(about)
+                root.ask("RESET")
+            assert "rolled back" in repr(_refused(root, text, mode="r"))
+            statements = [{"statement": one} for one in ("CREATE (:M)", text, "RETURN (")]
+            body, reading = {"statements": statements}, {"Access-Mode": "READ"}
+            for told in (
+                client.ask("POST", "/db/doxa/tx/commit", body, login),
+                client.ask("POST", "/db/doxa/tx/commit", {"statements": [statements[1]]}, login),
+                client.ask("POST", "/db/system/tx/commit", body, login | reading),
+            ):
+                assert told.json["results"] == [] and told.json["errors"]
+            one = {"statement": text, "accessMode": "READ"}
+            assert client.ask("POST", "/db/doxa/query/v2", one, login).status == 400
+            assert names() == before
+        # where tools send such statements they work, in a transaction too
+        assert root.ask("BEGIN", {"db": "system"})[0] == SUCCESS
+        assert root.ask("RUN", "CREATE DATABASE more", {}, {})[0] == SUCCESS
+        assert root.ask("PULL", ALL)[0] == SUCCESS
+        assert root.ask("COMMIT")[0] == SUCCESS
+        one = {"statement": "DROP DATABASE more"}
+        assert client.ask("POST", "/db/system/query/v2", one, login).status == 202
+        assert client.ask("POST", "/db/doxa/query/v2", one, login).status == 400  # it is gone
+        assert names() == before and root.rows("MATCH (m:M) RETURN m") == []
+
+
 def test_a_database_in_use_is_not_dropped(service: FolderService, users: Credentials) -> None:
     with (
         running_bolt(service, users, port=0) as server,

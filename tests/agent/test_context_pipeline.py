@@ -282,6 +282,22 @@ def test_only_an_operator_declares_and_withdraws(
             memory.verifier_declare("kref://shop/worker.fact", "hash", **given)
 
 
+@pytest.mark.parametrize("kind", ["stat", "hash"])
+def test_who_may_not_declare_a_verifier_learns_nothing_of_files(
+    memory: Memory, agent: Session, tmp_path: Path, kind: str
+) -> None:
+    kref = memory.remember("The worker runs on db-2", kind="fact", name="worker").kref
+    (tmp_path / "there").touch()
+    bound = memory.session(projects=["shop"], role="operator")
+    for session in (agent, bound):
+        found = set()
+        for name in ("there", "nowhere"):
+            with pytest.raises(RoleError) as error:
+                session.verifier_declare(kref, kind, path=str(tmp_path / name))
+            found.add(str(error.value))
+        assert len(found) == 1
+
+
 def test_a_verifier_goes_with_its_belief(memory: Memory, tmp_path: Path) -> None:
     made = memory.remember("The worker runs on db-2", kind="fact", name="worker")
     memory.verifier_declare(made.kref, "stat", path=str(tmp_path))

@@ -116,6 +116,15 @@ class DatabaseSession(Protocol):
     def close(self) -> None: ...
 
 
+@runtime_checkable
+class CatalogueSession(DatabaseSession, Protocol):
+    """A session that creates and drops databases."""
+
+    def begin_catalogue(self) -> None:
+        """Begin a transaction that reads, and may create and drop databases: tools send such
+        statements to the database `system` in transactions. They take effect at once."""
+
+
 class LastingSession(DatabaseSession, Protocol):
     """A session that may serve one unit of work after the other."""
 

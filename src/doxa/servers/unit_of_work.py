@@ -25,7 +25,13 @@ from doxa.servers.codes import (
     RequestError,
     status_of,
 )
-from doxa.servers.contract import Database, DatabaseSession, SharedDatabase, StatementResult
+from doxa.servers.contract import (
+    CatalogueSession,
+    Database,
+    DatabaseSession,
+    SharedDatabase,
+    StatementResult,
+)
 from doxa.servers.credentials import Principal
 from doxa.servers.notifications import NotificationFilter
 from doxa.servers.telemetry.calls import CallRecord, Outcome
@@ -152,11 +158,13 @@ class UnitOfWork:
         timeout_ms: int,
         notifications: NotificationFilter,
         record: CallRecord | None = None,
+        catalogue: bool = False,
     ) -> None:
+        """`catalogue`: it was sent to the alias `system`, and reads."""
         self.session = session
         self.database = database
         self.explicit = explicit
-        self.read_only = read_only
+        self.read_only = read_only = read_only or catalogue
         self.notifications = notifications
         self.deadline = time.monotonic() + timeout_ms / 1000
         self.streams: dict[int, Stream] = {}
@@ -170,7 +178,10 @@ class UnitOfWork:
         self._begun = explicit or read_only
         if self._begun:
             try:
-                session.begin(read_only=read_only)
+                if catalogue and isinstance(session, CatalogueSession):
+                    session.begin_catalogue()
+                else:
+                    session.begin(read_only=read_only)
             except BaseException as error:
                 self._end_record(error)
                 raise

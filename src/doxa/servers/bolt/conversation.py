@@ -564,7 +564,6 @@ class Conversation:
             raise _invalid("bookmarks must be a list of strings.")
         await_bookmarks(self._database, self.principal, name, bookmarks or (), timeout_ms)
         session = self._session(name, metadata, timeout_ms)
-        read_only = mode == "r" or extra.get("db") == SYSTEM_ALIAS
         notifications = notification_filter(extra, self._notifications)
         record = CallRecord(
             "bolt",
@@ -577,10 +576,11 @@ class Conversation:
             session,
             database=name,
             explicit=explicit,
-            read_only=read_only,
+            read_only=mode == "r",
             timeout_ms=timeout_ms,
             notifications=notifications,
             record=record,
+            catalogue=extra.get("db") == SYSTEM_ALIAS and mode != "r",
         )
 
     def _session(self, name: str, metadata: dict[str, Any], timeout_ms: int) -> DatabaseSession:

@@ -102,7 +102,7 @@ class FolderSession:
         self._metadata, self._timeout_ms = metadata, timeout_ms
         self._database, self._held = database, ""
         self._inner: DatabaseSession | None = None
-        self._explicit = False
+        self._explicit = self._catalogue = False
         self.connection = ""  # of the client, for SHOW TRANSACTIONS
 
     @property
@@ -134,7 +134,11 @@ class FolderSession:
 
     def begin(self, *, read_only: bool = False) -> None:
         self._session().begin(read_only=read_only)
-        self._explicit = True
+        self._explicit, self._catalogue = True, False
+
+    def begin_catalogue(self) -> None:
+        self.begin(read_only=True)
+        self._catalogue = True
 
     def commit(self) -> None:
         self._session().commit()
@@ -189,8 +193,15 @@ class FolderSession:
                 next_step="Ask such an operator.",
                 role=self._principal.role,
             )
+        if self._explicit and not self._catalogue:
+            raise InputError(
+                f"{what.action.upper()} DATABASE cannot be rolled back, so it is not done within a"
+                " transaction or batch, nor by one that only reads.",
+                next_step="Send it by itself to write, or to the database system.",
+                field="text",
+            )
         if self._explicit and self._inner is not None and self._held == what.name.lower():
-            self.close()  # its own read-only transaction, which the alias `system` begins
+            self.close()  # its own transaction on `system`, which is the default database
         folder = self._service.folder
         if what.action == "create":
             done = folder.create(what.name, lenient=what.lenient)

@@ -136,7 +136,6 @@ class RequestExecution:
         verb = "transaction" if explicit else "query"
         record = CallRecord("http", verb, parent=parent, state=state)
         record.login, record.role = self._caller.principal.name, self._caller.principal.role
-        read_only = read_only or self._caller.database.lower() == SYSTEM_ALIAS
         self._work = UnitOfWork(
             session,
             database=name,
@@ -145,6 +144,7 @@ class RequestExecution:
             timeout_ms=timeout_ms,
             notifications=ALL_NOTIFICATIONS,
             record=record,
+            catalogue=self._caller.database.lower() == SYSTEM_ALIAS and not read_only,
         )
         return self._work
 

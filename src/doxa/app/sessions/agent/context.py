@@ -10,7 +10,7 @@ from doxa.app.checks import one_project
 from doxa.app.retries import retryable
 from doxa.app.sessions.agent.attachments import AttachmentsVerbs
 from doxa.base.clock import format_time
-from doxa.base.errors import InputError
+from doxa.base.errors import InputError, RoleError
 from doxa.ingestion import arguments
 
 if TYPE_CHECKING:
@@ -74,7 +74,8 @@ class ContextVerbs(AttachmentsVerbs):
     def verifier_declare(
         self, kref: str, kind: str, *, path: str = "", command: Iterable[str] = ()
     ) -> Record:
-        """Declare how a belief about this machine is checked, as it holds now: an operator's.
+        """Declare how a belief about this machine is checked, as it holds now: by an operator who
+        is bound to nothing.
 
         `stat` compares the size and time of a file, `hash` its SHA-256, `command` runs words
         without a shell and expects the exit code 0. What it finds stands with the belief in each
@@ -84,6 +85,14 @@ class ContextVerbs(AttachmentsVerbs):
         from doxa.agent.records.records import write_record
         from doxa.belief.graph import parse_target, resolve
 
+        self._require_operator("declare how a belief is checked")  # before any file is looked at
+        if self._store.binding is not None:
+            raise RoleError(
+                "A verifier reads files of this machine, and this session is bound to projects.",
+                next_step="Ask an operator who is bound to nothing.",
+                role=self.identity.role,
+                needed="operator",
+            )
         words = list(arguments.texts(command, "command"))
         for value, name in ((kref, "kref"), (kind, "kind"), (path, "path")):
             arguments.text(value, name)
