@@ -74,8 +74,7 @@ class ContextVerbs(AttachmentsVerbs):
     def verifier_declare(
         self, kref: str, kind: str, *, path: str = "", command: Iterable[str] = ()
     ) -> Record:
-        """Declare how a belief about this machine is checked, as it holds now: by an operator who
-        is bound to nothing.
+        """Declare how a belief about this machine is checked, as it holds now: an operator's.
 
         `stat` compares the size and time of a file, `hash` its SHA-256, `command` runs words
         without a shell and expects the exit code 0. What it finds stands with the belief in each
