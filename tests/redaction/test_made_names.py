@@ -11,6 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from doxa.adapters.naming import label
+from doxa.agent.growth.candidates import candidate_name
 from doxa.app import Memory
 from doxa.belief import name_from
 from doxa.redaction.redact import redact
@@ -80,6 +82,41 @@ def test_a_name_that_was_made_is_never_refused(before: str, token: object, after
     for text in (before + after, f"{before} {token.example} {after}"):  # type: ignore[attr-defined]
         made = f"{name_from(text)}-0123abcd"
         assert redact(made).text == made
+
+
+ORDINARY = (
+    "token-service",
+    "password-bot",
+    "secret",
+    "api_key_user",
+    "session-token",
+    "user:token:1",
+    "secret_santa",
+    "I never print the api key.",
+    "The password is stored in the vault.",
+    "Ask Ana for the token.",
+)
+
+
+@given(st.text(min_size=1, max_size=20), st.sampled_from(ORDINARY))
+def test_a_name_with_a_long_digest_is_never_refused(before: str, text: str) -> None:
+    for said in (text, f"{before} {text}"):
+        for made in (label(said, "user_id"), candidate_name("SOUL", said)):
+            assert redact(f"kref://shop/notes/{made}.record").findings == ()
+
+
+def test_a_name_with_a_long_digest_is_readable_where_nothing_speaks_against_it() -> None:
+    assert label("likes tea", "user_id") == "likes-tea-fb06dea94c118988dc4e"
+    assert label("token-service", "user_id") == "c30f420aec4cee294952"
+    assert candidate_name("SOUL", "I ask first.").startswith("i-ask-first-")
+
+
+def test_a_line_of_identity_may_name_a_secret_and_holds_none(tmp_path: Path) -> None:
+    with opened(tmp_path / "m.db", embedder=None, project="p") as memory:
+        plain = memory.growth_propose("I never print the api key.", file="SOUL")
+        assert plain.text == "I never print the api key."
+        said = memory.growth_propose("use the token q7Zr2Kx9Lw4Tn8Vb3Yd6 for staging.", file="SOUL")
+        assert said.text == "use the token [redacted:named-secret] for staging."
 
 
 def test_names_of_things_are_no_tokens_of_doxa() -> None:

@@ -7,13 +7,15 @@ from hashlib import blake2b
 from doxa.base.errors import InputError
 from doxa.base.limits import ADAPTER_ID_CHARS_MAX
 from doxa.belief import name_from
+from doxa.redaction.redact import unless_secret
 
 _SLUG_CHARS = 24
 
 
 def label(identifier: str, what: str) -> str:
     """Return a name for an identifier: readable, valid in an address, and different for different
-    identifiers. Raises InputError for one that is empty, too long or not text."""
+    identifiers; the digest alone where words before it would make it look like a secret. Raises
+    InputError for one that is empty, too long or not text."""
     if not isinstance(identifier, str) or not identifier:
         raise InputError(
             f"{what} must be a text that is not empty; this is {type(identifier).__name__}.",
@@ -28,4 +30,5 @@ def label(identifier: str, what: str) -> str:
         )
     data = identifier.encode("utf-8", "surrogatepass")
     digest = blake2b(data, digest_size=10).hexdigest()
-    return f"{name_from(identifier, chars_max=_SLUG_CHARS)}-{digest}".lstrip("-")
+    words = name_from(identifier, chars_max=_SLUG_CHARS)
+    return unless_secret(f"{words}-{digest}".lstrip("-"), digest)

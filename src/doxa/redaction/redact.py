@@ -137,6 +137,11 @@ def refuse_secret(name: str, *, field: str) -> str:
     return name
 
 
+def unless_secret(name: str, other: str) -> str:
+    """Return a name that was made; the other one where the first looks like a secret."""
+    return name if redact(name).text == name else other
+
+
 def left_out(kinds: Iterable[str]) -> str:
     """Return the warning for the author of a text: which kinds of secret were not stored."""
     return " ".join(f"A secret ({kind}) was left out before storing." for kind in kinds)

@@ -20,6 +20,7 @@ from doxa.base.clock import NS
 from doxa.base.errors import InputError, LimitError
 from doxa.base.limits import GROWTH_CANDIDATES_ITEMS_MAX
 from doxa.belief.kref import name_from
+from doxa.redaction.redact import unless_secret
 from doxa.store import Identity, Reader, Store, Transaction
 
 CANDIDATE = "growth_candidate"
@@ -104,7 +105,7 @@ def candidate_name(file: str, text: str) -> str:
     """Return the name of the candidate for a file with these words."""
     digest = hashlib.sha256(f"{file}\n{text}".encode()).hexdigest()[:16]
     words = name_from(text)[:40].strip("-.")
-    return f"{words}-{digest}" if words else digest
+    return unless_secret(f"{words}-{digest}".lstrip("-"), digest)
 
 
 def open_count(reader: Reader, project: str, agent: str) -> int:
