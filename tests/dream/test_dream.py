@@ -15,9 +15,12 @@ from pathlib import Path
 import pytest
 
 from doxa import Config, Memory
+from doxa.adapters.documents import Documents, Put, text_of
 from doxa.base.clock import FakeClock
 from doxa.base.errors import BusyError, InputError
+from doxa.belief.graph import CURRENT
 from doxa.dream import STAGES, DreamOptions, ModelAssessor, RuleAssessor, Triggers, dream, why_due
+from doxa.dream.guards import why_kept
 from doxa.dream.nightshift import Shift, follow
 from doxa.dream.pipeline import position
 from doxa.dream.report import DreamReport
@@ -83,6 +86,40 @@ def test_what_differs_in_a_word_is_no_duplicate(memory: Memory) -> None:
     memory.expand("The lamp is not in room 1.", name="c")
     memory.expand("The lamp is in room 1.", name="d", valid_until="2030-01-01")
     assert "duplicate" not in _kinds(memory.dream())
+
+
+def test_what_holds_something_else_besides_its_words_is_no_duplicate(memory: Memory) -> None:
+    memory.expand("The lamp is in room 1.", name="a", metadata={"shelf": 1, "source": "one.md"})
+    memory.expand("The lamp is in room 1.", name="b", metadata={"shelf": 2})
+    memory.expand("The lamp is in room 1.", name="c", kind="note", metadata={"shelf": 1})
+    memory.expand("The lamp is in room 1.", name="d", metadata={"shelf": 1, "source": "two.md"})
+    (line,) = memory.dream().proposed
+    assert (line.finding.kind, line.finding.ends) == ("duplicate", f"{P}d.fact?r=1")
+
+
+def test_documents_under_different_keys_are_kept(memory: Memory) -> None:
+    session = memory.session(project="default")
+    documents = Documents(session, space="langgraph", kind="document", channel="langgraph")
+    puts = [
+        Put(documents.address(labels, key), (*labels, key), value, text_of(value))
+        for labels, key, value in (
+            (("users",), "ana", {"tea": "likes green tea"}),
+            (("users",), "ben", {"tea": "likes green tea"}),
+            (("settings",), "a", {"p": {"x": 1, "y": 2}}),
+            (("settings",), "b", {"p": {"x": 1}, "q": {"y": 2}}),
+        )
+    ]
+    documents.write(puts)
+    _later(memory)
+    assert memory.dream(apply=True, all_kinds=True, share=0.9).lost == ()
+    assert [documents.read([put.kref])[put.kref].value for put in puts] == [
+        put.value for put in puts
+    ]
+    with memory.store.read() as reader:
+        item = reader.node_by_kref(puts[1].kref)
+        assert item is not None
+        (current,) = reader.nodes([edge.dst for edge in reader.edges_out(item.id, CURRENT)])
+        assert "under a key" in why_kept(reader, current, age_days=7)
 
 
 def test_facts_that_are_the_same_are_duplicates_in_other_words(memory: Memory) -> None:

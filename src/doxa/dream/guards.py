@@ -2,6 +2,7 @@
 
     protected       a tag approved, published, verified or crystallised; what an operator verified;
                     what is on legal hold
+    kept by key     a framework put it under a key, by which it will ask for it
     too young       stated less than so many days ago
     depended on     a current belief depends on it
 
@@ -14,6 +15,7 @@ from doxa.belief.background.sources import Sources
 from doxa.belief.graph import CURRENT, PROTECTED_TAGS, SUPPORT_EDGES, TAG, item_of
 from doxa.store import Node, Reader
 
+_KEY = "adapter_path"  # where adapters/documents.py keeps the key of a document
 _DAY_NS = 86_400_000_000_000
 
 
@@ -26,6 +28,8 @@ def why_kept(reader: Reader, revision: Node, *, age_days: float) -> str:
         return f"it is tagged {protecting[0]}"
     if revision.props.get("trust") == "verified":
         return "an operator verified it"
+    if _KEY in revision.props:
+        return "a framework keeps it under a key"
     if Sources(reader).is_held(revision) or Sources(reader).is_held(item):
         return "it is on legal hold"
     for kind in SUPPORT_EDGES:

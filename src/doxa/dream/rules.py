@@ -1,7 +1,8 @@
 """What rules find, without a model. Few and right rather than many.
 
-duplicate       another current belief says the same: the same facts, or the same words in the
-                same order; the one that is trusted more, then the older one, stays
+duplicate       another current belief of its kind says the same: the same facts, or the same words
+                in the same order, with the same metadata, except for what says where it is from;
+                the one that is trusted more, then the older one, stays
 contradiction   two current beliefs state different values of the same thing (ingestion/match)
 stale           its time of validity has ended; or every turn that rules read it from was
                 superseded or retired
@@ -17,16 +18,21 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 from doxa.base.limits import DREAM_ENTITY_TURNS, DREAM_SUMMARY_TURNS
-from doxa.base.values import canonical
+from doxa.base.values import Value, canonical
 from doxa.base.words import terms
 from doxa.belief.background.sources import trust_rank_of
-from doxa.belief.graph import CURRENT, SUPERSEDES, facts_of
+from doxa.belief.graph import CURRENT, SUPERSEDES, facts_of, metadata_of
 from doxa.belief.kref import SCHEME
+from doxa.belief.removal.retiring import SPEAKER_ROLE
 from doxa.dream.findings import DreamBatch, DreamFinding
 from doxa.logic.sentence import Atom, fold
 from doxa.store import RUN_KREF, Node, Reader
 
 _ALIKE_READ = 20
+# Names of metadata under which readers of turns and files say where a belief is from, and
+# consolidation from which unit it was concluded.
+_ORIGIN = frozenset((SPEAKER_ROLE, "source", "source_file", "document", "lines", "sha256"))
+_CONCLUDED_FROM = frozenset(("unit", "thread", "producer", "model"))
 _SUMMARY_KIND = "summary"
 _UNCOVERED = (
     "SELECT count(*) FROM node t JOIN edge h ON h.src = t.id AND h.type = 'HAS_EXCHANGE' JOIN node"
@@ -128,12 +134,13 @@ def _is_readable(reader: Reader, node: Node) -> bool:
 
 
 def _duplicates(reader: Reader, project: str, node: Node) -> Iterator[DreamFinding]:
-    """Those that say the same, in the same time: the best of all stays."""
-    window = ("valid_from", "valid_until", "space")
+    """Those that say the same, in the same time: the best of all stays, and nothing is lost."""
+    window = ("valid_from", "valid_until", "space", "kind")
     same = [
         other
         for other in _alike(reader, project, node)
         if all(node.props.get(name) == other.props.get(name) for name in window)
+        and _held(node) == _held(other)
     ]
     kept, *rest = sorted((node, *same), key=lambda n: (-trust_rank_of(n), n.id))
     for gone in rest:
@@ -144,6 +151,13 @@ def _duplicates(reader: Reader, project: str, node: Node) -> Iterator[DreamFindi
             {"do": "merge", "keep": _kref(kept), "retire": _kref(gone)},
             ends=_kref(gone),
         )
+
+
+def _held(node: Node) -> dict[str, Value]:
+    """What a belief holds besides its text, without where it is from."""
+    held = metadata_of(node)
+    origin = _ORIGIN | (_CONCLUDED_FROM if "unit" in held else frozenset())
+    return {name: value for name, value in held.items() if name not in origin}
 
 
 def _alike(reader: Reader, project: str, node: Node) -> Iterator[Node]:
