@@ -19,12 +19,15 @@ from typing import Any
 import pytest
 
 import doxa
+from doxa.agent.context import gate
 from doxa.base.patterns import lazy_re
 from doxa.consolidation import claims
 from doxa.hosts.setup import switches
 from doxa.imports.contract import ImportLog
 from doxa.imports.readers import workspace
+from doxa.ingestion.own_words import passed_on
 from doxa.recall import expansion, slots
+from doxa.redaction.stripping import stripped
 from tests.effort import assert_ends
 
 Tree = Any  # what `re` parses an expression into
@@ -210,6 +213,44 @@ def read_long_runs() -> None:
 
 def test_long_runs_are_read_to_their_end() -> None:
     assert_ends("tests.adversary.test_expressions_end", "read_long_runs")
+
+
+PROMPTS = (
+    "<doxa-memory ",
+    "</doxa-memory ",
+    "<doxa-memory>",
+    "<doxa-memory></doxa-memory ",
+    "a\n",
+    "\n",
+    "-\n",
+    "- \n",
+    "-",
+    ' "a"',
+    '"a" [kref://',
+    "Ana Bea and ",
+    "Ana\n",
+    "A b. ",
+    "A" + " " * 1_000,
+    "A'",
+    "It said:\n",
+    "summarize: ",
+    "```\n",
+)
+
+
+def read_long_prompts() -> None:
+    """What each prompt passes, on texts of a megabyte; quadratic takes hours."""
+    nested = "<doxa-" * 50_000 + "<doxa-memory>x</doxa-memory>" + "memory></doxa-memory>" * 50_000
+    for text in (nested, *(piece * (1_000_000 // len(piece)) for piece in PROMPTS)):
+        print(repr(text[:20]), flush=True)
+        prompt = f"{text}\nkref:// Which port does Ana use?"
+        assert len(stripped(prompt)) <= len(prompt)
+        passed_on(prompt)
+        gate.proper_nouns(prompt)
+
+
+def test_long_prompts_are_read_to_their_end() -> None:
+    assert_ends("tests.adversary.test_expressions_end", "read_long_prompts")
 
 
 @pytest.mark.parametrize(

@@ -40,6 +40,9 @@ def test_words_that_ask_for_the_past(text: str, asks: bool) -> None:
         ("The boat Albatros lies in Kappeln.", ["Albatros", "Kappeln"]),
         ("We met at the Museum of the Moon yesterday", ["Museum of the Moon"]),
         ("Why is it slow? Because of us.", []),
+        ("It works:\n  Berta wrote it. Anna read it (Carla too)", []),
+        ("It works\n \n  Berta", []),
+        (" Berta, Anna and Berta", ["Berta", "Anna and Berta"]),
         ("write a test", []),
     ],
 )

@@ -55,6 +55,7 @@ def passed_on(text: str) -> tuple[tuple[int, int], ...]:
     spans: list[tuple[int, int]] = []
     starts = [0, *(match.end() for match in re.finditer("\n", text)), len(text)]
     lines = [(start, end, text[start:end].rstrip("\n")) for start, end in pairwise(starts)]
+    last = max((number for number, line in enumerate(lines) if line[2].strip()), default=-1)
     fenced = False
     for number, (start, end, line) in enumerate(lines):
         if _FENCE.match(line):
@@ -64,7 +65,7 @@ def passed_on(text: str) -> tuple[tuple[int, int], ...]:
         if fenced or line.lstrip().startswith((">", "|")):
             spans.append((start, end))
             continue
-        if (inside := _begins(lines, number)) is not None:
+        if (inside := _begins(lines, number, more=number < last)) is not None:
             spans.append((start + inside, len(text)))
             break
     return tuple(spans)
@@ -88,8 +89,9 @@ def overlaps(spans: tuple[tuple[int, int], ...], start: int, end: int) -> bool:
     return at >= 0 and spans[at][1] > start
 
 
-def _begins(lines: list[tuple[int, int, str]], number: int) -> int | None:
-    """Return where in a line begins what is passed on to the end; None if nothing begins there."""
+def _begins(lines: list[tuple[int, int, str]], number: int, *, more: bool) -> int | None:
+    """Return where in a line begins what is passed on to the end; None if nothing begins there.
+    `more`: whether a later line says something."""
     line = lines[number][2]
     if _MARKER.match(line):
         return 0
@@ -97,7 +99,6 @@ def _begins(lines: list[tuple[int, int, str]], number: int) -> int | None:
         _HEADERS.match(other.lstrip()) for _, _, other in lines[number + 1 : number + 3]
     ):
         return 0
-    more = any(other.strip() for _, _, other in lines[number + 1 :])
     if more and line.rstrip().endswith((":", "：")) and _SOURCE.search(line):
         return len(line)
     same = _SAME_LINE.search(line)

@@ -27,7 +27,7 @@ from doxa.redaction.stripping import stripped
 NEEDED = frozenset(("requests", "stands out"))
 _CHARS_MIN = 10
 _NAMED_HITS = 10
-_SENTENCE_START = re.compile(r"(?:^|[.!?:;\n]\s*|[\"“«(]\s*)$")
+_BEFORE_SENTENCE = frozenset('.!?:;"“«(')
 _CAPITAL = re.compile(r"\b[^\W\d_a-z][\w’'-]*[\w]")
 _JOINT = re.compile(r"\s+(?:(?:of|the|de|la|le|du|des|von|van|der|den|del|di|da|y|and)\s+){0,2}")
 _NAME_CHARS_MIN = 3
@@ -63,20 +63,16 @@ def requests(message: str) -> bool:
 def proper_nouns(message: str) -> list[str]:
     """Return the proper nouns of a message: runs of capitalised words, also joined by "of the" and
     the like, and single ones that do not begin a sentence."""
-    found: list[str] = []
-    end = -1
+    spans: list[tuple[int, int]] = []
+    starts = set()
     for match in _CAPITAL.finditer(message):
-        between = message[end : match.start()] if end >= 0 else ""
-        if found and end >= 0 and _JOINT.fullmatch(between):
-            found[-1] += between + match.group()
-        else:
-            found.append(match.group())
-        end = match.end()
-    starts = {
-        match.group()
-        for match in _CAPITAL.finditer(message)
-        if _SENTENCE_START.search(message[: match.start()])
-    }
+        start, end = match.span()
+        if _begins_sentence(message, start):
+            starts.add(match.group())
+        if spans and _JOINT.fullmatch(message, spans[-1][1], start):
+            start = spans.pop()[0]
+        spans.append((start, end))
+    found = (message[start:end] for start, end in spans)
     return [
         " ".join(name.split())
         for name in found
@@ -84,13 +80,25 @@ def proper_nouns(message: str) -> list[str]:
     ]
 
 
+def _begins_sentence(message: str, start: int) -> bool:
+    """Return whether a sentence, a line or a quotation begins at a place."""
+    at = start
+    while at and message[at - 1].isspace():
+        at -= 1
+        if message[at] == "\n":
+            return True
+    return start == 0 or (at > 0 and message[at - 1] in _BEFORE_SENTENCE)
+
+
 def signals(message: str, found: Recall, hits: Sequence[Hit]) -> frozenset[str]:
-    """Return what speaks for bringing in these hits of a strict recall of the message."""
-    names = [name.casefold() for name in proper_nouns(message)]
+    """Return what speaks for bringing in these hits of a strict recall of the message: of what it
+    asks, where words and names count, since the rest may be a pasted log."""
+    asked = question_of(message)
+    names = [name.casefold() for name in proper_nouns(asked)]
     first = [hit.text.casefold() for hit in hits[:_NAMED_HITS]]
     held = {
         "requests": requests(message),
-        "asks": bool(hits) and asks_for_the_past(message),
+        "asks": bool(hits) and asks_for_the_past(asked),
         "stands out": bool(hits) and found.answerable_level != "low",
         "names": any(name in text for name in names for text in first),
     }
