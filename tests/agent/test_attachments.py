@@ -86,6 +86,23 @@ def test_a_file_is_verified_again_at_each_use(ana: Session, tmp_path: Path) -> N
     assert ana.attachment_add(b"Invoices are due on the 5th.").status == "payload-only"
 
 
+def test_a_path_that_was_not_kept_is_not_looked_for(ana: Session, tmp_path: Path) -> None:
+    place = tmp_path / "ghp_abcdEFGH1234567890abcdEFGH1234567890.txt"
+    place.write_text("Invoices are due on the 5th.")
+    made = ana.attachment_add(place)
+    assert (made.status, "ghp_" in made.path + made.name) == ("elsewhere", False)
+    assert "looks like a credential" in made.gap
+    place.rename(tmp_path / "bill.txt")
+    assert ana.attachment_add(tmp_path / "bill.txt").status == "verified"
+
+
+def test_a_file_whose_name_is_not_text_is_refused(ana: Session, tmp_path: Path) -> None:
+    place = Path(os.fsdecode(os.fsencode(tmp_path) + b"/caf\xe9.txt"))
+    place.write_text("Invoices are due on the 5th.")
+    with pytest.raises(InputError, match="is not UTF-8"):
+        ana.attachment_add(place)
+
+
 def test_later_turns_carry_receipt_excerpt_and_observation_as_quotations(
     ana: Session, tmp_path: Path
 ) -> None:

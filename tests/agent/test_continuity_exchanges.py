@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -182,6 +183,57 @@ def test_an_entry_is_superseded_by_a_later_text(memory: Memory, ana: Session, fo
     ana.knowledge_index(folder)
     (back,) = ana.knowledge_list("bolts", limit=1)
     assert (back.kref, back.superseded_by) == (old.kref, "")
+
+
+@pytest.mark.parametrize(
+    ("line", "heading"),
+    [
+        ("# Tea", "Tea"),
+        ("##\tTea and milk  ##", "Tea and milk"),
+        ("# C#", "C"),
+        ("#  a # b ", "a # b"),
+        ("###### six #", "six"),
+        ("# ##", "#"),
+        ("# a ## ", "a ##"),
+        ("####### seven", None),
+        ("#tag", None),
+        ("#  ", None),
+    ],
+)
+def test_a_heading_has_a_mark_of_one_to_six(line: str, heading: str | None) -> None:
+    ((path, _),) = sections(f"{line}\nbody\n")
+    assert path == ((heading,) if heading else ())
+
+
+def test_a_heading_with_a_long_gap_is_read_at_once() -> None:
+    ((path, body),) = sections("# a" + " " * 1_000_000 + "b\nbody\n")
+    assert (len(path[0]), body) == (1_000_002, "body")
+
+
+def test_a_place_that_looks_like_a_credential_stays_current(
+    memory: Memory, ana: Session, folder: Path
+) -> None:
+    secret = "ghp_abcdEFGH1234567890abcdEFGH1234567890"
+    (folder / "keys.md").write_text(f"# Token {secret}\nVarnish dries slowly.\n")
+    (folder / f"{secret}.md").write_text("# Oil\nVarnish needs oil.\n")
+    memory.knowledge_root(folder, agent="ana")
+    assert ana.knowledge_index(folder).gone == 0
+    again = ana.knowledge_index(folder)
+    assert (again.new, again.superseded, again.gone) == (0, 0, 0)
+    found = ana.knowledge_recall("varnish")
+    assert sorted(one.text for one in found) == ["Varnish dries slowly.", "Varnish needs oil."]
+    assert not any(secret in f"{one.path} {one.section}" for one in found)
+    (folder / f"{secret}.md").unlink()
+    assert ana.knowledge_index(folder).gone == 1
+
+
+def test_a_file_whose_name_is_not_text_is_skipped(
+    memory: Memory, ana: Session, folder: Path
+) -> None:
+    (folder / os.fsdecode(b"caf\xe9.md")).write_text("# Tea\nHot.\n")
+    memory.knowledge_root(folder, agent="ana")
+    found = ana.knowledge_index(folder)
+    assert (found.files, found.skipped) == (1, ("caf\ufffd.md: its name is not UTF-8",))
 
 
 def test_what_is_shown_is_counted(

@@ -33,6 +33,7 @@ from doxa.base.limits import (
     ATTACHMENT_EXCERPT_CHARS_MAX,
     ATTACHMENT_OBSERVATION_CHARS_MAX,
 )
+from doxa.redaction.redact import redact
 from doxa.store import Reader, Transaction
 
 Status = Literal["verified", "changed", "missing", "payload-only", "elsewhere"]
@@ -40,6 +41,10 @@ Route = Literal["native", "described", "text", "receipt"]
 CAPABILITIES = ("image_input", "image_description")
 _USES_READ = 200  # at a time
 _HASHES_KEPT = 256
+_NO_PATH = (
+    "its path looks like a credential and was not kept, so that its file cannot be checked; give it"
+    " another name"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,9 +52,10 @@ class Attachment:
     """A receipt at the time of a use. `status` says what became of the file since:
 
     verified (its hash was just found again), changed, missing, payload-only (it came without a
-    file), elsewhere (this machine may not be looked at). `gap` says the same in words; "" if there
-    is none. `route` is how the content reaches a model: native, described, text, or receipt (the
-    receipt alone). `text` is empty unless it was asked for. Times are ns UTC.
+    file), elsewhere (this machine may not be looked at, or the path was not kept). `gap` says the
+    same in words; "" if there is none. `route` is how the content reaches a model: native,
+    described, text, or receipt (the receipt alone). `text` is empty unless it was asked for. Times
+    are ns UTC.
     """
 
     kref: str
@@ -91,7 +97,8 @@ def receive(source: Path | bytes, *, name: str = "", extract: bool = True) -> Re
         content, path = source, ""
         named = name or "attachment"
     else:
-        content, path = _content_of(source), str(source.absolute())
+        path = _text_of(source)
+        content = _content_of(source)
         named = name or source.name
     if len(content) > ATTACHMENT_BYTES_MAX:
         raise LimitError(
@@ -102,6 +109,20 @@ def receive(source: Path | bytes, *, name: str = "", extract: bool = True) -> Re
     form = form_of(content, named)
     text = read_document(content, form.mime, named) if extract and form.kind == "document" else None
     return Received(sha256(content).hexdigest(), named[:200], path, form, len(content), text)
+
+
+def _text_of(place: Path) -> str:
+    """Return a path as it is kept."""
+    path = str(place.absolute())
+    try:
+        path.encode()
+    except UnicodeEncodeError:
+        raise InputError(
+            f"The name of {path.encode('utf-8', 'replace').decode()[:200]!r} is not UTF-8.",
+            next_step="Rename the file, or attach its content as bytes.",
+            field="source",
+        ) from None
+    return path
 
 
 def _content_of(place: Path) -> bytes:
@@ -168,13 +189,15 @@ def store_receipt(
             data=held,
             about=(kref,),
         )
-    use = {
+    use: dict[str, Any] = {
         "attachment": kref,
         "name": received.name,
         "path": received.path,
         "session": session,
         "thread": thread,
     }
+    if redact(received.path).findings:  # the record has another path, at which nothing lies
+        use["path_kept"] = False
     write_record(
         tx,
         project=project,
@@ -274,6 +297,8 @@ def looked_at(
     data, notes = receipt.data, receipt.notes
     text = find_record(reader, record_kref(receipt.project, receipt.agent, TEXT, receipt.name))
     status, gap = status_of(str(last["path"]), str(data["sha256"]), machine=machine)
+    if not last.get("path_kept", True):
+        status, gap = "elsewhere", _NO_PATH
     has_text = text is not None and bool(text.text.strip())
     return Attachment(
         receipt.kref,

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
@@ -38,7 +38,7 @@ from doxa.base.words import terms
 from doxa.store import Identity, Reader, Store, Transaction
 
 _READ = frozenset((".md", ".markdown", ".txt", ".rst"))
-_HEADING = re.compile(r"(#{1,6})[ \t]+(.+?)[ \t]*#*$")
+_DEPTH_MAX = 6
 _FENCE = re.compile(r"[ \t]*(```|~~~)")
 _LISTED_MAX = 100_000
 _BATCH = 200
@@ -127,7 +127,7 @@ def index(store: Store, identity: Identity, project: str, agent: str, folder: Pa
         if text is None:
             continue
         files += 1
-        place = path.relative_to(folder).as_posix()
+        place = _place(folder, path)
         for section, body in sections(text):
             found[place, section] = body[:KNOWLEDGE_SECTION_CHARS_MAX]
     counts = _store(store, identity, project, agent, name, found)
@@ -148,18 +148,18 @@ def _store(
     for first in range(0, len(entries), _BATCH):
         with store.write(identity, op="knowledge_index") as tx:
             for (path, section), text in entries[first : first + _BATCH]:
-                data = {
+                data: dict[str, Any] = {
                     "root": root,
                     "path": path,
                     "section": list(section),
                     "source_hash": sha256(text.encode()).hexdigest(),
                 }
-                name = _entry_name(data)
+                name = f"{_place_digest(root, path, section)}-{data['source_hash'][:16]}"
                 kref = record_kref(project, agent, KNOWLEDGE, name)
                 known = find_record(tx, kref)
                 if known is not None and known.state == "current":
                     continue
-                superseded += replace_earlier(tx, project, agent, data, by=kref)
+                superseded += replace_earlier(tx, by=kref)
                 if known is not None:
                     move_record(tx, kref, "current")
                     note_record(tx, kref, {"superseded_by": ""})
@@ -175,29 +175,25 @@ def _store(
                         data=data,
                     )
                 new += 1
+    # by their names: of what a record says of its place, credentials are left out
+    places = {_place_digest(root, path, section) for path, section in found}
     with store.write(identity, op="knowledge_index") as tx:
         for one in _current(tx, project, agent):
-            key = (str(one.data["path"]), tuple(one.data["section"]))
-            if one.data["root"] == root and key not in found:
+            if one.data["root"] == root and one.name.partition("-")[0] not in places:
                 move_record(tx, one.kref, "gone")
                 gone += 1
     return new, superseded, gone
 
 
-def _place_digest(data: Mapping[str, Any]) -> str:
-    return digest_name(str(data["root"]), str(data["path"]), *map(str, data["section"]))
+def _place_digest(root: str, path: str, section: Sequence[str]) -> str:
+    """The beginning of the names of all entries of one section."""
+    return digest_name(root, path, *section)
 
 
-def _entry_name(data: Mapping[str, Any]) -> str:
-    """The name of an entry: entries of one section have the same beginning."""
-    return f"{_place_digest(data)}-{str(data['source_hash'])[:16]}"
-
-
-def replace_earlier(
-    tx: Transaction, project: str, agent: str, data: Mapping[str, Any], *, by: str
-) -> int:
-    """Supersede what is current of a section, and return how many entries that were."""
-    prefix = record_kref(project, agent, KNOWLEDGE, _place_digest(data)).removesuffix(".record")
+def replace_earlier(tx: Transaction, *, by: str) -> int:
+    """Supersede what is current of the section of an entry, by its address, and return how many
+    entries that were."""
+    prefix = by.rpartition("-")[0]
     rows = tx.rows(
         "SELECT kref FROM node WHERE kref > ? AND kref < ? AND props ->> '$.state' = 'current'",
         (f"{prefix}-", f"{prefix}-\U0010ffff"),
@@ -308,17 +304,28 @@ def sections(text: str) -> Iterator[tuple[tuple[str, ...], str]]:
         mark = _FENCE.match(line)
         if mark and fence in ("", mark[1]):
             fence = "" if fence else mark[1]
-        heading = None if fence else _HEADING.match(line)
+        heading = None if fence else _heading(line)
         if heading is None:
             lines.append(line)
             continue
         yield from ended()
         lines.clear()
-        depth = len(heading[1])
-        while path and path[-1][0] >= depth:
+        while path and path[-1][0] >= heading[0]:
             path.pop()
-        path.append((depth, heading[2]))
+        path.append(heading)
     yield from ended()
+
+
+def _heading(line: str) -> tuple[int, str] | None:
+    """Return the depth and the name of a heading; None for another line."""
+    rest = line.lstrip("#")
+    name = rest.strip(" \t")
+    depth = len(line) - len(rest)
+    if not 0 < depth <= _DEPTH_MAX or not name or rest[0] not in " \t":
+        return None
+    if line.endswith("#"):
+        name = name.rstrip("#").rstrip(" \t") or "#"
+    return depth, name
 
 
 def _files(folder: Path, skipped: list[str]) -> Iterator[Path]:
@@ -340,8 +347,16 @@ def _files(folder: Path, skipped: list[str]) -> Iterator[Path]:
             yield path
 
 
+def _place(folder: Path, path: Path) -> str:
+    return path.relative_to(folder).as_posix()
+
+
 def _text(folder: Path, path: Path, skipped: list[str]) -> str | None:
-    place = path.relative_to(folder).as_posix()
+    raw = _place(folder, path).encode("utf-8", "surrogateescape")
+    place = raw.decode("utf-8", "replace")
+    if place.encode() != raw:
+        skipped.append(f"{place}: its name is not UTF-8")
+        return None
     flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
     try:
         handle = os.open(path, flags)

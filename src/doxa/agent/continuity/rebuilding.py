@@ -101,7 +101,7 @@ def _write(target: Store, identity: Identity, held: dict[str, Any]) -> None:
     name = parse_kref(held["kref"]).name
     with target.write(identity, op="archive_rebuild") as tx:
         if held["type"] == KNOWLEDGE:
-            replace_earlier(tx, held["project"], held["agent"], data, by=held["kref"])
+            replace_earlier(tx, by=held["kref"])
         write_record(
             tx,
             project=held["project"],
