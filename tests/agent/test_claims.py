@@ -351,6 +351,26 @@ def test_what_is_not_there_is_missing(ana: Session, handle: str) -> None:
     assert found.reason
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        '{"n": 1, "payload": "x"}',
+        '{"n": 1, "payload": {"props": [1]}}',
+        '{"n": 1, "payload": null}',
+        '{"n": 1}',
+        "[" * 100_000,
+    ],
+)
+def test_a_line_of_an_archive_that_is_not_one_is_missing(
+    ana: Session, folder: Path, line: str
+) -> None:
+    (folder / "2026-05-04.jsonl").write_text(line)
+    claim = ana.claim_propose("A claim.", sources=["archive:docs@2026-05-04#1"])
+    (found,) = ana.claim_preview(claim.kref).sources
+    assert found.verdict == "missing"
+    assert "archive" in found.reason
+
+
 @pytest.mark.parametrize("handle", ["", "x", "nothing:a", "file:", "http://example"])
 def test_what_is_no_handle_is_refused(ana: Session, handle: str) -> None:
     with pytest.raises(InputError):
@@ -405,6 +425,9 @@ def test_the_report_shows_tensions_and_writes_nothing(memory: Memory, ana: Sessi
         "The port is 9090 now.",
     }
     assert not any(one.is_ready for one in found.claims if one.tensions)
+    for one in found.claims:
+        pairs_of = [set(pair) - {one.kref} for pair in found.tensions if one.kref in pair]
+        assert [{other} for other in one.tensions] == pairs_of
     switch(memory, **{"claims.mode": "observe"})
     with pytest.raises(DoxaError):
         ana.claim_report()

@@ -17,7 +17,7 @@ import hashlib
 import json
 import re
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
 from doxa.agent.claims.modes import roots_of
 from doxa.agent.claims.reading import Unreadable, read_below, read_object
@@ -213,11 +213,13 @@ def _archive(reader: Reader, handle: Handle, project: str, agent: str) -> Resolv
     for line in read_below(_root(reader, root), f"{day}.jsonl").splitlines():
         try:
             held = json.loads(line)
-        except ValueError:
+        except (ValueError, RecursionError):
             continue
         if isinstance(held, dict) and held.get("n") == int(handle.part):
-            payload: dict[str, Any] = held.get("payload") or {}
-            props: dict[str, Any] = payload.get("props", payload)
+            payload = held.get("payload")
+            props = payload.get("props", payload) if isinstance(payload, dict) else None
+            if not isinstance(props, dict):
+                raise Unreadable("that line of the archive holds no turn")
             if not str(props.get("kref", own)).startswith(own):
                 raise Unreadable("it is of another project")
             return ResolvedHandle(

@@ -127,11 +127,20 @@ def report(claims: Sequence[Record], *, now_ns: int) -> ClaimReport:
                 tensions.append((one, other))
             elif shared >= SAME_MIN:
                 cluster[_top(cluster, other)] = _top(cluster, one)
+    against: dict[str, list[str]] = {}
+    for one, other in tensions:
+        against.setdefault(one, []).append(other)
+        against.setdefault(other, []).append(one)
     members: dict[str, list[str]] = {}
     for kref in ordered:
         members.setdefault(_top(cluster, kref), []).append(kref)
     signals = tuple(
-        _signal(one, [by_kref[kref] for kref in members[_top(cluster, one.kref)]], tensions, now_ns)
+        _signal(
+            one,
+            [by_kref[kref] for kref in members[_top(cluster, one.kref)]],
+            tuple(against.get(one.kref, ())),
+            now_ns,
+        )
         for one in claims
     )
     clusters = tuple(tuple(found) for found in members.values() if len(found) > 1)
@@ -139,12 +148,9 @@ def report(claims: Sequence[Record], *, now_ns: int) -> ClaimReport:
 
 
 def _signal(
-    claim: Record, alike: Sequence[Record], tensions: Sequence[tuple[str, str]], now_ns: int
+    claim: Record, alike: Sequence[Record], against: tuple[str, ...], now_ns: int
 ) -> ClaimSignal:
     types = {one for member in alike for one in types_of(member)}
-    against = tuple(
-        other for pair in tensions if claim.kref in pair for other in pair if other != claim.kref
-    )
     resolved = all(one["hash"] for one in claim.data["sources"])
     return ClaimSignal(
         claim.kref,
