@@ -9,10 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from doxa.agent.records import records
 from doxa.agent.records.records import note_record, write_record
 from doxa.agent.standing.patterns import DELTAS, dimensions, found_in, patterns
 from doxa.agent.standing.types import evidence_name
-from doxa.base.errors import ConstraintError, DoxaError, RoleError
+from doxa.base.errors import ConstraintError, DoxaError, LimitError, RoleError
+from doxa.base.limits import NAME_CHARS_MAX, RECORD_ABOUT_ITEMS_MAX
 from doxa.store import Identity
 from tests.agent.test_spine_ledger import World
 
@@ -200,6 +202,53 @@ def test_the_night_shift_reports_of_everybody_who_is_in(world: World) -> None:
     assert world.olga.standing("Lee", agent="ana").scores["word"] > 5
     (again,) = world.memory.nightshift(jobs=["standing"])
     assert (again.counts["evidence"], again.counts["reports"]) == (0, 0)
+
+
+def test_a_report_is_written_of_whoever_may_be_in(world: World) -> None:
+    long = "K" * NAME_CHARS_MAX
+    for person in (long, "Lee"):
+        world.olga.standing_in(person, agent="ana")
+        world.say(f"{OWN} {person[:1]}", speaker=person)
+    world.clock.advance(days=1)
+    assert world.ana.standing_update().reports == 2
+    assert world.ana.standing_update().reports == 0
+    assert len(world.ana.standing(long).reports) == len(world.ana.standing("Lee").reports) == 1
+
+
+def _say_often(world: World, person: str, count: int) -> None:
+    now = world.clock.now_ns()
+    world.ana.ingest(
+        [
+            {"text": OWN, "role": "user", "speaker": person, "id": f"{person}{number}", "time": now}
+            for number in range(count)
+        ]
+    )
+
+
+def test_a_report_cites_no_more_than_it_can(world: World) -> None:
+    world.olga.standing_in("Kim", agent="ana")
+    _say_often(world, "Kim", RECORD_ABOUT_ITEMS_MAX + 1)
+    world.clock.advance(days=1)
+    assert [world.ana.standing_update().reports for _ in range(3)] == [1, 1, 0]
+    sizes = [len(one["evidence"]) for one in world.ana.standing("Kim").reports]  # type: ignore[arg-type]
+    assert sizes == [RECORD_ABOUT_ITEMS_MAX, 1]
+
+
+def test_one_who_fails_stops_no_other(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    for person, agent in (("Ann", "ana"), ("Kim", "ana"), ("Kim", "bob")):
+        world.olga.standing_in(person, agent=agent)
+    _say_often(world, "Ann", 2)
+    _say_often(world, "Kim", 1)
+    world.clock.advance(days=1)
+    monkeypatch.setattr(records, "RECORD_ABOUT_ITEMS_MAX", 1)  # the report of Ann cites two
+    (shift,) = world.memory.nightshift(jobs=["standing"])
+    assert shift.state == "failed"
+    for agent in ("ana", "bob"):
+        assert len(world.olga.standing("Kim", agent=agent).reports) == 1
+    with pytest.raises(LimitError):
+        world.ana.standing_update()
+    monkeypatch.undo()
+    assert world.ana.standing_update().reports == 1
 
 
 def test_opting_out_stops_at_once_and_leaves_no_trace(world: World) -> None:

@@ -13,6 +13,7 @@ from doxa.agent.records.records import list_records
 from doxa.agent.records.types import Record
 from doxa.agent.standing.patterns import SCORE_MAX, SCORE_MIN, SCORE_START, dimensions, patterns
 from doxa.base.clock import NS, format_time
+from doxa.base.limits import RECORD_ABOUT_ITEMS_MAX
 from doxa.store import Reader
 
 EVIDENCE, SYNTHESIS = "standing_evidence", "standing_synthesis"
@@ -78,8 +79,8 @@ def report_of(
     reader: Reader, project: str, agent: str, person: str, now_ns: int, *, without: str = ""
 ) -> dict[str, Any] | None:
     """Return the report of a person's last day that ended, or None if nothing is new since the one
-    before. `without`: the address of a report that is not looked at, since it is about to be made.
-    """
+    before; of more evidence than a report can cite, the next one cites the rest. `without`: the
+    address of a report that is not looked at, since it is about to be made."""
     day = format_time(now_ns)[:10]
     ended = [
         one
@@ -88,7 +89,7 @@ def report_of(
     ]
     earlier = [one for one in reports_of(reader, project, agent, person) if one.kref != without]
     cited = {kref for one in earlier for kref in one.data["evidence"]}
-    fresh = [one for one in ended if one.kref not in cited]
+    fresh = [one for one in ended if one.kref not in cited][:RECORD_ABOUT_ITEMS_MAX]
     if not fresh:
         return None
     scores, trail = score(ended)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from hashlib import sha256
 
 from doxa.agent.records.records import (
     list_records,
@@ -36,10 +37,10 @@ from doxa.agent.standing.types import (
     seconds_of,
     since_of,
 )
-from doxa.base.errors import ConstraintError, InputError
+from doxa.base.errors import ConstraintError, DoxaError, InputError
 from doxa.base.ids import is_below_operator
-from doxa.base.limits import STANDING_TURNS_ITEMS_MAX
-from doxa.store import Node, Reader, Transaction
+from doxa.base.limits import NAME_CHARS_MAX, STANDING_TURNS_ITEMS_MAX
+from doxa.store import Identity, Node, Reader, Store, Transaction
 
 _ALL = 1_000_000
 
@@ -108,40 +109,60 @@ def read_standing(reader: Reader, *, project: str, agent: str, person: str, limi
     return Standing(person, "in", scores, tuple(trail[-limit:] if limit else ()), reports[-limit:])
 
 
-def update(tx: Transaction, *, project: str, agent: str) -> StandingUpdate:
+def update(store: Store, identity: Identity, *, project: str, agent: str) -> StandingUpdate:
     """Read the turns of everybody who is in, since the last update, and write evidence and the
-    report of a day that has ended. What was read is not read again; a turn counts once."""
-    turns = written = reports = 0
-    for consent in list_records(
-        tx, project=project, agent=agent, kind=CONSENT, states=("in",), limit=_ALL
-    ):
-        person = str(consent.data["person"])
-        read, last = _turns_of(tx, project, person, consent)
-        turns += len(read)
-        for node in read:
-            names = found_in(str(node.props.get("text", "")))
-            if names:
-                turn = str(node.props["kref"])
-                write_record(
-                    tx,
-                    project=project,
-                    agent=agent,
-                    kind=EVIDENCE,
-                    name=evidence_name(node),
-                    state="counted",
-                    data={
-                        "person": person,
-                        "turn": turn,
-                        "patterns": names,
-                        "said_ns": node.props["time"],
-                    },
-                    about=[turn],
-                )
-                written += 1
-        if last:
-            note_record(tx, consent.kref, {"last": last})
-        reports += _synthesize(tx, project, agent, person)
-    return StandingUpdate(turns, written, reports)
+    report of a day that has ended. What was read is not read again; a turn counts once. Each person
+    has a transaction, so that one who fails stops no other; the first error is raised at the end.
+    """
+    with store.read() as reader:
+        found = list_records(
+            reader, project=project, agent=agent, kind=CONSENT, states=("in",), limit=_ALL
+        )
+    done, failed = [StandingUpdate(0, 0, 0)], list[DoxaError]()
+    for one in found:
+        try:
+            with store.write(identity, op="standing") as tx:
+                done.append(_update_one(tx, project, agent, str(one.data["person"])))
+        except DoxaError as error:
+            failed.append(error)
+    if failed:
+        raise failed[0]
+    return StandingUpdate(
+        sum(one.turns for one in done),
+        sum(one.evidence for one in done),
+        sum(one.reports for one in done),
+    )
+
+
+def _update_one(tx: Transaction, project: str, agent: str, person: str) -> StandingUpdate:
+    consent = consent_of(tx, project, agent, person)
+    if consent is None or consent.state != "in":
+        return StandingUpdate(0, 0, 0)
+    read, last = _turns_of(tx, project, person, consent)
+    written = 0
+    for node in read:
+        names = found_in(str(node.props.get("text", "")))
+        if names:
+            turn = str(node.props["kref"])
+            write_record(
+                tx,
+                project=project,
+                agent=agent,
+                kind=EVIDENCE,
+                name=evidence_name(node),
+                state="counted",
+                data={
+                    "person": person,
+                    "turn": turn,
+                    "patterns": names,
+                    "said_ns": node.props["time"],
+                },
+                about=[turn],
+            )
+            written += 1
+    if last:
+        note_record(tx, consent.kref, {"last": last})
+    return StandingUpdate(len(read), written, _synthesize(tx, project, agent, person))
 
 
 def _turns_of(
@@ -174,12 +195,20 @@ def _synthesize(tx: Transaction, project: str, agent: str, person: str) -> int:
         project=project,
         agent=agent,
         kind=SYNTHESIS,
-        name=f"{tx.now:019d}-{person}",
+        name=_report_name(tx.now, person),
         state="written",
         data=said,
         about=said["evidence"],
     )
     return 1
+
+
+def _report_name(now_ns: int, person: str) -> str:
+    """Return the name of a report: its time and the person, or what stands for a long name."""
+    name = f"{now_ns:019d}-{person}"
+    if len(name) <= NAME_CHARS_MAX:
+        return name
+    return f"{now_ns:019d}-{sha256(person.encode()).hexdigest()[:16]}"
 
 
 def people_in(reader: Reader, project: str) -> list[tuple[str, str]]:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from doxa.app.sessions.agent.spine import SpineVerbs
+from doxa.base.errors import DoxaError
 from doxa.base.limits import STANDING_TRAIL_ITEMS_MAX
 from doxa.belief import Kref, check_name
 from doxa.ingestion import arguments
@@ -97,8 +98,8 @@ class StandingVerbs(SpineVerbs):
         """
         from doxa.agent.standing.standing import update
 
-        with self._store.write(self.identity, op="standing") as tx:
-            return update(tx, project=self._where(project), agent=self._agent(agent))
+        place, name = self._where(project), self._agent(agent)
+        return update(self._store, self.identity, project=place, agent=name)
 
     def _night_work(self, project: str, dreaming: DreamOptions) -> dict[str, Work]:
         from doxa.dream.nightshift import Work
@@ -113,10 +114,16 @@ class StandingVerbs(SpineVerbs):
 
         with self._store.read() as reader:
             agents = sorted({agent for agent, _ in people_in(reader, project)})
-        done = []
+        done, failed = [], list[DoxaError]()
         for agent in agents:
-            with self._store.write(Identity(agent, "agent"), op="standing") as tx:
-                done.append(update(tx, project=project, agent=agent))
+            try:
+                found = update(self._store, Identity(agent, "agent"), project=project, agent=agent)
+            except DoxaError as error:  # of one agent, after the others
+                failed.append(error)
+            else:
+                done.append(found)
+        if failed:
+            raise failed[0]
         return {
             "agents": len(agents),
             "turns": sum(one.turns for one in done),
