@@ -133,6 +133,25 @@ def test_a_continuation_outlives_the_process(tmp_path: Path) -> None:
         assert ana.restart_begin("k", declared=0).phase == "reach"
 
 
+def test_a_key_that_looks_like_a_secret_is_refused_at_once(memory: Memory) -> None:
+    ana = memory.session(actor="ana")
+    with pytest.raises(InputError, match="key contains what looks like a secret"):
+        ana.restart_begin("ghp_abcdEFGH1234567890abcdEFGH1234567890", declared=1)
+    assert ana.restart_begin("s1", declared=1).phase == "reach"
+
+
+def test_a_failure_that_holds_a_secret_stops_the_second_time(memory: Memory) -> None:
+    ana = memory.session(actor="ana")
+    ana.restart_begin("s1", declared=1)
+    failure = "401 for ghp_abcdEFGH1234567890abcdEFGH1234567890"
+    assert ana.restart_step("ping", "failed", failure=failure).phase == "reach"
+    found = ana.restart_step("ping", "failed", failure=failure)
+    assert (found.phase, found.reason) == (
+        "stopped",
+        "ping failed twice in the same way: 401 for [redacted:github-token]",
+    )
+
+
 def test_a_stopped_continuation_is_the_operators(memory: Memory) -> None:
     ana = memory.session(actor="ana")
     ana.restart_begin("k", declared=5)

@@ -20,6 +20,7 @@ from doxa.base.errors import ConflictError, ConstraintError, InputError, NotFoun
 from doxa.base.ids import is_below_operator
 from doxa.base.limits import NOTE_CHARS_MAX
 from doxa.base.values import decode
+from doxa.redaction.redact import redact, refuse_secret
 from doxa.store import Node, Reader, Transaction
 
 RESTART = "restart"
@@ -47,8 +48,9 @@ class RestartInfo:
 
 
 def begin(tx: Transaction, *, project: str, agent: str, key: str, declared: int) -> Record:
-    """Begin a continuation; an operator's closes the one before."""
-    held = begin_restart(key, declared)
+    """Begin a continuation; an operator's closes the one before. Raises InputError for a key that
+    looks like a secret: it would not be kept, so that no session could be compared with it."""
+    held = begin_restart(refuse_secret(key, field="key"), declared)
     if not is_below_operator(tx.rights):
         for one in _open_ones(tx, project, agent):
             move_record(tx, one.kref, "closed", said="another one was begun")
@@ -86,10 +88,15 @@ def step(tx: Transaction, *, project: str, agent: str, event: Mapping[str, Any])
             next_step="Use succeeded or failed.",
             field="outcome",
         )
-    after = _advanced(held, event)
+    # as it will be kept, since the commit enters what was kept
+    kept = {
+        name: redact(value).text if isinstance(value, str) else value
+        for name, value in event.items()
+    }
+    after = _advanced(held, kept)
     if after.phase != held.phase:
         move_record(tx, found[0].kref, after.phase, expected=(held.phase,), said=after.reason)
-    return note_record(tx, found[0].kref, {**_notes_of(after), "event": dict(event)})
+    return note_record(tx, found[0].kref, {**_notes_of(after), "event": kept})
 
 
 def newest(reader: Reader, *, project: str, agent: str) -> Record | None:
