@@ -87,6 +87,41 @@ def test_each_backup_is_restored_and_old_ones_go(tmp_path: Path) -> None:
         assert digest(copy.store) == state
 
 
+@pytest.mark.parametrize("names", [("home.db", "work.db"), ("a/m.db", "b/m.db")])
+def test_backups_of_two_memories_in_one_folder_do_not_count_for_each_other(
+    tmp_path: Path, names: tuple[str, str]
+) -> None:
+    clock, folder = FakeClock(START), tmp_path / "backups"
+    rule = KeepRule(last=2, days=1, weeks=0)
+    made: dict[str, list[str]] = {name: [] for name in names}
+    removed: dict[str, list[str]] = {name: [] for name in names}
+    for name, count in zip(names, (1, 5), strict=True):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        with opened(tmp_path / name, clock=clock) as memory:
+            for at in range(count):
+                memory.remember(f"Thing {at} of {name} is here.")
+                backup, gone = make_backup(memory.store, folder, rule=rule)
+                made[name].append(backup.path)
+                removed[name] += gone
+                clock.advance(seconds=3_600)
+    other, own = (made[name] for name in names)
+    assert removed == {names[0]: [], names[1]: own[:3]}
+    assert [one.path for one in backups_in(folder)] == [*other, *own[3:]]
+
+
+def test_a_list_of_a_former_version_is_read_and_kept_to(tmp_path: Path) -> None:
+    clock, folder = FakeClock(START), tmp_path / "b"
+    with opened(tmp_path / "m.db", clock=clock) as memory:
+        memory.remember("Ana likes tea.")
+        first = make_backup(memory.store, folder)[0]
+        lines = (folder / LIST).read_text().splitlines()
+        former = {k: v for k, v in json.loads(lines[0]).items() if k != "origin"}
+        (folder / LIST).write_text(json.dumps(former) + "\n")
+        clock.advance(seconds=3_600)
+        rule = KeepRule(last=1, days=0, weeks=0)
+        assert make_backup(memory.store, folder, rule=rule)[1] == [first.path]
+
+
 def test_a_backup_that_fails_its_test_removes_nothing(tmp_path: Path) -> None:
     clock, folder = FakeClock(START), tmp_path / "backups"
     rule = KeepRule(last=1, days=0, weeks=0)

@@ -20,6 +20,7 @@ from doxa.base.errors import (
     StoreError,
 )
 from doxa.store import Identity, Store, check, digest, replayed_digest, verify_log
+from doxa.store.file import file_copy
 from doxa.store.migration.schema import APPLICATION_ID, FORMAT, MIGRATIONS
 
 ME = Identity("ana", "operator")
@@ -302,6 +303,33 @@ def test_a_backup_is_one_moment_while_a_writer_writes(tmp_path: Path) -> None:
                 sizes.append(proof.receipts)
         assert sizes == sorted(sizes)
     assert not list(tmp_path.glob("*.part"))
+
+
+def test_a_backup_ends_although_another_process_commits_all_the_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(file_copy, "_PAGES_PER_STEP", 10)
+    steps = 0
+    with Store(tmp_path / "a.db") as store, Store(tmp_path / "a.db") as other:
+        with store.write(ME, op="fill") as tx:
+            for n in range(2_000):
+                tx.create_node(("A",), {"n": n})
+        pages = int(store.connection().pragma("page_count"))
+
+        def commits(_: int) -> None:
+            nonlocal steps
+            steps += 1
+            assert steps <= pages, "the copy begins again and again"
+            with other.write(ME, op="more") as tx:
+                tx.create_node(("B",), {"n": steps})
+
+        copy = store.backup(tmp_path / "copy.db", progress=commits)
+        assert not store.connection().in_transaction
+    assert pages // 10 <= steps <= pages // 10 + 2
+    with Store(copy) as opened:
+        assert check(opened) == [] and verify_log(opened).receipts == 1
+        with opened.read() as reader:
+            assert reader.count("A") == 2_000 and reader.count("B") == 0
 
 
 def test_a_backup_refuses_what_exists_and_leaves_no_part_when_it_fails(

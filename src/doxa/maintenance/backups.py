@@ -5,7 +5,8 @@
 
 A backup counts when it was restored to a file next to it, its log was verified and replayed, and
 every invariant checked; that file is removed then. Nothing is removed before a newer backup passed.
-Only files that the list names are removed, and never the newest that passed.
+Only files that the list names are removed, and never the newest that passed. Several memories may
+share a folder: the rule holds for each by itself.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from typing import NamedTuple
 
 from doxa.base.clock import NS
 from doxa.base.errors import DoxaError, InputError
+from doxa.base.patterns import lazy_re
 from doxa.maintenance.doctor import prove
 from doxa.store import Store, check
 from doxa.store.file.file_copy import discard
@@ -28,6 +30,7 @@ from doxa.store.stages import Stages, no_stages
 from doxa.store.visibility.evaluator import Expressions
 
 LIST = "backups.jsonl"
+_NAME = lazy_re(r"(.+)-\d{8}T\d{6}Z(?:-\d+)?\.db")
 _MODE = 0o600
 
 
@@ -48,8 +51,9 @@ class KeepRule(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Backup:
-    """A backup of a folder: when it was made (ns), the number and receipt of its last change, and
-    what its restore test found; empty if it passed."""
+    """A backup of a folder: when it was made (ns), the number and receipt of its last change, what
+    its restore test found (empty: it passed), and the first receipt of its memory (empty in lists
+    of former versions)."""
 
     path: str
     time: int
@@ -57,10 +61,16 @@ class Backup:
     receipt: str
     size_bytes: int
     problem: str = ""
+    origin: str = ""
 
     @property
     def passed(self) -> bool:
         return not self.problem
+
+    def is_of(self, other: Backup) -> bool:
+        """Return whether it is of the same memory: of a file of that name with that first receipt,
+        since copies of a memory may go different ways."""
+        return _stem(self.path) == _stem(other.path) and self.origin in ("", other.origin)
 
 
 def backups_in(folder: Path) -> list[Backup]:
@@ -125,13 +135,12 @@ def make_backup(
     _append(folder / LIST, made)
     removed: list[str] = []
     if made.passed:
-        everything = backups_in(folder)
-        keep = kept(everything, rule)
-        for one in everything:
-            if one.path not in keep:
-                discard(folder / one.path)
-                removed.append(one.path)
-        _rewrite(folder / LIST, (one for one in everything if one.path in keep))
+        of_it = [one for one in backups_in(folder) if one.is_of(made)]
+        keep = kept(of_it, rule)
+        removed = [one.path for one in of_it if one.path not in keep]
+        for path in removed:
+            discard(folder / path)
+        _rewrite(folder / LIST, backups_in(folder))
     return made, removed
 
 
@@ -139,13 +148,14 @@ def _tested(path: Path, now: int, expressions: Expressions | None, progress: Sta
     """Restore a backup to a file next to it, and check that."""
     trial = path.with_name(path.name + ".restored")
     discard(trial)
-    problem, receipt, change = "", "", 0
+    problem, receipt, change, origin = "", "", 0, ""
     try:
         with Store(path, read_only=True, expressions=expressions) as source:
             source.backup(trial, progress=progress("bytes restored", file_bytes(source)))
         with Store(trial, read_only=True, expressions=expressions) as store:
             with store.read() as snapshot:
                 last = snapshot.last_receipt()
+                origin = next((one.hash.hex() for one in snapshot.receipts(limit=1)), "")
             entries = last.last_seq if last else 0
             proof = prove(store, progress("log entries verified and replayed", 2 * entries))
             receipt, change = proof.head, proof.receipts
@@ -155,7 +165,13 @@ def _tested(path: Path, now: int, expressions: Expressions | None, progress: Sta
         problem = str(error)
     finally:
         discard(trial)
-    return Backup(path.name, now, change, receipt, path.stat().st_size, problem)
+    return Backup(path.name, now, change, receipt, path.stat().st_size, problem, origin)
+
+
+def _stem(path: str) -> str:
+    """Return the name of the file that a backup of this name was made of."""
+    found = _NAME.fullmatch(path)
+    return found[1] if found else path
 
 
 def _unused(folder: Path, name: str) -> Path:

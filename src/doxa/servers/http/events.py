@@ -117,7 +117,8 @@ class EventResponse(Response):
     async def _send_all(self, send: Send) -> None:
         loop = asyncio.get_running_loop()
         assert self._source is not None
-        heard = 0.0
+        heard = checked = 0.0
+        beat_s = HTTP_EVENT_HEARTBEAT_MS / 1000
         while not self._over:
             self._news.clear()
             try:
@@ -125,8 +126,10 @@ class EventResponse(Response):
                 if found is None:
                     return
                 text = b"".join(map(_frame, found))
-                if not text and loop.time() - heard >= HTTP_EVENT_HEARTBEAT_MS / 1000:
+                if loop.time() - checked >= beat_s:
                     await self._still_welcome()
+                    checked = loop.time()
+                if not text and loop.time() - heard >= beat_s:
                     text = b": \n\n"
             except DoxaError as error:  # the stream has begun, so that its status is sent
                 text = b"event: error\ndata: " + encode({"errors": errors_of(error)}) + b"\n\n"

@@ -74,11 +74,11 @@ def copy_whole(
             copy = apsw.Connection(str(part))
             try:
                 size, left = source.pragma("page_size"), 0
-                with copy.backup("main", source, "main") as step:
+                with _one_moment(source), copy.backup("main", source, "main") as step:
                     while not step.done:
                         step.step(_PAGES_PER_STEP)
                         before, left = left or step.page_count, step.remaining
-                        progress(max(0, before - left) * size)  # a write may begin it again
+                        progress(max(0, before - left) * size)
                 copy.execute("PRAGMA journal_mode=DELETE")
                 mark_copy(copy, "backup")
             finally:
@@ -88,6 +88,21 @@ def copy_whole(
             discard(part)
             raise
     return target
+
+
+@contextmanager
+def _one_moment(source: apsw.Connection) -> Iterator[None]:
+    """Hold one snapshot: without it a copy begins again after each commit of another process, and
+    never ends where somebody keeps writing."""
+    if source.in_transaction:
+        yield
+        return
+    source.execute("BEGIN")
+    try:
+        source.execute("SELECT count(*) FROM sqlite_schema").get  # noqa: B018  # begins to read
+        yield
+    finally:
+        source.execute("ROLLBACK")
 
 
 def holds_nothing(path: str, db: apsw.Connection | None) -> bool:
