@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import http.client
+import itertools
 import json
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -150,6 +152,30 @@ def test_a_removed_login_loses_its_stream(
             found = client.next()
         assert found["event"] == "error"
         assert client.reply.read() == b""
+
+
+def test_a_removed_login_loses_its_stream_though_events_keep_coming(
+    server: HttpServer, memory: doxa.Memory, logins: Logins, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("doxa.servers.http.events.HTTP_EVENT_HEARTBEAT_MS", 100)
+    over = threading.Event()
+
+    def write() -> None:
+        while not over.wait(0.002):
+            memory.run("CREATE (:News)")
+
+    writer = threading.Thread(target=write)
+    with Listener(server, "?since=now") as client:
+        writer.start()
+        try:
+            client.next()
+            logins.removed = True
+            names = iter(lambda: client.next().get("event", ""), "error")
+            seen = len(list(itertools.islice(names, 2_000)))
+        finally:
+            over.set()
+            writer.join()
+        assert seen < 2_000 and client.reply.read() == b""
 
 
 def test_there_are_only_so_many_streams_and_they_are_given_back(
