@@ -7,8 +7,9 @@ import json
 import os
 import subprocess
 import sys
+import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -319,6 +320,38 @@ def test_the_background_job_outlives_an_outage(tmp_path: Path, server: ModelServ
         up(server)
         while memory.pending() and time.monotonic() < until:
             time.sleep(0.05)
+        assert memory.pending() == 0
+
+
+class WaitingEmbedder(HashEmbedder):
+    """Fake: says when it is asked, and answers when it may."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.asked, self.may = threading.Event(), threading.Event()
+
+    def embed(self, texts: Sequence[str]) -> Any:
+        self.asked.set()
+        assert self.may.wait(30)
+        return super().embed(texts)
+
+
+def test_the_background_job_outlives_a_time_of_other_writers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("doxa.app.care.embedding.MODEL_OUTAGE_MS", 20)
+    embedder, until = WaitingEmbedder(), time.monotonic() + 30
+    with opened(tmp_path / "m.db", embedder=embedder, background=True) as memory:
+        memory.remember("The ferry leaves from Bergen")
+        assert embedder.asked.wait(30)
+        with memory.store.write(memory.identity, op="hold"):  # a turn that others wait for
+            monkeypatch.setattr("doxa.store.file.engine.BUSY_TIMEOUT_MS", 50)
+            embedder.may.set()
+            while memory.embedder_error is None and time.monotonic() < until:
+                time.sleep(0.01)
+            assert memory.embedder_error and "busy" in memory.embedder_error.message
+        while memory.pending() and time.monotonic() < until:
+            time.sleep(0.02)
         assert memory.pending() == 0
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from doxa.app.care.background import BackgroundThread
 from doxa.app.models import Interrupted, Job, Models
-from doxa.base.errors import ClosedError, DoxaError, LimitError, ModelError
+from doxa.base.errors import BusyError, ClosedError, DoxaError, LimitError, ModelError
 from doxa.base.limits import JOB_PAUSE_MS, MODEL_OUTAGE_MS
 from doxa.store import Store
 
@@ -88,8 +88,9 @@ class EmbeddingThread(BackgroundThread):
         """Embed what is pending, and return why some of it is still."""
         try:
             self.embed(limit=None, anew=False, progress=None)
-        except DoxaError as error:  # of the shared log: it may be away, busy or moving
-            if self._replica is None or isinstance(error, ClosedError):
+        except DoxaError as error:  # others write, or the shared log is away, busy or moving
+            passes = isinstance(error, BusyError) or self._replica is not None
+            if not passes or isinstance(error, ClosedError):
                 raise
             self.error = ModelError(
                 f"What is pending waits: {error.message}", next_step=error.next_step, outage=True
