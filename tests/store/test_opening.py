@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
+import threading
 from pathlib import Path
 
 import apsw
@@ -266,12 +267,62 @@ def test_a_new_file_needs_no_snapshot(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["a.db"]
 
 
+@pytest.mark.parametrize("how", ["removed", "replaced", "moved"])
+def test_nothing_is_written_to_a_file_that_lost_its_place(tmp_path: Path, how: str) -> None:
+    path, away = tmp_path / "a.db", tmp_path / "away.db"
+    with Store(tmp_path / "other.db") as other, other.write(ME, op="fill") as tx:
+        tx.create_node(("Other",), {})
+    with Store(path) as store:
+        with store.write(ME, op="fill") as tx:
+            tx.create_node(("A",), {})
+        os.link(path, away)
+        if how == "replaced":
+            os.replace(tmp_path / "other.db", path)
+        else:
+            path.unlink()
+
+        def write() -> None:
+            with store.write(ME, op="late") as tx:
+                tx.create_node(("Late",), {})
+
+        for call in (write, store.require_in_place):
+            with pytest.raises(StoreError, match="moved, removed or replaced"):
+                call()
+        in_another_thread: list[object] = []
+
+        def reads() -> None:
+            try:
+                with store.read() as reader:
+                    in_another_thread.append(reader.count("A"))
+            except StoreError as error:
+                in_another_thread.append(error)
+
+        thread = threading.Thread(target=reads)  # it would open the other file
+        thread.start()
+        thread.join()
+        assert isinstance(in_another_thread[0], StoreError)
+        os.replace(away, path)  # back in its place
+        write()
+    with Store(path) as again, again.read() as reader:
+        assert (reader.count("A"), reader.count("Late")) == (1, 1)
+
+
+def test_a_relative_path_stays_the_place_of_its_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "below").mkdir()
+    monkeypatch.chdir(tmp_path)
+    with Store("a.db") as store:
+        monkeypatch.chdir(tmp_path / "below")
+        with store.write(ME, op="fill") as tx:
+            tx.create_node(("A",), {})
+    assert [one.name for one in tmp_path.iterdir() if one.name != "below"] == ["a.db"]
+
+
 # Backup
 
 
 def test_a_backup_is_one_moment_while_a_writer_writes(tmp_path: Path) -> None:
-    import threading
-
     with Store(tmp_path / "a.db") as store:
         stop = threading.Event()
 

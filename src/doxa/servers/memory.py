@@ -109,7 +109,9 @@ class MemoryDatabase:
         )
 
     def check_readable(self) -> None:
-        """Read one row. Raises StoreError if the file is closed or cannot be read."""
+        """Read one row. Raises StoreError if the file is closed, cannot be read, or is not where it
+        was opened."""
+        self._memory.store.require_in_place()
         with self._memory.store.read() as snapshot:
             snapshot.last_receipt()
 

@@ -138,6 +138,10 @@ class Store:
         """Raise ClosedError after close."""
         self._engine.connection()
 
+    def require_in_place(self) -> None:
+        """Raise StoreError if the file was moved, removed or replaced since it was opened."""
+        self._engine.require_in_place()
+
     def close(self) -> None:
         """Close every connection; what an erasure left to do is tried once more, without waiting.
         Safe to call twice."""

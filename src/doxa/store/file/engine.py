@@ -13,6 +13,7 @@ import random
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
@@ -112,6 +113,7 @@ class Engine:
         self._pid = process.number
         self._queue: WriterQueue | None = None
         self._queue_pid = self._pid
+        self._place, self._file = Path(path).resolve(), (0, 0)  # of the first connection
         self._backoff = BusyBackoff()
         self.closed = False
 
@@ -210,6 +212,7 @@ class Engine:
                 db.set_busy_handler(self._backoff)
             return True
 
+        self.require_in_place()
         waiting = Waiting(BUSY_TIMEOUT_MS, stopped)
         turn = self._writers().begin(attempt, waiting, db, kind=self if shares else None)
         if turn is None:
@@ -221,6 +224,23 @@ class Engine:
     def end(self) -> None:
         """Let this thread use its own connection again."""
         self._local.turn = None
+
+    def require_in_place(self) -> None:
+        """Raise StoreError if another file has the place of the one that was opened, or none: the
+        system would let the opened one be written to, and drop it when it is closed."""
+        found = (0, 0)
+        with suppress(OSError):
+            about = self._place.stat()
+            found = about.st_dev, about.st_ino
+        if self._file == (0, 0):
+            self._file = found
+        if found != self._file:
+            raise StoreError(
+                f"{self.path} was moved, removed or replaced while it was open, so nothing was"
+                " written.",
+                next_step="Put the file back, or end what has it open and start that again.",
+                path=self.path,
+            )
 
     def _writers(self) -> WriterQueue:
         """The queue of writers that this process has for the file."""
@@ -235,6 +255,7 @@ class Engine:
             if self.read_only
             else apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE,
         )
+        self.require_in_place()
         if self.read_only:
             connection = self._readable(connection)
         else:
