@@ -3,6 +3,8 @@ used for longest is closed, and its file deleted, when there is too much."""
 
 from __future__ import annotations
 
+import threading
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -66,6 +68,31 @@ def test_each_tenant_is_a_database_of_its_own(open_tenants: OpenTenants) -> None
     assert not here.create("acme", lenient=True)
     with pytest.raises(InputError, match="other servers"):
         here.drop("acme", destroys=True)
+
+
+def test_a_silent_engine_does_not_hold_up_who_asks_for_names(
+    open_tenants: OpenTenants, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here, there = open_tenants(), open_tenants("two")
+    assert here.create("acme") and here.names() == ["doxa", "acme"]
+    asked, answers, names = threading.Event(), threading.Event(), TenantDirectory.names
+
+    def slow(self: TenantDirectory) -> list[str]:
+        asked.set()
+        assert answers.wait(60)
+        return names(self)
+
+    monkeypatch.setattr(TenantDirectory, "names", slow)
+    monkeypatch.setattr("doxa.servers.databases.tenants._NAMES_S", 0.0)
+    assert there.create("shop")
+    for _ in range(3):
+        assert here.names() == ["doxa", "acme"]
+    assert asked.is_set()
+    answers.set()
+    until = time.monotonic() + 30
+    while "shop" not in here.names() and time.monotonic() < until:
+        time.sleep(0.01)
+    assert here.names() == ["doxa", "acme", "shop"]
 
 
 def test_memories_of_a_process_share_one_log(open_tenants: OpenTenants) -> None:

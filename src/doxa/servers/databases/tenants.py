@@ -7,6 +7,7 @@ engine has what they held. What is in use stays.
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
@@ -22,6 +23,7 @@ from doxa.servers.databases.names import check_database_name
 from doxa.servers.memory import DATABASE, MemoryDatabase
 
 _NAMES_S = 5.0
+_ASKED_S = 0.25  # that a request waits for the engine
 _SIDES = ("-wal", "-shm", ".heard")
 
 
@@ -48,22 +50,34 @@ class TenantFolder(DatabaseFolder):
         self._directory, self._open_tenant = directory, open_memory
         self._open_max, self._bytes_max = open_max, bytes_max
         self._listed: tuple[float, list[str]] = -_NAMES_S, []
+        self._asking = threading.Lock()  # held while the engine is asked
         super().__init__(directory.folder, lambda path: open_memory(path.stem))
 
     def names(self) -> list[str]:
         """Return the names, the default database first; as they were seconds ago, while the engine
         does not answer as they were last."""
-        at, known = self._listed
-        if time.monotonic() - at >= _NAMES_S:
-            with suppress(DoxaError):
-                known = self._directory.names()
-            self._listed = time.monotonic(), known
+        if time.monotonic() - self._listed[0] >= _NAMES_S and self._asking.acquire(blocking=False):
+            asked = threading.Event()
+            threading.Thread(target=self._ask_names, args=(asked,), daemon=True).start()
+            asked.wait(_ASKED_S if self._listed[1] else None)
+        known = self._listed[1]
         found = set(self._opened) if hasattr(self, "_opened") else set()
         for name in known:
             with suppress(InputError):
                 if check_database_name(name) == name:
                     found.add(name)
         return sorted(found, key=lambda name: (name != DATABASE, name))
+
+    def _ask_names(self, asked: threading.Event) -> None:
+        """Ask the engine, which may be silent for seconds, without making requests wait for it."""
+        known = self._listed[1]
+        try:
+            with suppress(DoxaError):
+                known = self._directory.names()
+        finally:
+            self._listed = time.monotonic(), known
+            self._asking.release()
+            asked.set()
 
     def database(self, name: str) -> MemoryDatabase:
         with self._lock:
