@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import http.client
 import threading
 import time
@@ -13,8 +14,11 @@ from urllib.parse import quote
 import pytest
 
 from doxa.base.stopping import stoppable
+from doxa.servers.credentials import Principal
+from doxa.servers.http.api.jobs import ApiJob, Jobs
 from doxa.servers.http.api.rates import RequestRate
 from doxa.servers.http.errors import HttpError
+from doxa.servers.sharing import Share
 from tests.http.api_fixtures import DB, USE, ApiClient, Served, filled, served
 from tests.http.http_fixtures import Reply, until
 
@@ -261,11 +265,48 @@ def test_a_call_becomes_a_job_that_its_login_alone_sees(api: Served, client: Api
     job = finished(client, began.headers["location"])
     assert job["state"] == "done" and job["verb"] == "dream" and job["ended"] >= job["created"]
     assert job["answer"]["run"] == client.get("/v1/runs").json["items"][0]["kref"]
-    assert [one["id"] for one in client.get("/v1/jobs").json["items"]] == [job["id"]]
+    short = {name: value for name, value in job.items() if name != "answer"}
+    assert client.get("/v1/jobs").json["items"] == [short]
     with api.client("agent") as agent:
         assert agent.get("/v1/jobs").json == {"items": []}
         assert is_problem(agent.get(began.headers["location"]), 404, "not_found")
         assert agent.ask("DELETE", began.headers["location"]).status == 404
+
+
+def test_the_jobs_of_one_login_take_no_place_of_anothers(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("doxa.servers.http.api.jobs.API_JOBS_ITEMS_MAX", 6)
+    monkeypatch.setattr("doxa.servers.http.api.jobs.API_JOBS_OF_LOGIN_ITEMS_MAX", 4)
+    ana, ben, cid = (Principal(name, "agent") for name in ("ana", "ben", "cid"))
+    may_end = threading.Event()
+
+    async def run() -> None:
+        jobs = Jobs(Share())
+
+        async def ended(who: Principal, count: int = 1) -> list[ApiJob]:
+            made = []
+            for _ in range(count):
+                made.append(jobs.start("get", who, lambda _: 1, lambda _: {}))
+                await asyncio.gather(*(one.task for one in made if one.task))
+            return made
+
+        def waiting(who: Principal) -> ApiJob:
+            return jobs.start("get", who, lambda _: may_end.wait(30), lambda _: {})
+
+        first = (await ended(ben))[0]
+        many = await ended(ana, 10)
+        assert jobs.of(ana) == many[:5:-1] and jobs.of(ben) == [first]
+        waits = waiting(cid)  # a place of the one who has most
+        await ended(cid)
+        assert jobs.get(ben, first.id) is first and len(jobs.of(ana)) == 3
+        held = [waits, *(waiting(cid) for _ in range(3))]
+        with pytest.raises(HttpError, match="4 jobs of this login"):
+            waiting(cid)
+        assert (await ended(ben))[0] in jobs.of(ben)
+        may_end.set()
+        await asyncio.gather(*(one.task for one in held if one.task))
+        jobs.close()
+
+    asyncio.run(run())
 
 
 def test_a_job_that_fails_holds_the_problem(client: ApiClient) -> None:

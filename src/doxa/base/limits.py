@@ -354,6 +354,7 @@ API_BURST_ITEMS_MAX = 2_000  # requests of a login at once, after a pause
 API_EVENTS_ITEMS_MAX = 1_000  # in one answer
 API_JOBS_RUNNING_ITEMS_MAX = 4
 API_JOBS_ITEMS_MAX = 200  # that are remembered, running ones among them
+API_JOBS_OF_LOGIN_ITEMS_MAX = 50  # of these
 API_LINK_MS = 120_000  # how long a link that opens a browser session is good
 API_BROWSER_SESSION_S = 43_200
 API_BROWSER_SESSIONS_ITEMS_MAX = 1_000

@@ -13,13 +13,17 @@ from __future__ import annotations
 import asyncio
 import secrets
 import time
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Callable
 from typing import Any, Literal
 
 from doxa.base.clock import format_time
 from doxa.base.errors import NotFoundError
-from doxa.base.limits import API_JOBS_ITEMS_MAX, API_JOBS_RUNNING_ITEMS_MAX
+from doxa.base.limits import (
+    API_JOBS_ITEMS_MAX,
+    API_JOBS_OF_LOGIN_ITEMS_MAX,
+    API_JOBS_RUNNING_ITEMS_MAX,
+)
 from doxa.servers.calling import CallCancelled, CallMeter
 from doxa.servers.codes import STOPPING
 from doxa.servers.credentials import Principal
@@ -46,7 +50,8 @@ class ApiJob:
         self.problem: dict[str, Any] | None = None
         self.task: asyncio.Task[None] | None = None
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_dict(self, *, answer: bool = True) -> dict[str, Any]:
+        """Return it as JSON has it; a list leaves the answers out, which may be long."""
         found: dict[str, Any] = {
             "id": self.id,
             "verb": self.verb,
@@ -57,7 +62,7 @@ class ApiJob:
         }
         if self.ended is not None:
             found["ended"] = format_time(self.ended)
-        if self.state == "done":
+        if answer and self.state == "done":
             found["answer"] = self.answer
         if self.problem is not None:
             found["problem"] = self.problem
@@ -70,6 +75,7 @@ class Jobs:
     def __init__(self, share: Share) -> None:
         self._threads = ThreadPool("api-job", share.part(API_JOBS_RUNNING_ITEMS_MAX))
         self._items_max, self._worker = share.part(API_JOBS_ITEMS_MAX), share.number
+        self._each_max = share.part(API_JOBS_OF_LOGIN_ITEMS_MAX)
         self._held: OrderedDict[str, ApiJob] = OrderedDict()
 
     def start(
@@ -79,8 +85,8 @@ class Jobs:
         call: Callable[[CallMeter], Any],
         problem: Callable[[BaseException], dict[str, Any]],
     ) -> ApiJob:
-        """Begin a job. Raises HttpError if too many are waiting."""
-        self._make_room()
+        """Begin a job. Raises HttpError if too many are waiting, of this login or of all."""
+        self._make_room(principal)
         job = ApiJob(verb, principal, self._worker)
         self._held[job.id] = job
         job.task = asyncio.create_task(self._run(job, call, problem))
@@ -137,18 +143,30 @@ class Jobs:
         finally:
             job.ended = time.time_ns()
 
-    def _make_room(self) -> None:
-        if len(self._held) < self._items_max:
-            return
-        old = next((name for name, one in self._held.items() if one.state in _ENDED), None)
-        if old is None:
-            raise HttpError(
+    def _make_room(self, principal: Principal) -> None:
+        """Forget an ended job if there are too many: of a login that has its share one of its own,
+        so that it takes no place of others, and else one of the login that has most."""
+        own = [one for one in self._held.values() if one.principal == principal]
+        if len(own) >= self._each_max:
+            self._forget(own, f"{self._each_max} jobs of this login wait or run.", http=429)
+        elif len(self._held) >= self._items_max:
+            ended = [one for one in self._held.values() if one.state in _ENDED]
+            counts = Counter(one.principal.name for one in ended)
+            most = max(counts, key=counts.__getitem__, default="")
+            self._forget(
+                [one for one in ended if one.principal.name == most],
                 f"{self._items_max} jobs wait or run.",
                 http=503,
-                next_step="Wait until some have ended.",
-                status=STOPPING,
             )
-        del self._held[old]
+
+    def _forget(self, jobs: list[ApiJob], full: str, *, http: int) -> None:
+        """Forget the first of these that has ended. Raises HttpError if none has."""
+        old = next((one for one in jobs if one.state in _ENDED), None)
+        if old is None:
+            raise HttpError(
+                full, http=http, next_step="Wait until some have ended.", status=STOPPING
+            )
+        del self._held[old.id]
 
 
 def unknown_job(identity: str) -> NotFoundError:

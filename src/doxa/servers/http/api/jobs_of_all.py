@@ -27,9 +27,9 @@ class JobsOfAll:
             self._calls.answers("job", self._answer_one)
 
     async def listed(self, principal: Principal) -> bytes:
-        """Return the jobs of a login, the newest first. Those of a worker that does not answer are
-        left out."""
-        found = [one.as_dict() for one in self._jobs.of(principal)]
+        """Return the jobs of a login, the newest first, without their answers. Those of a worker
+        that does not answer are left out."""
+        found = [one.as_dict(answer=False) for one in self._jobs.of(principal)]
         if self._calls is not None:
             for text in (await self._calls.ask_others("jobs", principal)).values():
                 found += json.loads(text)
@@ -67,7 +67,7 @@ class JobsOfAll:
     # What other workers ask
 
     def _answer_list(self, principal: list[Any]) -> str:
-        found = [one.as_dict() for one in self._jobs.of(principal_from(principal))]
+        found = [one.as_dict(answer=False) for one in self._jobs.of(principal_from(principal))]
         return encode(found).decode()
 
     def _answer_one(self, principal: list[Any], identity: str, cancels: bool) -> str | None:
