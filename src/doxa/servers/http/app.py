@@ -376,7 +376,9 @@ class App:
         """Execute a request on a thread. It is cancelled when its client disconnects or the server
         stops."""
         self._executions.add(execution)
-        task = asyncio.create_task(self.threads.run(call, began=execution.begin))
+        task = asyncio.create_task(
+            self.threads.run(call, began=execution.begin, caller=execution.login)
+        )
         gone = asyncio.create_task(until_gone(request))
         try:
             await asyncio.wait({task, gone}, return_when=asyncio.FIRST_COMPLETED)

@@ -74,6 +74,11 @@ class RequestExecution:
         self._cancelled = False
         self._work: UnitOfWork | None = None
 
+    @property
+    def login(self) -> str:
+        """Who asks."""
+        return self._caller.principal.name
+
     def begin(self) -> None:
         """Record that the execution has a thread."""
         self.began = True

@@ -1,5 +1,8 @@
 """Run blocking calls for an event loop on a limited number of threads, in order of arrival.
 
+A caller who is named has half of the threads at most: the calls of one that wait, for writers or
+for news, leave threads to the others.
+
 A cancelled waiter leaves the queue. A call that has started runs to its end on its thread, and only
 then frees its slot.
 """
@@ -16,6 +19,11 @@ from doxa.servers.workers import Workers
 Found = TypeVar("Found")
 
 
+class _CallerShare:
+    def __init__(self, threads: int) -> None:
+        self.free, self.calls = asyncio.Semaphore(threads), 0
+
+
 class ThreadPool:
     """Runs calls for coroutines, at most `threads_max` at a time. All methods are called from the
     event loop."""
@@ -23,14 +31,33 @@ class ThreadPool:
     def __init__(self, name: str, threads_max: int) -> None:
         self._workers = Workers(name)
         self._free = asyncio.Semaphore(threads_max)
+        self._each_max = max(1, threads_max // 2)
+        self._shares: dict[str, _CallerShare] = {}  # of those who have calls now
         self.busy = 0
 
     async def run(
-        self, call: Callable[[], Found], *, began: Callable[[], None] = lambda: None
+        self,
+        call: Callable[[], Found],
+        *,
+        began: Callable[[], None] = lambda: None,
+        caller: str = "",
     ) -> Found:
         """Run a call and return its result or raise its exception. `began` is called when it gets a
-        thread."""
-        await self._free.acquire()
+        thread; `caller` names who has a share of them."""
+        share = self._shares.setdefault(caller, _CallerShare(self._each_max)) if caller else None
+        try:
+            if share is not None:
+                share.calls += 1
+                await share.free.acquire()
+            try:
+                await self._free.acquire()
+            except BaseException:
+                if share is not None:
+                    share.free.release()
+                raise
+        except BaseException:
+            self._leave(caller)
+            raise
         self.busy += 1
         loop = asyncio.get_running_loop()
         ended: asyncio.Future[Found] = loop.create_future()
@@ -38,6 +65,9 @@ class ThreadPool:
         def end(found: Any, error: BaseException | None) -> None:
             self.busy -= 1
             self._free.release()
+            if share is not None:
+                share.free.release()
+            self._leave(caller)
             if ended.done():  # the waiter was cancelled
                 return
             if error is None:
@@ -57,6 +87,13 @@ class ThreadPool:
         began()
         self._workers.start(job)
         return await ended
+
+    def _leave(self, caller: str) -> None:
+        share = self._shares.get(caller)
+        if share is not None:
+            share.calls -= 1
+            if not share.calls:
+                del self._shares[caller]
 
     def close(self) -> None:
         """Stop every thread after its current call."""

@@ -230,7 +230,9 @@ class VerbApi:
         """Carry out a call on a thread. It is cancelled, where its verb can be, when its client
         goes."""
         meter = CallMeter()
-        call = self._threads.run(lambda: self._on_thread(request, caller, prepare, meter))
+        call = self._threads.run(
+            lambda: self._on_thread(request, caller, prepare, meter), caller=caller.principal.name
+        )
         if not prepare.operation.is_long:  # ends soon, whether or not somebody waits
             return await call
         task, gone = asyncio.create_task(call), asyncio.create_task(until_gone(request))
