@@ -206,6 +206,25 @@ def test_a_file_that_a_person_corrects_is_corrected(tool: DoxaMemoryTool, memory
     assert str(tool.call(view)).endswith("     1\tShip in August.")
 
 
+def test_what_a_person_verified_is_not_edited(tmp_path: Path) -> None:
+    with open_memory(tmp_path / "a.db", role="operator", embedder=None, background=False) as memory:
+        tool = DoxaMemoryTool(memory.session(actor="claude", project="shop", role="agent"))
+        path = "/memories/n.md"
+        tool.call({"command": "create", "path": path, "file_text": "The port is 9090.\n"})
+        [kref] = tool._files._documents.paths().values()
+        person = memory.session(actor="olga", project="shop", role="operator")
+        person.revise(kref, "n.md\nThe port is 9090.\n", trust="verified")
+        for command in (
+            {"command": "str_replace", "path": path, "old_str": "9090", "new_str": "9091"},
+            {"command": "insert", "path": path, "insert_line": 0, "insert_text": "x"},
+            {"command": "rename", "old_path": path, "new_path": "/memories/m.md"},
+        ):
+            with pytest.raises(tools.ToolError, match="trusted more than this write"):
+                tool.call(command)
+        assert "9090" in str(tool.call({"command": "view", "path": path}))
+        assert person.conflicts() == []
+
+
 @pytest.mark.parametrize(
     "path",
     [

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from doxa.adapters.documents import Documents, Put, searchable, segment, stored_json
 from doxa.app.memory import Memory, open_memory
 from doxa.base.errors import (
+    ConflictError,
     InputError,
     KrefError,
     LimitError,
@@ -244,3 +245,20 @@ def test_nothing_exists_before_the_first_write(memory: Memory) -> None:
     assert made.next_number(()) == 1
     with pytest.raises(NotFoundError):
         memory.get(made.address((), "k"))
+
+
+def test_what_is_trusted_more_is_not_overwritten(tmp_path: Path) -> None:
+    with open_memory(tmp_path / "a.db", role="operator", embedder=None, background=False) as memory:
+        made, operator = documents(memory), memory.session(project="shop", role="operator")
+        one, two = made.address((), "one"), made.address((), "two")
+        made.write([Put(one, ("one",), 1, "The port is 9090")])
+        assert operator.revise(one, "The port is 9090", trust="verified").action == "revised"
+        new = [Put(two, ("two",), 2, "text"), Put(one, ("one",), 2, "The port is 9091")]
+        with pytest.raises(ConflictError, match="'one' holds what is trusted more"):
+            made.write(new)
+        with pytest.raises(ConflictError):
+            made.atomically(lambda inner: inner.write(new))
+        assert made.read([one, two])[one].value == 1
+        assert two not in made.read([one, two])
+        assert operator.conflicts() == []
+        assert made.last_revisions([one]) == {one: 2}

@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from doxa.app import Session
-from doxa.base.errors import DoxaError, InputError, NotFoundError
+from doxa.base.errors import ConflictError, DoxaError, InputError, NotFoundError
 from doxa.base.limits import RECALL_HITS_MAX
 from doxa.belief import parse_kref
 from doxa.redaction.redact import redact, redact_named, refuse_secret
@@ -68,8 +68,8 @@ _LAST_REVISIONS = (
     " RETURN i.kref, max(r.number)"
 )
 _PUT = (
-    "UNWIND $rows AS row CALL doxa.remember(row.text, row.options) YIELD action, kref, change"
-    " RETURN kref, change"
+    "UNWIND $rows AS row CALL doxa.remember(row.text, row.options) YIELD action, conflict"
+    " RETURN action, conflict"
 )
 _DROP = (
     "UNWIND $krefs AS one MATCH (i:Item {kref: one})-[:CURRENT]->() WITH i.kref AS kref"
@@ -130,6 +130,7 @@ class Documents:
         self._channel = channel
         self._trust = trust
         self._run: Run = session.run
+        self._joined = False  # whether it runs in a transaction of `atomically`
 
     # Addresses
 
@@ -237,17 +238,23 @@ class Documents:
         """Store values and take others out of memory, all or nothing.
 
         An address that holds nothing is passed over. Raises InputError for a value that is not
-        JSON, LimitError for one that is too large.
+        JSON, LimitError for one that is too large, ConflictError where what is stored is trusted
+        more than this write.
         """
         rows = [self._row(put) for put in puts]
-        if rows and drops:
-            self.atomically(lambda documents: documents._write(rows, drops))
+        paths = [put.path for put in puts]
+        if rows and not self._joined:
+            self.atomically(lambda documents: documents._write(rows, paths, drops))
         else:
-            self._write(rows, drops)
+            self._write(rows, paths, drops)
 
-    def _write(self, rows: list[dict[str, Any]], drops: Sequence[str]) -> None:
+    def _write(
+        self, rows: list[dict[str, Any]], paths: list[tuple[str, ...]], drops: Sequence[str]
+    ) -> None:
         if rows:
-            list(self._run(_PUT, {"rows": rows}))
+            done = list(self._run(_PUT, {"rows": rows}))
+            for path, (action, conflict) in zip(paths, done, strict=True):
+                require_written(action, conflict, what="/".join(path))
         if drops:
             list(self._run(_DROP, {"krefs": list(dict.fromkeys(drops))}))
 
@@ -281,26 +288,53 @@ class Documents:
 
         The function may run several times: if another process wrote meanwhile, it starts again.
         """
-        for attempt in range(_ATTEMPTS):
-            with self.session.graph() as graph:
-                inner = Documents.__new__(Documents)
-                inner.__dict__.update(self.__dict__, _run=graph.run)
-                graph.begin()
-                try:
-                    result = change(inner)
-                    graph.commit()
-                except DoxaError as error:
-                    if graph.in_transaction:
-                        graph.rollback()
-                    if error.fields.get("kind") == "TransientError" and attempt < _ATTEMPTS - 1:
-                        continue
-                    raise
-                except BaseException:
-                    if graph.in_transaction:
-                        graph.rollback()
-                    raise
-                return result
-        raise AssertionError("the last attempt returns or raises")
+
+        def changed(run: Run) -> _T:
+            inner = Documents.__new__(Documents)
+            inner.__dict__.update(self.__dict__, _run=run, _joined=True)
+            return change(inner)
+
+        return atomically(self.session, changed)
+
+
+def atomically(session: Session, change: Callable[[Run], _T]) -> _T:
+    """Run a function in one transaction of a session, whose statements it runs, and return what it
+    returns. If another process wrote meanwhile, it starts again."""
+    for attempt in range(_ATTEMPTS):
+        with session.graph() as graph:
+            graph.begin()
+            try:
+                result = change(graph.run)
+                graph.commit()
+            except DoxaError as error:
+                if graph.in_transaction:
+                    graph.rollback()
+                if error.fields.get("kind") == "TransientError" and attempt < _ATTEMPTS - 1:
+                    continue
+                raise
+            except BaseException:
+                if graph.in_transaction:
+                    graph.rollback()
+                raise
+            return result
+    raise AssertionError("the last attempt returns or raises")
+
+
+def is_contested(action: str, conflict: str) -> bool:
+    """Return whether a change left what is current as it was, and opened a conflict with it or
+    found one open."""
+    return action == "challenged" or bool(conflict and action == "unchanged")
+
+
+def require_written(action: str, conflict: str, *, what: str) -> None:
+    """Raise ConflictError for a change that is only contested, so that its transaction ends without
+    it: a framework that hears of a write reads it back."""
+    if is_contested(action, conflict):
+        raise ConflictError(
+            f"{what[:200]!r} holds what is trusted more than this write; nothing was written.",
+            next_step="Ask a person to revise it, or write to another place.",
+            field="path",
+        )
 
 
 def segment(label: str, fits: re.Pattern[str] = _SEGMENT) -> str:
