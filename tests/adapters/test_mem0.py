@@ -287,7 +287,8 @@ def test_reset_retires_this_space_alone(ours: Mem0Memory, memory: Memory) -> Non
 
 def test_conditions(ours: Mem0Memory) -> None:
     for n, city in enumerate(("Rome", "Paris", "Oslo")):
-        ours.add(f"Trip {n}", user_id="ann", infer=False, metadata={"city": city, "n": n})
+        held = {"city": city, "n": n, "tags": ["a", n]}
+        ours.add(f"Trip {n}", user_id="ann", infer=False, metadata=held)
     for condition, expected in (
         ({"city": {"in": ["Rome", "Oslo"]}}, {"Trip 0", "Trip 2"}),
         ({"n": {"gte": 1, "lt": 2}}, {"Trip 1"}),
@@ -297,6 +298,11 @@ def test_conditions(ours: Mem0Memory) -> None:
         ({"AND": [{"n": {"gt": 0}}, {"city": {"ne": "Oslo"}}]}, {"Trip 1"}),
         ({"city": "*"}, {"Trip 0", "Trip 1", "Trip 2"}),
         ({"n": {"gt": "x"}}, set()),
+        ({"n": {"icontains": "1"}}, set()),
+        ({"n": {"contains": "1"}}, set()),
+        ({"city": {"contains": 1}}, set()),
+        ({"tags": {"in": [["a", 0], ["a", 2]]}}, {"Trip 0", "Trip 2"}),
+        ({"tags": {"nin": {"a", "b"}}}, {"Trip 0", "Trip 1", "Trip 2"}),
     ):
         filters = {"user_id": "ann", **condition}
         for found in (ours.get_all(filters=filters), ours.search("trip", filters=filters)):
@@ -371,3 +377,82 @@ def test_threads_and_coroutines(memory: Memory) -> None:
         return len(found["results"])
 
     assert asyncio.run(run()) == 15
+
+
+def test_what_is_trusted_more_is_not_revised(tmp_path: Path) -> None:
+    with open_memory(tmp_path / "a.db", role="operator", embedder=None, background=False) as memory:
+        operator = memory.session(project="shop", role="operator")
+        ours = Mem0Memory(memory.session(project="shop", role="agent"))
+        identity = ours.add("I live in Berlin", user_id="ann")["results"][0]["id"]
+        [[kref]] = operator.run("MATCH (i:Item)-[:CURRENT]->() RETURN i.kref")
+        assert operator.revise(kref, "I live in Berlin", trust="verified").action == "revised"
+        for change in ({"text": "I live in Rome"}, {"metadata": {"n": 1}}):
+            with pytest.raises(ValueError, match="trusted more"):
+                ours.update(identity, **change)
+        made = ours.add("I live in Rome", user_id="ann")["results"]
+        assert [one["event"] for one in made] == ["ADD"]
+        assert ours.add("I live in Rome", user_id="ann")["results"] == []
+        texts = [one["memory"] for one in ours.get_all(filters={"user_id": "ann"})["results"]]
+        assert sorted(texts) == ["I live in Berlin", "I live in Rome"]
+        assert operator.conflicts() == []
+
+
+def test_metadata_with_names_of_mem0_itself(ours: Mem0Memory, memory: Memory) -> None:
+    given = {"role": {"title": "admin"}, "expiration_date": {"a": 1}, "place": {"city": "Rome"}}
+    identity = ours.add("I like tea", user_id="ann", metadata=given)["results"][0]["id"]
+    ours.update(identity, metadata=given)
+    shown = ours.get(identity) or {}
+    assert (shown["role"], shown["metadata"]) == ("user", {"place": {"city": "Rome"}})
+    session = memory.session(project="shop")
+    [[kref]] = session.run("MATCH (i:Item)-[:CURRENT]->() RETURN i.kref")
+    found = session.get(kref)
+    assert isinstance(found, Revision)
+    for names in (["role", "place", "gone"], 5):  # as other writers may leave it
+        held: Any = {**found.metadata, "mem0_json": names, "place": "{not JSON"}
+        session.revise(kref, "I like tea", metadata=held)
+        [shown] = ours.get_all(filters={"user_id": "ann"})["results"]
+        assert (shown["role"], shown["metadata"]) == ("user", {"place": "{not JSON"})
+    with pytest.raises(ValueError, match="is a text, not int"):
+        unnamed: Any = {1: "x"}
+        ours.add("I like tea", user_id="ann", metadata=unnamed)
+
+
+@pytest.mark.parametrize("infer", [True, False])
+def test_messages_without_text_are_passed_over(ours: Mem0Memory, infer: bool) -> None:
+    said = ({"role": "assistant", "content": ""}, {"role": "user", "content": " \n"})
+    messages = [{"role": "user", "content": "I like tea"}, *said]
+    made = ours.add(messages, user_id="ann", infer=infer)["results"]
+    assert [one["memory"] for one in made] == ["I like tea"]
+
+
+def test_a_message_of_many_threads_is_kept_once(ours: Mem0Memory) -> None:
+    start = threading.Barrier(8)
+
+    def add() -> None:
+        start.wait()
+        ours.add("I live in Berlin", user_id="ann")
+
+    threads = [threading.Thread(target=add) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(ours.get_all(filters={"user_id": "ann"})["results"]) == 1
+
+
+@pytest.mark.parametrize("ids", [{"user_id": "ann"}, {"run_id": "r"}])
+def test_a_search_of_many_spaces_finds_what_others_outnumber(
+    ours: Mem0Memory, monkeypatch: pytest.MonkeyPatch, ids: dict[str, str]
+) -> None:
+    monkeypatch.setattr("doxa.adapters.mem0._PLACES_MAX", 3)
+    monkeypatch.setattr("doxa.adapters.mem0.RECALL_HITS_MAX", 10)
+    for n in range(4):
+        user, run = ids.get("user_id", f"u{n}"), ids.get("run_id", f"r{n}")
+        ours.add(f"The cat of room {n} is called Tom", user_id=user, run_id=run, infer=False)
+    for n in range(4):
+        for _ in range(5):
+            ours.add("cat called Tom", user_id=f"u{n}", run_id="other", infer=False)
+    found = ours.search("cat called Tom", filters=ids)["results"]
+    assert sorted(one["memory"] for one in found if "room" in one["memory"]) == [
+        f"The cat of room {n} is called Tom" for n in range(4)
+    ]

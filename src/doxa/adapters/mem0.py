@@ -22,16 +22,20 @@ from __future__ import annotations
 import hashlib
 import json
 import uuid
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
 from datetime import UTC, date, datetime, timedelta
+from functools import partial
+from itertools import takewhile
 from typing import Any
 
+from doxa.adapters.documents import Run, atomically, is_contested
 from doxa.adapters.mem0_filters import IDS, fits, split_filters, trimmed
 from doxa.adapters.naming import label
 from doxa.adapters.threads import reading, writing
 from doxa.app import Session
 from doxa.base.clock import parse_time
-from doxa.base.errors import ConflictError, InputError, NotFoundError
+from doxa.base.errors import InputError, NotFoundError
 from doxa.base.limits import RECALL_HITS_MAX
 from doxa.belief import Revision, parse_kref
 from doxa.recall import Hit
@@ -44,14 +48,22 @@ _ITEMS = """
 MATCH (l:Space)-[:HAS_ITEM]->(i:Item)-[:CURRENT]->(r:Revision)
 WHERE l.kref IN $leaves RETURN i.kref ORDER BY r.time DESC
 """
+_MATCH = "CALL doxa.match($text, {space: $space}) YIELD kref, verdict RETURN kref, verdict"
+_SAYS_NOTHING_NEW = ("nothing", "same")  # verdicts
+_BEGIN = "MATCH (s:Space {kref: $root}) RETURN s.kref"
+_KEEP = "CALL doxa.remember($text, $options) YIELD kref RETURN kref"
+_REVISE = "CALL doxa.revise($kref, $text, $options) YIELD action, conflict RETURN action, conflict"
 _PLACES_MAX = 64  # spaces that are searched one by one; more are searched together
-_ATTEMPTS = 3
 _YEAR_MAX = 2261
 _UNSET: Any = object()
 
 
 class Mem0InputError(InputError, ValueError):
     """What mem0 refuses with a ValueError."""
+
+
+class _TrustedMoreError(Mem0InputError):
+    """What is to be revised is trusted more than the text that was to replace it."""
 
 
 class Mem0Memory:
@@ -113,50 +125,95 @@ class Mem0Memory:
         for role, text, actor in list(_texts(messages)):
             own = {"role": role} | ({"actor_id": actor} if actor else {})
             held = {**kept, **ids, **own, **({"expiration_date": expires} if expires else {})}
-            done = self._infer(text, role, ids, held) if infer else self._keep(text, ids, held)
+            if infer:
+                done = self._infer(text, ids, held)
+            else:
+                keep = partial(self._keep, text=text, ids=ids, held=held)
+                done = atomically(self._session, keep)
             if done is not None:
                 results.append({**done, "actor_id": actor or None, "role": role})
         return {"results": results}
 
-    def _keep(self, text: str, ids: Mapping[str, str], held: Mapping[str, Any]) -> dict[str, Any]:
-        made = self._session.remember(
-            text,
-            space=self._leaf(ids),
-            name=f"m-{uuid.uuid4().hex}",
-            trust="stated" if held["role"] == "user" else "inferred",
-            metadata=held,
-            valid_until=_until(held.get("expiration_date")),
-        )
-        return {"id": self._id_of(made.kref), "memory": text, "event": "ADD"}
+    def _keep(
+        self, run: Run, text: str, ids: Mapping[str, str], held: Mapping[str, Any]
+    ) -> dict[str, Any]:
+        options = {
+            "space": self._leaf(ids),
+            "name": f"m-{uuid.uuid4().hex}",
+            "trust": "stated" if held["role"] == "user" else "inferred",
+            "metadata": held,
+            "valid_until": _until(held.get("expiration_date")),
+        }
+        [(kref,)] = run(_KEEP, {"text": text, "options": options})
+        return {"id": self._id_of(kref), "memory": text, "event": "ADD"}
 
     def _infer(
-        self, text: str, role: str, ids: Mapping[str, str], held: Mapping[str, Any]
+        self, text: str, ids: Mapping[str, str], held: Mapping[str, Any]
     ) -> dict[str, Any] | None:
-        """Keep a message where its own ids' memories do not say it; None if nothing was written."""
-        for _ in range(_ATTEMPTS):
-            found = self._session.match(text, space=self._leaf(ids))
-            if found.verdict in ("nothing", "same"):
-                return None
-            if found.verdict != "revise" or not found.proposals:
-                break
-            old = self._session.get(found.proposals[0].item)
-            assert isinstance(old, Revision)
-            if role != "user" and old.trust != "inferred":
-                break  # an answer of the model does not correct what the user said
-            try:
-                self._session.revise(
-                    old.item,
-                    text,
-                    expect=old.number,
-                    metadata=_merged(old.metadata, held),
-                    valid_until=_until(held.get("expiration_date")),
-                )
-            except ConflictError:  # somebody revised it meanwhile
-                continue
-            identity = self._id_of(old.item)
-            changed = {"memory": text, "event": "UPDATE", "previous_memory": old.summary}
-            return {"id": identity, **changed}
-        return self._keep(text, ids, held)
+        """Keep a message where its own ids' memories do not say it; None if nothing was written.
+        It is matched before the transaction, and again within it if anybody wrote meanwhile."""
+        seen = self._session.token()
+        matched = self._matched(self._session.run, text, ids)
+        if matched[1] in _SAYS_NOTHING_NEW:
+            return None
+
+        def change(run: Run) -> dict[str, Any] | None:
+            self._begin(run)
+            same = self._session.token() == seen
+            found = matched if same else self._matched(run, text, ids)
+            return self._put(run, found, text, ids, held)
+
+        try:
+            return atomically(self._session, change)
+        except _TrustedMoreError:  # it stays, and what was said is kept next to it
+            return atomically(self._session, lambda run: self._keep(run, text, ids, held))
+
+    def _begin(self, run: Run) -> None:
+        """Begin to read in a transaction: what others write from now on starts it again."""
+        list(run(_BEGIN, {"root": self._root}))
+
+    def _matched(self, run: Run, text: str, ids: Mapping[str, str]) -> tuple[str | None, str]:
+        rows = list(run(_MATCH, {"text": text, "space": self._leaf(ids)}))
+        kref, verdict = rows[0]  # the likeliest; there is one also where nothing is found
+        return kref, verdict
+
+    def _put(
+        self,
+        run: Run,
+        matched: tuple[str | None, str],
+        text: str,
+        ids: Mapping[str, str],
+        held: Mapping[str, Any],
+    ) -> dict[str, Any] | None:
+        kref, verdict = matched
+        if verdict in _SAYS_NOTHING_NEW:
+            return None
+        old = self._session.get(parse_kref(kref).item()) if verdict == "revise" and kref else None
+        if not isinstance(old, Revision) or (held["role"] != "user" and old.trust != "inferred"):
+            return self._keep(run, text, ids, held)  # an answer does not correct what a user said
+        if not self._revise(run, old, text, _merged(old.metadata, held)):
+            return None
+        changed = {"memory": text, "event": "UPDATE", "previous_memory": old.summary}
+        return {"id": self._id_of(old.item), **changed}
+
+    def _revise(
+        self, run: Run, old: Revision, text: str, held: Mapping[str, Any], *, again: bool = False
+    ) -> bool:
+        """Write the next revision; return whether it differs, or was to be written all the same."""
+        options = {
+            "metadata": held,
+            "valid_until": _until(held.get("expiration_date")),
+            "again": again,
+        }
+        [(action, conflict)] = run(_REVISE, {"kref": old.item, "text": text, "options": options})
+        if is_contested(action, conflict):
+            raise _TrustedMoreError(
+                f"Memory with id {self._id_of(old.item)} is trusted more than this text; nothing"
+                " was written.",
+                next_step="Ask a person to revise it, or add the text as another memory.",
+                field="memory_id",
+            )
+        return bool(action != "unchanged")
 
     def update(
         self,
@@ -175,20 +232,18 @@ class Mem0Memory:
                 next_step="Give one.",
                 field="text",
             )
-        old = self._current(memory_id)
-        given = _metadata(metadata)
-        held = _merged(old.metadata, {name: given[name] for name in given if name not in _OWN})
-        if expiration_date is not _UNSET:
-            held.pop("expiration_date", None)
-            expires = _expiration(expiration_date)
-            held |= {"expiration_date": expires} if expires else {}
-        self._session.revise(
-            old.item,
-            old.summary if text is None else text,
-            metadata=held,
-            valid_until=_until(held.get("expiration_date")),
-            again=True,
-        )
+
+        def change(run: Run) -> None:
+            self._begin(run)
+            old = self._current(memory_id)
+            held = _merged(old.metadata, _metadata(metadata))
+            if expiration_date is not _UNSET:
+                held.pop("expiration_date", None)
+                expires = _expiration(expiration_date)
+                held |= {"expiration_date": expires} if expires else {}
+            self._revise(run, old, old.summary if text is None else text, held, again=True)
+
+        atomically(self._session, change)
         return {"message": "Memory updated successfully!"}
 
     def delete(self, memory_id: str) -> dict[str, str]:
@@ -320,43 +375,67 @@ class Mem0Memory:
         parts = (label(ids[name], name) if name in ids else _NONE for name in IDS)
         return "/".join((self._space, *parts))
 
-    def _leaves(self, ids: Mapping[str, str]) -> list[str]:
-        """The spaces, as addresses, whose memories have all these ids."""
+    def _above(self, ids: Mapping[str, str]) -> str:
+        """The narrowest space that holds all memories of these ids, as an address."""
+        known = takewhile(ids.__contains__, IDS)
+        return "/".join((self._root, *(label(ids[name], name) for name in known)))
+
+    def _leaves(self, ids: Mapping[str, str]) -> tuple[list[str], list[str]]:
+        """The spaces, as addresses, whose memories have all these ids; and the fewest spaces that
+        hold them, and no memories of others."""
         names = [label(ids[name], name) if name in ids else "" for name in IDS]
-        known = names[: names.index("")] if "" in names else names
-        root = "/".join((self._root, *known))
+        root = self._above(ids)
         rows = self._session.read(_LEAVES, {"root": root})
         depth = len(self._root.split("/")) + len(IDS)
-        paths = [str(row[0]) for row in rows]
-        return [
-            path
-            for path in paths
-            if len(parts := path.split("/")) == depth
-            and all(name in ("", own) for name, own in zip(names, parts[-3:], strict=True))
-        ]
+        found: list[str] = []
+        mixed: set[str] = set()
+        for path in (str(row[0]) for row in rows):
+            parts = path.split("/")
+            if len(parts) != depth:
+                continue
+            if all(name in ("", own) for name, own in zip(names, parts[-3:], strict=True)):
+                found.append(path)
+            else:
+                mixed.update("/".join(parts[:end]) for end in range(depth - len(IDS), depth))
+        return found, list(dict.fromkeys(_top(path, root, mixed) for path in found))
 
     def _items(self, ids: Mapping[str, str]) -> list[str]:
-        leaves = self._leaves(ids)
+        leaves, _ = self._leaves(ids)
         rows = self._session.read(_ITEMS, {"leaves": leaves}) if leaves else ()
         return [str(row[0]) for row in rows]
 
     def _hits(self, query: str, ids: Mapping[str, str], options: dict[str, Any]) -> Iterable[Hit]:
-        leaves = self._leaves(ids)
-        prefix = f"kref://{self._session.project}/"
-        spaces = [leaf.removeprefix(prefix) for leaf in leaves]
-        searched = spaces
-        if len(spaces) > _PLACES_MAX:
-            searched, options = [self._space], options | {"limit": RECALL_HITS_MAX}
+        """What answers a query in the spaces of these ids. Where these are many, those that hold
+        nothing of others are searched together. If they still are many, so is all, and they are
+        searched one by one only if others took all places."""
+        leaves, tops = self._leaves(ids)
+        allowed = self._spaces(leaves)
+        if len(leaves) <= _PLACES_MAX:
+            hits = self._recalled(query, leaves, options)
+        else:
+            wanted, options = options["limit"], options | {"limit": RECALL_HITS_MAX}
+            many = len(tops) > _PLACES_MAX
+            hits = self._recalled(query, [self._above(ids)] if many else tops, options)
+            own = sum(hit.space in allowed for hit in hits)
+            # a recall may leave out some of as many as it found
+            if many and own < wanted and len(hits) > RECALL_HITS_MAX // 2:
+                hits = self._recalled(query, tops, options)
+        found = [hit for hit in hits if hit.space in allowed and hit.type == "revision"]
+        found = [hit for hit in found if hit.status not in ("superseded", "deprecated")]
+        return sorted(found, key=lambda hit: -hit.score)
+
+    def _recalled(self, query: str, places: Iterable[str], options: dict[str, Any]) -> list[Hit]:
         hits: list[Hit] = []
-        for space in searched:
+        for space in self._spaces(places):
             try:
                 hits += self._session.recall(query, space=space, **options).hits
             except NotFoundError:  # it was erased meanwhile
                 continue
-        allowed = set(spaces)
-        found = [hit for hit in hits if hit.space in allowed and hit.type == "revision"]
-        found = [hit for hit in found if hit.status not in ("superseded", "deprecated")]
-        return sorted(found, key=lambda hit: -hit.score)
+        return hits
+
+    def _spaces(self, places: Iterable[str]) -> dict[str, None]:
+        prefix = f"kref://{self._session.project}/"
+        return dict.fromkeys(place.removeprefix(prefix) for place in places)
 
     # Memories
 
@@ -396,9 +475,7 @@ class Mem0Memory:
 
     def _shown(self, found: Revision) -> dict[str, Any]:
         """A memory as mem0 shows it."""
-        kept: dict[str, Any] = dict(found.metadata)
-        for name in kept.pop(_JSON, ()):
-            kept[name] = json.loads(kept[name])
+        kept: dict[str, Any] = _decoded(found.metadata)
         own = {name: kept.pop(name) for name in (*IDS, *_OWN) if name in kept}
         data = found.summary.encode("utf-8", "surrogatepass")
         shown = {
@@ -492,13 +569,15 @@ def _texts(messages: Any) -> Iterable[tuple[str, str, str]]:
         if isinstance(content, list | tuple):  # parts: pictures are passed over
             texts = [part.get("text") for part in content if isinstance(part, Mapping)]
             content = "\n".join(text for text in texts if isinstance(text, str))
-        if isinstance(role, str) and role != "system" and isinstance(content, str):
+        if not isinstance(role, str) or role == "system" or not isinstance(content, str):
+            continue
+        if content.strip():
             yield role, content, str(one.get("name") or "")
 
 
 def _metadata(given: Any) -> dict[str, Any]:
     """Metadata as doxa keeps it: flat, what is nested as JSON. Ids in it are dropped, as mem0
-    does, so that it cannot move a memory to others."""
+    does, so that it cannot move a memory to others, and so is what mem0 shows outside of it."""
     if given is None:
         return {}
     if not isinstance(given, Mapping):
@@ -510,8 +589,14 @@ def _metadata(given: Any) -> dict[str, Any]:
     kept: dict[str, Any] = {}
     nested = []
     for name, value in given.items():
-        if name in (*IDS, "actor_id", _JSON):
+        if name in (*IDS, *_OWN, _JSON):
             continue
+        if not isinstance(name, str):
+            raise Mem0InputError(
+                f"A name in metadata is a text, not {type(name).__name__}.",
+                next_step="Give names as text.",
+                field="metadata",
+            )
         if isinstance(value, bool | int | float | str):
             kept[name] = value
             continue
@@ -529,10 +614,33 @@ def _metadata(given: Any) -> dict[str, Any]:
 
 def _merged(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, Any]:
     """Metadata with changes: what was nested and is not given stays nested."""
-    nested = [name for name in old.get(_JSON, ()) if name not in new] + list(new.get(_JSON, ()))
+    nested = [name for name in _nested(old) if name not in new] + _nested(new)
     merged = {**old, **new}
     merged.pop(_JSON, None)
     return merged | ({_JSON: nested} if nested else {})
+
+
+def _nested(metadata: Mapping[str, Any]) -> list[str]:
+    """Names of what is kept as JSON. Anybody may have revised the memory by other means."""
+    names = metadata.get(_JSON)
+    names = names if isinstance(names, list | tuple) else ()
+    return [name for name in names if name in metadata and name not in _OWN]
+
+
+def _decoded(metadata: Mapping[str, Any]) -> dict[str, Any]:
+    """Metadata as it was given; a text that is not JSON stays as it is."""
+    kept = {name: value for name, value in metadata.items() if name != _JSON}
+    for name in _nested(metadata):
+        with suppress(TypeError, ValueError, RecursionError):
+            kept[name] = json.loads(kept[name])
+    return kept
+
+
+def _top(leaf: str, root: str, mixed: Collection[str]) -> str:
+    """The highest space from a root down to a leaf that holds nothing of others."""
+    while leaf != root and (above := leaf.rpartition("/")[0]) not in mixed:
+        leaf = above
+    return leaf
 
 
 def _expiration(value: Any) -> str:

@@ -7,7 +7,7 @@ Ids count only at the top; a condition narrows and never widens, whatever it nam
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from doxa.base.errors import InputError
@@ -78,6 +78,14 @@ def _compared(test: Callable[[Any, Any], bool]) -> Callable[[Any, Any], bool]:
     return tested
 
 
+def _among(value: Any, operand: Iterable[Any]) -> bool:
+    return any(value == one for one in operand)
+
+
+def _contains_folded(value: Any, operand: str) -> bool:
+    return isinstance(value, str) and operand.casefold() in value.casefold()
+
+
 _TESTS: dict[str, Callable[[Any, Any], bool]] = {
     "eq": lambda value, operand: bool(value == operand),
     "ne": lambda value, operand: bool(value != operand),
@@ -85,10 +93,10 @@ _TESTS: dict[str, Callable[[Any, Any], bool]] = {
     "gte": _compared(lambda value, operand: value >= operand),
     "lt": _compared(lambda value, operand: value < operand),
     "lte": _compared(lambda value, operand: value <= operand),
-    "in": _compared(lambda value, operand: value in operand),
-    "nin": lambda value, operand: value not in operand,
+    "in": _compared(_among),
+    "nin": lambda value, operand: not _among(value, operand),
     "contains": _compared(lambda value, operand: operand in value),
-    "icontains": _compared(lambda value, operand: operand.casefold() in value.casefold()),
+    "icontains": _contains_folded,
 }
 
 
