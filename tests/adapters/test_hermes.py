@@ -181,6 +181,27 @@ def test_its_own_memory_tool_is_mirrored(db: Path, made: list[Any]) -> None:
     assert "short answers" not in found
 
 
+def test_notes_that_begin_alike_stay_apart(db: Path, made: list[Any]) -> None:
+    manager = start(made, HermesMemory("shop", str(db)))
+    long = "The host is a machine in the cellar. " * 10
+    for arguments in (
+        {"action": "add", "content": "Likes tea"},
+        {"action": "replace", "content": "Likes coffee", "old_text": "Likes tea"},
+        {"action": "add", "content": "Likes tea"},
+        {"action": "add", "content": "Likes tea"},
+        {"action": "add", "content": long + "one"},
+        {"action": "add", "content": long + "two"},
+    ):
+        given = {"target": "memory", **arguments}
+        manager.notify_memory_tool_write(json.dumps({"success": True}), given)
+    manager.shutdown_all()
+    with open_memory(db, embedder=None, background=False, read_only=True) as memory:
+        rows = memory.run("MATCH (:Item)-[:CURRENT]->(r) RETURN r.summary")
+        assert sorted(row[0] for row in rows) == [
+            "Likes coffee", "Likes tea", long + "one", long + "two"
+        ]  # fmt: skip
+
+
 def test_conversations_switch(db: Path, made: list[Any]) -> None:
     manager = start(made, HermesMemory("shop", str(db)))
     turn(manager, "The build takes nine minutes.", "Understood.")

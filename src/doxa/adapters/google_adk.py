@@ -21,7 +21,7 @@ from typing import Any
 
 from doxa.adapters.conversation import check_session
 from doxa.adapters.framework import require
-from doxa.adapters.naming import label
+from doxa.adapters.naming import label, label_of
 from doxa.adapters.threads import reading, writing
 from doxa.agent.context.vouching import vouched
 from doxa.app import Session
@@ -40,6 +40,7 @@ from google.adk.memory.base_memory_service import (  # noqa: E402
 from google.adk.memory.memory_entry import MemoryEntry  # noqa: E402
 from google.genai import types  # noqa: E402
 
+_SECONDS_MAX = 2**63 // 1_000_000_000  # of a time that can be stored, from 1970
 _UNKNOWN = "__unknown_session_id__"
 _KNOWN = """
 MATCH (s:Space {kref: $place})-[:HAS_THREAD]->(t:Thread)-[:HAS_EXCHANGE]->(e:Exchange)
@@ -124,7 +125,7 @@ class DoxaMemoryService(BaseMemoryService):
         if text:
             trust = "stated" if memory.author in (None, "user") else "inferred"
             self._session.remember(
-                text, space=self._place(app, user), name=label(text[:500], "text"), trust=trust
+                text, space=self._place(app, user), name=label_of(text), trust=trust
             )
 
     async def search_memory(
@@ -193,7 +194,7 @@ def _message(event: Any) -> dict[str, Any] | None:
     identity = str(event.id or "") or _digest(f"{author}:{event.timestamp}:{text}").hex()
     # ADK's times have microseconds. Two events of one moment with the same words differ by their
     # ids alone, which the rest of the nanoseconds stands for.
-    micros = round(float(event.timestamp or 0.0) * 1_000_000)
+    micros = round(_seconds(event.timestamp) * 1_000_000)
     rest = int.from_bytes(_digest(identity), "little") % 1_000
     return {
         "text": text,
@@ -202,6 +203,12 @@ def _message(event: Any) -> dict[str, Any] | None:
         "id": identity,
         "time": _time(micros * 1_000 + rest),
     }
+
+
+def _seconds(timestamp: Any) -> float:
+    """When an event was; 0 without a time, or with one that no calendar has."""
+    seconds = float(timestamp or 0.0)
+    return seconds if abs(seconds) < _SECONDS_MAX else 0.0
 
 
 def _time(time_ns: int) -> str:

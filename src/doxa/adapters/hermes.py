@@ -18,19 +18,22 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Mapping, Sequence
+from itertools import chain, count
 from pathlib import Path
 from typing import Any
 
 from doxa.adapters.framework import require
-from doxa.adapters.naming import label
+from doxa.adapters.naming import label, label_of
 from doxa.app import Memory, Session, default_path, open_memory
-from doxa.base.errors import DoxaError, InputError
+from doxa.base.errors import DoxaError, InputError, NotFoundError
 from doxa.base.places import hooks_folder
+from doxa.belief import Revision
 from doxa.hosts.command import folder_project, is_own_work
 from doxa.hosts.events import HookEvent
 from doxa.hosts.files import note_error
 from doxa.hosts.pipeline import Pipeline
 from doxa.hosts.spool import Spool
+from doxa.redaction.redact import redact
 from doxa.servers.mcp.tools import TOOLS, call
 
 require("hermes-agent", extra="hermes", oldest="0.19", below="0.20")
@@ -197,9 +200,23 @@ class HermesMemory(MemoryProvider):
             self._session.revise(known, content)
         elif content.strip():
             kind = _TARGETS.get(target, "note")
-            self._session.remember(
-                content, kind=kind, space=_NOTES, name=label(content[:200], "content")
-            )
+            self._session.remember(content, kind=kind, space=_NOTES, name=self._name(content, kind))
+
+    def _name(self, content: str, kind: str) -> str:
+        """The name of a note: that of its words, unless a note that began with them says something
+        else by now."""
+        assert self._session is not None
+        base, words = label_of(content), redact(content).text
+        for name in chain([base], (f"{base}-{number}" for number in count(2))):
+            try:
+                found = self._session.get(f"kref://{self._session.project}/{_NOTES}/{name}.{kind}")
+            except NotFoundError:
+                return name
+            if not isinstance(found, Revision) or found.status != "current":
+                return name
+            if found.summary == words:
+                return name
+        raise AssertionError("names do not end")
 
     def _note_about(self, text: str) -> str:
         """The note that contains a text, if it is the only one."""

@@ -28,7 +28,12 @@ def label(identifier: str, what: str) -> str:
             next_step="Give a shorter one.",
             field=what,
         )
-    data = identifier.encode("utf-8", "surrogatepass")
-    digest = blake2b(data, digest_size=10).hexdigest()
-    words = name_from(identifier, chars_max=_SLUG_CHARS)
+    return label_of(identifier)
+
+
+def label_of(text: str) -> str:
+    """Return the same for a text of any length. Only its beginning is readable in the name; texts
+    that begin alike have different names."""
+    digest = blake2b(text.encode("utf-8", "surrogatepass"), digest_size=10).hexdigest()
+    words = name_from(text[:ADAPTER_ID_CHARS_MAX], chars_max=_SLUG_CHARS)
     return unless_secret(f"{words}-{digest}".lstrip("-"), digest)
