@@ -7,6 +7,7 @@ import asyncio
 import random
 import re
 import threading
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -79,7 +80,7 @@ def random_command(chooser: random.Random) -> dict[str, Any]:
             given = chooser.choice(bounds)
             return {"command": "view", "path": path} | ({"view_range": given} if given else {})
         case "str_replace":
-            old = chooser.choice(["one", "two", "aa", "six", "\n", "", "é", "nowhere"])
+            old = chooser.choice(["one", "two", "aa", "six", "\n", "é", "nowhere"])
             new = chooser.choice(["", "1", "two\nlines", "é"])
             return {"command": "str_replace", "path": path, "old_str": old, "new_str": new}
         case "insert":
@@ -204,6 +205,19 @@ def test_a_file_that_a_person_corrects_is_corrected(tool: DoxaMemoryTool, memory
     assert str(tool.call(view)).endswith("     1\tShip in Mai.\n     2\t")
     person.revise(kref, "plan.md\nShip in August.")
     assert str(tool.call(view)).endswith("     1\tShip in August.")
+
+
+def test_a_text_that_stands_everywhere_is_refused_in_few_words(tool: DoxaMemoryTool) -> None:
+    path = "/memories/a.txt"
+    tool.call({"command": "create", "path": path, "file_text": "a\n" * 200_000})
+    replace = {"command": "str_replace", "path": path, "new_str": "x"}
+    began = time.monotonic()
+    with pytest.raises(tools.ToolError, match=r"in lines: 1, 2, .*, 50, and more\.") as refused:
+        tool.call({**replace, "old_str": "a"})
+    assert len(str(refused.value)) < 400
+    with pytest.raises(tools.ToolError, match="old_str is empty"):
+        tool.call({**replace, "old_str": ""})
+    assert time.monotonic() - began < 10  # with 200,000 lines, a pass for each takes minutes
 
 
 def test_what_a_person_verified_is_not_edited(tmp_path: Path) -> None:

@@ -70,6 +70,14 @@ def test_an_append_is_one_change(store: DoxaSessionStore, memory: Memory) -> Non
     assert asyncio.run(store.load(KEY)) == entries(0, 1_000)
 
 
+def test_a_batch_of_long_entries_is_kept(store: DoxaSessionStore, memory: Memory) -> None:
+    given = [one | {"text": "é" * 30_000} for one in entries(0, 200)]
+    before = len(list(memory.log()))
+    asyncio.run(store.append(KEY, given))
+    assert len(list(memory.log())) == before + 1
+    assert asyncio.run(store.load(KEY)) == given
+
+
 @pytest.mark.parametrize("text", HOSTILE)
 def test_any_text_is_a_key(store: DoxaSessionStore, text: str) -> None:
     keys: list[dict[str, str]] = [

@@ -117,6 +117,22 @@ def test_what_is_said_becomes_turns_and_a_popped_turn_is_retired(
     asyncio.run(run())
 
 
+def test_a_pop_after_clearing_leaves_earlier_turns(
+    conversation: DoxaSession, memory: Memory
+) -> None:
+    said = [{"role": "user", "content": f"The parcel {name} is here."} for name in "ABC"]
+
+    async def run() -> None:
+        await conversation.add_items(said[:2])
+        await conversation.clear_session()
+        await conversation.add_items(said[2:])
+        assert await conversation.pop_item() == said[2]
+
+    asyncio.run(run())
+    hits = memory.session(project="shop").recall("parcel", kinds=("exchange",)).hits
+    assert sorted(hit.text for hit in hits) == [one["content"] for one in said[:2]]
+
+
 def test_without_capture_only_the_items_are_kept(memory: Memory) -> None:
     session = memory.session(project="shop")
     made = DoxaSession("one", session, capture=False)

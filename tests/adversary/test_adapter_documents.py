@@ -247,6 +247,28 @@ def test_nothing_exists_before_the_first_write(memory: Memory) -> None:
         memory.get(made.address((), "k"))
 
 
+def test_what_others_wrote_at_such_an_address_is_left_out(memory: Memory) -> None:
+    made, session = documents(memory), memory.session(project="shop")
+    kref = made.numbered(("l",), 1)
+    made.write([made.record(("l",), 1, "one")])
+    session.remember("Elsewhere", name="zz", space="store/~/l", kind="document")
+    foreign = made.address(("l",), "zz")
+    assert made.paths() == {("l", "1"): kref}
+    assert [one.value for one in made.below()] == ["one"]
+    assert made.read([kref, foreign]).keys() == {kref}
+    assert made.next_number(("l",)) == 2
+    made.write([Put(foreign, ("l", "zz"), "two", "text")])
+    assert made.read([foreign])[foreign].value == "two"
+
+
+def test_a_number_is_given_once(memory: Memory) -> None:
+    made = documents(memory)
+    made.write([made.record(("l",), number, number) for number in (1, 2)])
+    made.write(drops=[made.numbered(("l",), number) for number in (1, 2)])
+    assert made.next_number(("l",)) == 3
+    assert made.next_number(("m",)) == 1
+
+
 def test_what_is_trusted_more_is_not_overwritten(tmp_path: Path) -> None:
     with open_memory(tmp_path / "a.db", role="operator", embedder=None, background=False) as memory:
         made, operator = documents(memory), memory.session(project="shop", role="operator")

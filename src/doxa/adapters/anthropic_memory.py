@@ -5,16 +5,17 @@
 
 A file is an item, an edit is a revision, and a file that is renamed stays the same item: its
 history does not end where its path changes. What a person makes of the item with `revise` is what
-the file holds then. Answers are, word for word, those of the reference
-implementation, which models know. What differs: a directory exists while a file is in it, and its
-size is that of its files; a path such as /memoriesfoo is refused; credentials are left out of
-files, and the answer says so.
+the file holds then. Answers are, word for word, those of the reference implementation, which models
+know. What differs: an empty text is not replaced, and of many places the first are named; a
+directory exists while a file is in it, and its size is that of its files; a path such as
+/memoriesfoo is refused; credentials are left out of files, and the answer says so.
 """
 
 from __future__ import annotations
 
 import uuid
 from collections.abc import Callable, Iterator
+from itertools import islice
 from typing import Any, TypeVar
 
 from doxa.adapters.documents import Document, Documents, Put, is_unicode
@@ -40,6 +41,7 @@ _LINES_MAX = 999_999
 _NUMBER_CHARS = len(str(_LINES_MAX))
 _CONTEXT_LINES = 2
 _LEVELS = 2
+_PLACES_SHOWN = 50  # of a text that stands in a file more than once
 
 
 class DoxaMemoryTool(BetaAbstractMemoryTool):  # type: ignore[misc, unused-ignore]
@@ -166,6 +168,10 @@ class MemoryFiles:
         def change(documents: Documents) -> str:
             document = _file(documents, path, command.path)
             content = _content(document)
+            if not old:
+                raise ToolError(
+                    "No replacement was performed, old_str is empty. Give the text to be replaced."
+                )
             count = content.count(old)
             if count == 0:
                 raise ToolError(
@@ -173,10 +179,9 @@ class MemoryFiles:
                     f" {command.path}."
                 )
             if count > 1:
-                lines = ", ".join(str(line) for line in _lines_with(content, old))
                 raise ToolError(
                     "No replacement was performed. Multiple occurrences of old_str"
-                    f" `{old}` in lines: {lines}. Please ensure it is unique"
+                    f" `{old}` in lines: {_places(content, old)}. Please ensure it is unique"
                 )
             changed = content.replace(old, new)
             _rewrite(documents, {document.kref: (path, changed)})
@@ -360,11 +365,21 @@ def _snippet(content: str, changed: int) -> str:
     return "\n".join(_with_numbers(lines[first : changed + _CONTEXT_LINES + 1], first))
 
 
+def _places(content: str, text: str) -> str:
+    """The lines of the first places where a text stands."""
+    found = list(map(str, islice(_lines_with(content, text), _PLACES_SHOWN + 1)))
+    more = ["and more"] if len(found) > _PLACES_SHOWN else []
+    return ", ".join((*found[:_PLACES_SHOWN], *more))
+
+
 def _lines_with(content: str, text: str) -> Iterator[int]:
     """The line of each place where a text stands; places may overlap."""
+    line, counted = 1, 0
     at = content.find(text)
     while at != -1:
-        yield content.count("\n", 0, at) + 1
+        line += content.count("\n", counted, at)
+        counted = at
+        yield line
         at = content.find(text, at + 1)
 
 

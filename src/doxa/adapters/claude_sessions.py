@@ -11,6 +11,8 @@ Claude Code makes turns of it.
 
 from __future__ import annotations
 
+import json
+from collections.abc import Iterator
 from typing import Any
 
 from doxa.adapters.documents import RECORD_TRUST, Document, Documents, Put
@@ -28,6 +30,7 @@ Entry = dict[str, Any]
 
 _NS_PER_MS = 1_000_000
 _BATCH_ENTRIES = 200  # of one document
+_BATCH_CHARS = 1_000_000  # of their JSON; an entry that is longer is a batch of its own
 
 
 class DoxaSessionStore(SessionStore):  # type: ignore[misc, unused-ignore]
@@ -74,11 +77,10 @@ class DoxaSessionStore(SessionStore):  # type: ignore[misc, unused-ignore]
             new = _unknown(documents, labels, entries)
             if not new:
                 return
-            batches = [new[at : at + _BATCH_ENTRIES] for at in range(0, len(new), _BATCH_ENTRIES)]
             first = documents.next_number(labels)
             puts = [
                 documents.record(labels, number, batch, filter(None, map(_uuid, batch)))
-                for number, batch in enumerate(batches, first)
+                for number, batch in enumerate(_batches(new), first)
             ]
             if "subpath" not in key:
                 puts.append(_summary(documents, key, new))
@@ -125,6 +127,30 @@ def _unknown(documents: Documents, labels: tuple[str, ...], entries: list[Entry]
         seen.add(uuid)
         new.append(entry)
     return new
+
+
+def _batches(entries: list[Entry]) -> Iterator[list[Entry]]:
+    """Entries in their order, as many together as one document holds."""
+    batch: list[Entry] = []
+    chars = 0
+    for entry in entries:
+        own = _chars(entry)
+        if batch and (len(batch) == _BATCH_ENTRIES or chars + own > _BATCH_CHARS):
+            yield batch
+            batch, chars = [], 0
+        batch.append(entry)
+        chars += own
+    if batch:
+        yield batch
+
+
+def _chars(entry: Entry) -> int:
+    """The length of an entry's JSON, in which all characters are ASCII; 0 for what is not JSON,
+    which is refused when it is written."""
+    try:
+        return len(json.dumps(entry))
+    except (TypeError, ValueError, RecursionError):
+        return 0
 
 
 def _uuid(entry: Entry) -> str:

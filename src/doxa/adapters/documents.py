@@ -50,16 +50,23 @@ _ROW = (
     f" r.number, coalesce(f.time, r.time), r.time, coalesce(r.{_SEARCHED}, true),"
     f" CASE WHEN r.{_NUMBER} <> r.number THEN r.summary ELSE '' END"
 )
+# Anybody may write an item at such an address. What has no path is nothing of a framework.
+_WRITTEN_HERE = f" WHERE r.{_PATH} IS NOT NULL"
 # From the space down: as many steps as there are documents, whatever else the file holds.
 _TREE = (
     "MATCH (:Space {kref: $space})-[:HAS_SPACE*0..32]->(:Space)-[:HAS_ITEM]->(i:Item {kind: $kind})"
-    "-[:CURRENT]->(r)"
+    "-[:CURRENT]->(r)" + _WRITTEN_HERE
 )
-_READ = "UNWIND $krefs AS one MATCH (i:Item {kref: one})-[:CURRENT]->(r)" + _ROW
+_READ = "UNWIND $krefs AS one MATCH (i:Item {kref: one})-[:CURRENT]->(r)" + _WRITTEN_HERE + _ROW
 _BELOW = _TREE + _ROW
 _PATHS = _TREE + (f" RETURN i.kref, r.{_PATH}")
 _LAST = " ORDER BY i.kref DESC LIMIT $limit"
-_LAST_KREF = f"{_TREE} RETURN i.kref ORDER BY i.kref DESC LIMIT 1"
+# What was taken out counts too: a number that is given again would stand for two things, such as
+# the turns that were made of both.
+_LAST_KREF = (
+    "MATCH (:Space {kref: $space})-[:HAS_ITEM]->(i:Item {kind: $kind}) WHERE i.kref =~ $numbered"
+    " RETURN i.kref ORDER BY i.kref DESC LIMIT 1"
+)
 _KNOWN_IDS = f"{_TREE} UNWIND r.{_IDS} AS id WITH DISTINCT id WHERE id IN $ids RETURN id"
 _NEWEST = " ORDER BY r.time DESC, i.kref"
 _PAGE = " SKIP $skip LIMIT $limit"
@@ -196,8 +203,9 @@ class Documents:
         return Put(kref, path, value, parse_kref(kref).name, searched=False, ids=tuple(ids))
 
     def next_number(self, labels: Sequence[str]) -> int:
-        """Return the number after the last of a list, from 1; for the transaction that writes."""
-        params = {"space": self._space(labels), "kind": self.kind}
+        """Return the number after all that a list had, from 1; for the transaction that writes."""
+        numbered = f".*/[0-9]{{{_NUMBER_CHARS}}}[.].*"
+        params = {"space": self._space(labels), "kind": self.kind, "numbered": numbered}
         for row in self._run(_LAST_KREF, params):
             return int(parse_kref(row[0]).name) + 1
         return 1
