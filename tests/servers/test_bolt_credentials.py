@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import subprocess
 import sys
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +17,14 @@ import pytest
 
 from doxa.base.errors import ConflictError, InputError, LimitError, NotFoundError, StoreError
 from doxa.servers import credentials as module
-from doxa.servers.credentials import TOKEN_PREFIX, Credentials, LoginThrottle, Principal
+from doxa.servers.credentials import (
+    TOKEN_PREFIX,
+    Credentials,
+    FailedLogins,
+    LoginThrottle,
+    Principal,
+)
+from doxa.servers.prefork.state import FailuresElsewhere, ServerState
 
 SECRET = "correct horse"
 
@@ -186,3 +195,61 @@ def test_guessing_slows_down(users: Credentials, monkeypatch: pytest.MonkeyPatch
     time.sleep(0.12)
     assert guard.verify("ana", SECRET) == Principal("ana", "agent")
     assert guard.verify("ana", "x" * 10_000) is None
+
+
+class CountedUsers:
+    """Logins that note every guess that is verified, which takes a moment."""
+
+    def __init__(self, right: str) -> None:
+        self._right = right
+        self.guesses: list[str] = []
+
+    def verify(self, name: str, password: str) -> Principal | None:
+        self.guesses.append(password)
+        time.sleep(0.005)
+        return Principal(name, "agent") if password == self._right else None
+
+    def verify_token(self, token: str) -> Principal | None:
+        return None
+
+
+@pytest.mark.parametrize("processes", [1, 8])
+def test_guesses_at_the_same_time_are_no_more_than_those_in_a_row(processes: int) -> None:
+    """Over threads, and over processes that count in one place."""
+    users, state = CountedUsers("guess 77"), ServerState(http=False)
+    counts = FailuresElsewhere(lambda name, *args: state.answer(name, list(args)))
+    guards = [LoginThrottle(users, counts) for _ in range(processes)]
+
+    def guess(number: int) -> object:
+        try:
+            return guards[number % processes].verify("ana", f"guess {number}")
+        except LimitError:
+            return "refused"
+
+    with ThreadPoolExecutor(100) as threads:
+        answers = list(threads.map(guess, range(100)))
+    assert len(users.guesses) == 5
+    assert answers.count(None) == 5 and answers.count("refused") == 95
+    with pytest.raises(LimitError):
+        guards[0].verify("ana", "guess 77")
+
+
+def test_many_right_logins_at_the_same_time_are_all_let_in() -> None:
+    users, counts = CountedUsers(SECRET), FailedLogins()
+    guards = [LoginThrottle(users, counts) for _ in range(8)]
+    assert guards[0].verify("ana", "wrong") is None
+    with ThreadPoolExecutor(64) as threads:
+        found = list(threads.map(lambda n: guards[n % 8].verify("ana", SECRET), range(64)))
+    assert found == [Principal("ana", "agent")] * 64
+
+
+def test_an_attempt_that_was_not_verified_counts_as_none(users: Credentials) -> None:
+    users.add("ana", SECRET)
+    guard = LoginThrottle(users)
+    users.path.chmod(0o644)
+    os.utime(users.path)
+    for _ in range(6):
+        with pytest.raises(StoreError):
+            guard.verify("ana", SECRET)
+    users.path.chmod(0o600)
+    assert guard.verify("ana", SECRET) == Principal("ana", "agent")

@@ -27,7 +27,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Literal, NamedTuple, Protocol
 
 from doxa.base.errors import ConflictError, InputError, LimitError, NotFoundError, StoreError
 from doxa.base.ids import Role
@@ -55,6 +55,8 @@ _DAYS_MAX, _GRACE_S_MAX = 3_650, 604_800
 _SCRYPT = {"n": 2**15, "r": 8, "p": 1}  # 32 MiB and about 60 ms per attempt
 _SCRYPT_MEMORY_BYTES = 64 * 1024**2
 PARALLEL_LOGINS = 2  # limits the memory and processor time of hashing
+_ADMIT_S = 0.01  # between two looks whether an attempt is allowed
+_LOST_S = 30.0  # after which an attempt has no end, such as that of a killed process
 
 
 class Principal(NamedTuple):
@@ -345,22 +347,47 @@ class Credentials:
             os.close(guard)
 
 
+Admission = Literal["verify", "wait", "refuse"]  # what is to be done with an attempt
+
+
 class FailedLogins:
-    """Wrong passwords in a row, by name, as long as they block the name. Thread-safe."""
+    """Wrong passwords in a row, by name, as long as they block the name, and the attempts that are
+    verified now. An attempt counts from its beginning, so that those at the same time are no more
+    guesses than those one after the other. Thread-safe."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._wrong: dict[str, tuple[int, float]] = {}
+        self._open: dict[str, list[float]] = {}  # when each began
 
     def blocked(self, name: str) -> bool:
         """Return whether a name is blocked now."""
         with self._lock:
-            count, until = self._wrong.get(name, (0, 0.0))
-        return count >= LOGIN_ATTEMPTS_MAX and time.monotonic() < until
+            return self._blocked(name)
 
-    def note(self, name: str, right: bool) -> None:
-        """Count a wrong password, or forget those before a right one."""
+    def admit(self, name: str) -> Admission:
+        """Begin an attempt. "wait": those that are verified now may be the last ones allowed."""
+        now = time.monotonic()
         with self._lock:
+            if self._blocked(name):
+                return "refuse"
+            running = [one for one in self._open.get(name, ()) if now - one < _LOST_S]
+            count, _ = self._wrong.get(name, (0, 0.0))
+            allowed = max(1, LOGIN_ATTEMPTS_MAX - count)
+            if len(running) < allowed:
+                self._open[name] = [*running, now]
+                return "verify"
+            return "wait"
+
+    def note(self, name: str, right: bool | None) -> None:
+        """End an attempt: count a wrong password, or forget those before a right one. None: it was
+        not verified."""
+        with self._lock:
+            running = self._open.pop(name, [])[1:]
+            if running:
+                self._open[name] = running
+            if right is None:
+                return
             count, _ = self._wrong.pop(name, (0, 0.0))
             if right:
                 return
@@ -368,13 +395,19 @@ class FailedLogins:
                 self._wrong.pop(next(iter(self._wrong)))
             self._wrong[name] = (count + 1, time.monotonic() + LOGIN_PAUSE_MS / 1000)
 
+    def _blocked(self, name: str) -> bool:
+        count, until = self._wrong.get(name, (0, 0.0))
+        return count >= LOGIN_ATTEMPTS_MAX and time.monotonic() < until
+
 
 class FailureCounts(Protocol):
     """Where wrong passwords are counted: `FailedLogins`, or that of another process."""
 
     def blocked(self, name: str) -> bool: ...
 
-    def note(self, name: str, right: bool) -> None: ...
+    def admit(self, name: str) -> Admission: ...
+
+    def note(self, name: str, right: bool | None) -> None: ...
 
 
 class LoginThrottle:
@@ -400,16 +433,25 @@ class LoginThrottle:
             or len(password.encode(errors="replace")) > LOGIN_SECRET_BYTES_MAX
         ):
             return None
-        if self._failures.blocked(name):
-            raise LimitError(
-                "There were too many attempts with a wrong password.",
-                next_step=f"Wait {LOGIN_PAUSE_MS / 1000:.0f} seconds, then retry.",
-                attempts_max=LOGIN_ATTEMPTS_MAX,
-            )
+        if self._failures.blocked(name):  # it takes no slot then
+            raise _too_many_wrong()
         with self._slots:
-            found = self._inner.verify(name, password)
-        self._failures.note(name, found is not None)
+            self._begin(name)
+            right: bool | None = None
+            try:
+                found = self._inner.verify(name, password)
+                right = found is not None
+            finally:
+                self._failures.note(name, right)
         return found
+
+    def _begin(self, name: str) -> None:
+        """Wait until an attempt counts among those that are allowed."""
+        end = time.monotonic() + LOGIN_PAUSE_MS / 1000
+        while (admission := self._failures.admit(name)) != "verify":
+            if admission == "refuse" or time.monotonic() > end:
+                raise _too_many_wrong()
+            time.sleep(_ADMIT_S)
 
     def verify_token(self, token: str) -> Principal | None:
         return self._inner.verify_token(token)
@@ -418,6 +460,14 @@ class LoginThrottle:
         """Ask the inner authenticator; one that cannot say trusts what it verified."""
         knows: Callable[[Principal], bool] | None = getattr(self._inner, "knows", None)
         return knows is None or knows(principal)
+
+
+def _too_many_wrong() -> LimitError:
+    return LimitError(
+        "There were too many attempts with a wrong password.",
+        next_step=f"Wait {LOGIN_PAUSE_MS / 1000:.0f} seconds, then retry.",
+        attempts_max=LOGIN_ATTEMPTS_MAX,
+    )
 
 
 def throttled(authenticator: Authenticator | None) -> Authenticator | None:

@@ -7,10 +7,10 @@ that they are the same whichever worker a request reaches, and remain when a wor
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 from doxa.base.limits import API_BURST_ITEMS_MAX, API_PER_S_ITEMS_MAX
-from doxa.servers.credentials import FailedLogins, Principal
+from doxa.servers.credentials import Admission, FailedLogins, Principal
 from doxa.servers.prefork.channel import CallFailed
 
 
@@ -22,6 +22,7 @@ class ServerState:
         failures = FailedLogins()
         self._calls: dict[str, Callable[..., Any]] = {
             "login.blocked": failures.blocked,
+            "login.admit": failures.admit,
             "login.note": failures.note,
         }
         if http:
@@ -66,5 +67,8 @@ class FailuresElsewhere:
     def blocked(self, name: str) -> bool:
         return bool(self._call("login.blocked", name))
 
-    def note(self, name: str, right: bool) -> None:
+    def admit(self, name: str) -> Admission:
+        return cast(Admission, self._call("login.admit", name))
+
+    def note(self, name: str, right: bool | None) -> None:
         self._call("login.note", name, right)
