@@ -276,6 +276,7 @@ LOGIN_SECRET_BYTES_MAX = 4_096
 LOGIN_SECRET_CHARS_MIN = 8
 LOGIN_ATTEMPTS_MAX = 5
 LOGIN_PAUSE_MS = 5_000
+LOGIN_WAIT_MS = 10_000  # of a password for others that are verified before it
 LOGIN_USERS_ITEMS_MAX = 10_000
 DATABASES_ITEMS_MAX = 1_000  # of one folder
 SERVE_STOP_MS = 10_000  # in which `doxa serve` drains, flushes, checkpoints and ends

@@ -38,6 +38,7 @@ from doxa.base.limits import (
     LOGIN_SECRET_BYTES_MAX,
     LOGIN_SECRET_CHARS_MIN,
     LOGIN_USERS_ITEMS_MAX,
+    LOGIN_WAIT_MS,
 )
 from doxa.belief.kref import check_name
 from doxa.servers.databases.names import check_database_name
@@ -55,6 +56,7 @@ _DAYS_MAX, _GRACE_S_MAX = 3_650, 604_800
 _SCRYPT = {"n": 2**15, "r": 8, "p": 1}  # 32 MiB and about 60 ms per attempt
 _SCRYPT_MEMORY_BYTES = 64 * 1024**2
 PARALLEL_LOGINS = 2  # limits the memory and processor time of hashing
+_GONE_S = 0.25  # between two looks whether a login that waits is still wanted
 _ADMIT_S = 0.01  # between two looks whether an attempt is allowed
 _LOST_S = 30.0  # after which an attempt has no end, such as that of a killed process
 
@@ -410,6 +412,43 @@ class FailureCounts(Protocol):
     def note(self, name: str, right: bool | None) -> None: ...
 
 
+class LoginSlots:
+    """A few places to verify passwords in. Who asked last is given one first: of many that come
+    together all wait as long in total, and who comes after a flood does not wait until it has gone
+    by. Thread-safe."""
+
+    def __init__(self, count: int) -> None:
+        self._lock = threading.Lock()
+        self._free = count
+        self._waiting: list[threading.Event] = []
+
+    def take(self, seconds: float, gone: Callable[[], bool]) -> bool:
+        """Wait for a place, and return whether there is one. It ends soon after `gone` is true."""
+        with self._lock:
+            if self._free:
+                self._free -= 1
+                return True
+            mine = threading.Event()
+            self._waiting.append(mine)
+        end = time.monotonic() + seconds
+        while not mine.wait(min(_GONE_S, max(0.0, end - time.monotonic()))):
+            if gone() or time.monotonic() >= end:
+                with self._lock:
+                    if mine.is_set():
+                        break
+                    self._waiting.remove(mine)
+                    return False
+        return True
+
+    def give_back(self) -> None:
+        """Leave a place to who waits for one."""
+        with self._lock:
+            if self._waiting:
+                self._waiting.pop().set()
+            else:
+                self._free += 1
+
+
 class LoginThrottle:
     """An authenticator that limits guessing: a name is blocked for a while after several wrong
     passwords in a row, and only a few hashes are computed at a time."""
@@ -422,12 +461,15 @@ class LoginThrottle:
         parallel: int = PARALLEL_LOGINS,
     ) -> None:
         self._inner = inner
-        self._slots = threading.Semaphore(parallel)
+        self._slots = LoginSlots(parallel)
         self._failures = failures or FailedLogins()
 
-    def verify(self, name: str, password: str) -> Principal | None:
+    def verify(
+        self, name: str, password: str, *, gone: Callable[[], bool] = lambda: False
+    ) -> Principal | None:
         """Verify a password with the inner authenticator. Raises LimitError while the name is
-        blocked."""
+        blocked, and if too many others are verified before it. `gone`: whether nobody waits for the
+        answer any longer; then it is None, and nothing is hashed."""
         if (
             len(name) > LOGIN_NAME_CHARS_MAX
             or len(password.encode(errors="replace")) > LOGIN_SECRET_BYTES_MAX
@@ -435,14 +477,27 @@ class LoginThrottle:
             return None
         if self._failures.blocked(name):  # it takes no slot then
             raise _too_many_wrong()
-        with self._slots:
-            self._begin(name)
-            right: bool | None = None
-            try:
-                found = self._inner.verify(name, password)
-                right = found is not None
-            finally:
-                self._failures.note(name, right)
+        if not self._slots.take(LOGIN_WAIT_MS / 1000, gone):
+            if gone():
+                return None
+            raise LimitError(
+                "Too many logins are verified at the moment.",
+                next_step="Retry in a few seconds, with fewer logins at a time.",
+                wait_ms=LOGIN_WAIT_MS,
+            )
+        try:
+            return None if gone() else self._verified(name, password)
+        finally:
+            self._slots.give_back()
+
+    def _verified(self, name: str, password: str) -> Principal | None:
+        self._begin(name)
+        right: bool | None = None
+        try:
+            found = self._inner.verify(name, password)
+            right = found is not None
+        finally:
+            self._failures.note(name, right)
         return found
 
     def _begin(self, name: str) -> None:
@@ -470,7 +525,7 @@ def _too_many_wrong() -> LimitError:
     )
 
 
-def throttled(authenticator: Authenticator | None) -> Authenticator | None:
+def throttled(authenticator: Authenticator | None) -> LoginThrottle | None:
     """Wrap an authenticator in a LoginThrottle unless it is one. Servers that share a throttle
     count wrong passwords together. None, which means no login, stays None."""
     return (

@@ -84,6 +84,7 @@ class BoltConnection:
         self.number = number
         self.conversation: Conversation | None = None
         self.ended = threading.Event()  # set when the thread is done
+        self.aborted = False
         self._host = host
         self._socket = client
         self._tls = tls
@@ -111,6 +112,7 @@ class BoltConnection:
 
     def abort(self) -> None:
         """Close at once: whatever the thread waits for on the socket ends."""
+        self.aborted = True
         with suppress(OSError):
             self._socket.shutdown(socket.SHUT_RDWR)
         if self.conversation is not None:
@@ -227,6 +229,8 @@ class BoltConnection:
             secured.do_handshake()
         version, rest = self._greet()
         conversation = self.conversation = self._host.converse(self, version)
+        if self.aborted:  # before there was a conversation to hang up
+            raise _Gone
         if rest:
             self._feed(conversation, rest)
         self._converse(conversation)

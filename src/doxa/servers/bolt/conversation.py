@@ -27,17 +27,18 @@ from functools import lru_cache
 from itertools import islice
 from typing import Any, NamedTuple, cast
 
-from doxa.base.errors import DoxaError, InputError, LimitError
+from doxa.base.errors import DoxaError, InputError
 from doxa.base.limits import BOLT_LOGIN_MS, QUERY_TIMEOUT_MS
 from doxa.servers import codes
 from doxa.servers.bolt.failures import BoltError, failure
 from doxa.servers.bolt.framing import Version
+from doxa.servers.bolt.login import authenticated
 from doxa.servers.bolt.notifications import notification_filter, summary_notifications
 from doxa.servers.bolt.packstream import Unpacker, chunked
 from doxa.servers.bolt.values import hydrate, packer
 from doxa.servers.codes import RequestError, message_of, status_of
 from doxa.servers.contract import Database, DatabaseSession, LastingSession, PlanStep
-from doxa.servers.credentials import ANONYMOUS, Authenticator, Principal
+from doxa.servers.credentials import Authenticator, Principal, throttled
 from doxa.servers.notifications import ALL_NOTIFICATIONS
 from doxa.servers.telemetry.calls import CallRecord
 from doxa.servers.telemetry.trace_context import PARENT, STATE
@@ -167,7 +168,7 @@ class Conversation:
         self.state = BoltState.NEGOTIATION
         self.principal: Principal | None = None
         self.stopping = False
-        self._database, self._authenticator = database, authenticator
+        self._database, self._throttle = database, throttled(authenticator)
         self._home: str | None = None  # the database of sessions that name none
         self._send, self._connection_id, self._address, self._timeout_ms = (
             send,
@@ -472,35 +473,9 @@ class Conversation:
 
     def _login(self, auth: dict[str, Any]) -> None:
         """Authenticate the client. Raises BoltError, which ends the conversation."""
-        scheme, name, secret = (
-            auth.get("scheme", "none"),
-            auth.get("principal", ""),
-            auth.get("credentials", ""),
+        self.principal = authenticated(
+            self._throttle, auth, connection_id=self._connection_id, gone=lambda: self._gone
         )
-        found: Principal | None = None
-        if self._authenticator is None:
-            found = Principal(name if isinstance(name, str) and name else ANONYMOUS, "operator")
-        elif isinstance(secret, str) and isinstance(name, str):
-            try:
-                if scheme == "basic":
-                    found = self._authenticator.verify(name, secret)
-                elif scheme == "bearer":
-                    found = self._authenticator.verify_token(secret)
-            except LimitError as error:
-                raise BoltError(
-                    error.message, status=codes.RATE_LIMIT, next_step=error.next_step, fatal=True
-                ) from None
-        if found is None:
-            _LOG.warning(
-                "%s: a login as %.80r (%.20r) was refused", self._connection_id, name, scheme
-            )
-            raise BoltError(
-                "Authentication failed: the name, password or token is wrong.",
-                status=codes.UNAUTHORIZED,
-                next_step="Log in with basic or bearer authentication and valid credentials.",
-                fatal=True,
-            )
-        self.principal = found
 
     # Outside of statements
 

@@ -17,7 +17,8 @@ import asyncio
 import logging
 import socket
 import time
-from collections.abc import Iterator
+from collections import deque
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -37,6 +38,7 @@ from doxa.servers.workers import Workers
 PORT = 7687
 _LOOK_S = 0.02
 _END_S = 2.0
+_SHED_S = 1.5  # less than another process waits for the answer
 _QUIET_LOOKS = 50
 
 _LOG = logging.getLogger("doxa.bolt")
@@ -76,6 +78,7 @@ class BoltServer:
         )
         self._tls = tls_context(certificate, key) if certificate or key else None
         self._connections: dict[int, BoltConnection] = {}
+        self._next: deque[BoltConnection] = deque()  # until the thread of one that was shed ends
         self._number = 0
         self._share = share or Share()
         self._of = f"{self._share.number}-" if self._share.number else ""
@@ -83,7 +86,7 @@ class BoltServer:
         self._acceptor: Acceptor | None = None
         self._asking: set[asyncio.Task[None]] = set()
         if self._share.calls is not None:
-            self._share.calls.answers("bolt.shed", self._shed)
+            self._share.calls.answers("bolt.shed", self._shed_for_another)
         self._loop: asyncio.AbstractEventLoop | None = None
         self.watching = False
         self.slot = RunSlot(number=self._share.number)
@@ -122,6 +125,8 @@ class BoltServer:
             return
         self._stopping = True
         self._stop_listening()
+        while self._next:
+            self._refuse(self._next.popleft())
         for connection in list(self._connections.values()):
             if connection.conversation is None:
                 connection.abort()
@@ -178,8 +183,10 @@ class BoltServer:
         client.setblocking(True)
         self._number += 1
         connection = BoltConnection(self, self._number, client, self._tls)
-        if self._count.add(1) <= self._connections_max or self._shed():
+        if self._count.add(1) <= self._connections_max:
             self._admit(connection)
+        elif self._shed() is not None:
+            self._next.append(connection)
         elif self._share.calls is None:
             self._refuse(connection)
         else:
@@ -202,14 +209,25 @@ class BoltServer:
         self._count.add(-1)
         connection.refuse()
 
-    def _shed(self, _asked: int = 0) -> bool:
-        """Close the oldest connection that has not logged in. False if there is none."""
-        idle = next((one for one in list(self._connections.values()) if not one.logged_in), None)
-        if idle is None:
-            return False
-        self.dismiss(idle)
-        idle.abort()
-        return True
+    def _shed(self) -> BoltConnection | None:
+        """Abort the oldest connection that has not logged in, and return it; None if there is
+        none. It counts until its thread has ended."""
+        for one in list(self._connections.values()):
+            if not one.logged_in and not one.aborted:
+                one.abort()
+                return one
+        return None
+
+    async def _shed_for_another(self, _asked: int) -> bool:
+        shed = self._shed()
+        end = time.monotonic() + _SHED_S
+        while shed is not None and not shed.ended.is_set() and time.monotonic() < end:
+            await asyncio.sleep(_LOOK_S)
+        return shed is not None and shed.ended.is_set()
+
+    def _admit_next(self) -> None:
+        if self._next and not self._stopping:
+            self._admit(self._next.popleft())
 
     def _look(self) -> None:
         now = time.monotonic()
@@ -234,15 +252,19 @@ class BoltServer:
 
     def watch(self) -> None:
         """Look at busy connections now and then."""
-        loop = self._loop
-        if loop is not None:
-            with suppress(RuntimeError):  # the loop is closed
-                loop.call_soon_threadsafe(self._watch)
+        self._on_loop(self._watch)
 
     def dismiss(self, connection: BoltConnection) -> None:
         """Forget a connection."""
         if self._connections.pop(connection.number, None) is not None:
             self._count.add(-1)
+            self._on_loop(self._admit_next)
+
+    def _on_loop(self, call: Callable[[], None]) -> None:
+        loop = self._loop
+        if loop is not None:
+            with suppress(RuntimeError):  # the loop is closed
+                loop.call_soon_threadsafe(call)
 
     def converse(self, connection: BoltConnection, version: Version) -> Conversation:
         """Start the conversation of a connection."""
