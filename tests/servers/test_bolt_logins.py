@@ -8,6 +8,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -18,7 +19,7 @@ from doxa.servers.bolt import running_server
 from doxa.servers.bolt.framing import MAGIC
 from doxa.servers.bolt.packstream import chunked
 from doxa.servers.credentials import LoginThrottle, Principal
-from tests.servers.bolt_fixtures import BASIC, GraphDatabase, Peer, Users, packed
+from tests.servers.bolt_fixtures import BASIC, SUCCESS, GraphDatabase, Peer, Users, packed
 
 GREETING = MAGIC + bytes((0, 0, 8, 5)) + bytes(12) + chunked(packed("HELLO", {}))
 
@@ -125,3 +126,42 @@ def test_who_logs_in_after_a_flood_does_not_wait_for_all_of_it() -> None:
         assert last.result() == Principal("ana", "operator")
         assert [one.result() for one in flood] == [None] * 29
     assert users.asked.index("ana") == 1
+
+
+@pytest.mark.parametrize("piece", [b"\0\0", b"\0\x01x"], ids=["no-ops", "a message in parts"])
+def test_who_completes_no_message_has_no_more_time(database: GraphDatabase, piece: bytes) -> None:
+    """Neither for the login nor for a transaction."""
+    with running_server(database, Users(), login_ms=300) as server:
+        with Peer(server.port) as peer, dripping(peer, piece):
+            until(lambda: server.connections == 0)
+        with Peer(server.port) as peer, Peer(server.port) as other:
+            for one in (peer, other):
+                one.login()
+            assert peer.ask("BEGIN", {"tx_timeout": 300})[0] == SUCCESS
+            assert peer.ask("RUN", "MATCH (n) RETURN n", {}, {})[0] == SUCCESS
+
+            def shown() -> int:
+                return len(other.rows("SHOW TRANSACTIONS YIELD currentQuery RETURN currentQuery"))
+
+            with dripping(peer, piece):
+                before = shown()
+                until(lambda: shown() == before - 1)
+
+
+@contextmanager
+def dripping(peer: Peer, piece: bytes) -> Iterator[None]:
+    """Send a piece every few milliseconds meanwhile."""
+    done = threading.Event()
+
+    def drip() -> None:
+        with suppress(OSError):
+            while not done.wait(0.01):
+                peer.socket.sendall(piece)
+
+    thread = threading.Thread(target=drip)
+    thread.start()
+    try:
+        yield
+    finally:
+        done.set()
+        thread.join()

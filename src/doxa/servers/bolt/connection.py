@@ -22,7 +22,7 @@ import threading
 import time
 from collections import deque
 from contextlib import suppress
-from math import ceil
+from math import ceil, inf
 from typing import Protocol
 
 from doxa.base.errors import InputError, LimitError
@@ -98,6 +98,7 @@ class BoltConnection:
         self._busy_since = 0.0  # 0 while the thread waits for the client
         self._finished = False  # the client sends no more, as the event loop saw
         self._wait_s: float | None = -1.0
+        self._due: float | None = None  # when to `expire` if no message is complete; None: never
         self._binding: ProcessorBinding | None = None  # of the thread
         self._thread = 0
         # The message that the event loop saw a bound thread with last, when, and its time so far
@@ -257,7 +258,8 @@ class BoltConnection:
         return chosen[0], rest[chosen[1] :]
 
     def _receive_start(self) -> bytes:
-        data = self._receive(max(0.001, self._login_by - time.monotonic()))
+        left = self._login_by - time.monotonic()
+        data = self._receive(left) if left > 0 else None
         if not data:
             if data is None:
                 _LOG.info("bolt-%d: no login in time", self.number)
@@ -295,13 +297,20 @@ class BoltConnection:
                 return False
             self._busy_since = 0.0
         leave_run_slot()
-        data = self._receive(conversation.seconds_left())
-        if data is None:
-            conversation.expire()
-            return True
-        if not data:
+        left, now = conversation.seconds_left(), time.monotonic()
+        due = None if left is None else min(now + left, self._due or inf)
+        data = self._receive(None if due is None else max(0.0, due - now))
+        if data:
+            self._feed(conversation, data)
+        elif data is not None:
             return False
-        self._feed(conversation, data)
+        if not self._inbox:  # nothing came, or a part of a message, or a no-op
+            late = due is not None and due <= time.monotonic()
+            self._due = None if late else due
+            if late or data is None:
+                conversation.expire()
+            return True
+        self._due = None
         self._busy_since = time.monotonic()
         if not self._host.watching:
             self._host.watch()
