@@ -4,6 +4,7 @@ learn."""
 from __future__ import annotations
 
 import socket
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -18,7 +19,9 @@ from doxa.servers import credentials as module
 from doxa.servers.bolt import running_server
 from doxa.servers.bolt.framing import MAGIC
 from doxa.servers.bolt.packstream import chunked
+from doxa.servers.bolt.server import open_listeners
 from doxa.servers.credentials import LoginThrottle, Principal
+from doxa.servers.http.server import open_listener
 from tests.servers.bolt_fixtures import BASIC, SUCCESS, GraphDatabase, Peer, Users, packed
 
 GREETING = MAGIC + bytes((0, 0, 8, 5)) + bytes(12) + chunked(packed("HELLO", {}))
@@ -165,3 +168,24 @@ def dripping(peer: Peer, piece: bytes) -> Iterator[None]:
     finally:
         done.set()
         thread.join()
+
+
+@pytest.mark.parametrize("opened", ["bolt", "http"])
+def test_the_system_looks_whether_clients_are_still_there(opened: str) -> None:
+    made = (
+        open_listeners("127.0.0.1", 0)[0]
+        if opened == "bolt"
+        else open_listener("MCP", "127.0.0.1", 0)
+    )
+    made.setblocking(True)
+    with made, socket.create_connection(made.getsockname()[:2]):
+        accepted, _ = made.accept()
+        with accepted:
+            assert accepted.getsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE)
+            if sys.platform == "linux":
+                options = socket.TCP_KEEPIDLE, socket.TCP_KEEPINTVL, socket.TCP_KEEPCNT
+                idle, every, count = (
+                    accepted.getsockopt(socket.IPPROTO_TCP, option) for option in options
+                )
+                assert idle + every * count == 120
+                assert accepted.getsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT) == 120_000

@@ -13,6 +13,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import signal
+import socket
 import ssl
 import threading
 from collections.abc import Callable, Iterator, Sequence
@@ -26,6 +27,9 @@ from doxa.servers.service.deadline import StopDeadline
 from doxa.servers.service.notify import ServiceManager
 
 BACKLOG = 128
+# After two minutes without a sign of life a peer is taken for gone
+_SILENT_S, _PROBE_S, _PROBES = 60, 15, 4
+_UNACKNOWLEDGED_MS = 120_000
 _LOG = logging.getLogger("doxa.serve")
 
 
@@ -112,6 +116,23 @@ def require_safe(host: str, *, login: bool, encrypted: bool) -> None:
             ),
             field="host",
         )
+
+
+def notice_dead_peers(listener: socket.socket) -> None:
+    """Let the system end connections whose peer is gone without a word, such as behind a router
+    that forgot them. Accepted sockets inherit what the listening one has."""
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    idle = "TCP_KEEPIDLE" if hasattr(socket, "TCP_KEEPIDLE") else "TCP_KEEPALIVE"  # macOS
+    wanted = {
+        idle: _SILENT_S,
+        "TCP_KEEPINTVL": _PROBE_S,
+        "TCP_KEEPCNT": _PROBES,
+        "TCP_USER_TIMEOUT": _UNACKNOWLEDGED_MS,
+    }
+    for name, value in wanted.items():
+        if hasattr(socket, name):  # not every system has all of them
+            with suppress(OSError):
+                listener.setsockopt(socket.IPPROTO_TCP, getattr(socket, name), value)
 
 
 def serve(

@@ -31,7 +31,7 @@ from doxa.servers.bolt.conversation import Conversation
 from doxa.servers.bolt.framing import Version
 from doxa.servers.contract import Database
 from doxa.servers.credentials import Authenticator, throttled
-from doxa.servers.listening import BACKLOG, require_safe, running, tls_context
+from doxa.servers.listening import BACKLOG, notice_dead_peers, require_safe, running, tls_context
 from doxa.servers.sharing import Acceptor, Share, in_background
 from doxa.servers.workers import Workers
 
@@ -305,6 +305,7 @@ def _listening(family: int, address: tuple[str, int]) -> socket.socket:
     made = socket.socket(family, socket.SOCK_STREAM)
     try:
         made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        notice_dead_peers(made)
         if family == socket.AF_INET6:
             made.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
         made.bind(address)

@@ -30,7 +30,7 @@ from doxa.servers.credentials import Authenticator, Principal, throttled
 from doxa.servers.http.api.app import ApiOptions
 from doxa.servers.http.app import App
 from doxa.servers.http.connection import CountedConfig, HttpConnection
-from doxa.servers.listening import BACKLOG, require_safe, running, tls_context
+from doxa.servers.listening import BACKLOG, notice_dead_peers, require_safe, running, tls_context
 from doxa.servers.prefork.counters import Counter, LocalCounter
 from doxa.servers.sharing import Acceptor, Share, in_background
 
@@ -209,6 +209,7 @@ def open_listener(what: str, host: str, port: int) -> socket.socket:
         family, kind, protocol, _, address = min(found, key=lambda one: one[0] != socket.AF_INET)
         made = socket.socket(family, kind, protocol or socket.IPPROTO_TCP)
         made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        notice_dead_peers(made)
         made.bind(address)
         made.listen(BACKLOG)
     except OSError as error:
