@@ -20,9 +20,9 @@ from doxa.servers.bolt import running_server
 from doxa.servers.bolt.framing import MAGIC
 from doxa.servers.bolt.packstream import chunked
 from doxa.servers.bolt.server import open_listeners
-from doxa.servers.credentials import LoginThrottle, Principal
+from doxa.servers.credentials import Credentials, LoginThrottle, Principal
 from doxa.servers.http.server import open_listener
-from tests.servers.bolt_fixtures import BASIC, SUCCESS, GraphDatabase, Peer, Users, packed
+from tests.servers.bolt_fixtures import BASIC, FAILURE, SUCCESS, GraphDatabase, Peer, Users, packed
 
 GREETING = MAGIC + bytes((0, 0, 8, 5)) + bytes(12) + chunked(packed("HELLO", {}))
 
@@ -189,3 +189,19 @@ def test_the_system_looks_whether_clients_are_still_there(opened: str) -> None:
                 )
                 assert idle + every * count == 120
                 assert accepted.getsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT) == 120_000
+
+
+@pytest.mark.parametrize("scheme", ["basic", "bearer"])
+def test_a_client_does_not_learn_where_the_users_are(
+    database: GraphDatabase, tmp_path: Path, scheme: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    users = Credentials(tmp_path / "users.json")
+    users.add_token("bot")
+    users.path.chmod(0o644)
+    with running_server(database, users) as server, Peer(server.port) as peer:
+        peer.ask("HELLO", {})
+        tag, about = peer.ask("LOGON", {"scheme": scheme, "principal": "a", "credentials": "x"})
+        assert tag == FAILURE and about["neo4j_code"].startswith("Neo.TransientError")
+        assert "cannot be checked" in about["message"] and "users.json" not in repr(about)
+        assert peer.answer() == (0, None)
+    assert str(users.path) in caplog.text

@@ -102,7 +102,7 @@ class Credentials:
     ) -> None:
         self.path, self._now = Path(path), now
         self._lock = threading.Lock()
-        self._read_at: tuple[int, int] | None = None
+        self._read_at: tuple[int, ...] | None = None
         self._held: dict[str, Any] = _empty()
 
     # Logging in
@@ -287,7 +287,8 @@ class Credentials:
                 seen = self.path.stat()
             except FileNotFoundError:
                 return _empty()
-            stamp = (seen.st_mtime_ns, seen.st_ino)
+            # ctime and mode: a chmod changes no content, and may let others read it
+            stamp = (seen.st_mtime_ns, seen.st_ino, seen.st_ctime_ns, seen.st_mode)
             if stamp != self._read_at:
                 if seen.st_mode & 0o077:
                     raise StoreError(

@@ -6,7 +6,7 @@ import logging
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from doxa.base.errors import LimitError
+from doxa.base.errors import LimitError, StoreError
 from doxa.servers import codes
 from doxa.servers.bolt.failures import BoltError
 from doxa.servers.credentials import ANONYMOUS, LoginThrottle, Principal
@@ -40,6 +40,14 @@ def authenticated(
         except LimitError as error:
             raise BoltError(
                 error.message, status=codes.RATE_LIMIT, next_step=error.next_step, fatal=True
+            ) from None
+        except StoreError as error:  # its text names a file, and the client is not authenticated
+            _LOG.error("%s: logins cannot be checked: %s", connection_id, error)
+            raise BoltError(
+                "Logins cannot be checked at the moment.",
+                status=codes.STOPPING,
+                next_step="Ask the operator to look into the server's log.",
+                fatal=True,
             ) from None
     if found is None:
         if not gone():
