@@ -93,6 +93,12 @@ def test_a_file_that_others_may_read_is_refused(users: Credentials) -> None:
         "null",
         '{"format": 4, "users": [], "tokens": []}',
         '{"format": 1, "users": [{}], "tokens": []}',
+        '{"format": 1, "users": [], "tokens": [["x"]]}',
+        '{"format": 1, "users": [["x"]], "tokens": []}',
+        '{"format": 1, "users": [], "tokens": [{"name": "a", "role": "agent", "hash": "%s"}]}'
+        % ("0" * 64),
+        '{"format": 1, "users": [{"name": "a", "role": "agent", "salt": "no", "hash": "%s",'
+        ' "n": 2, "r": 8, "p": 1}], "tokens": []}' % ("0" * 64),
         (
             '{"format": 1, "users": [{"name": "a", "role": "system", "salt": "00", "hash": "00",'
             ' "n": 2, "r": 8, "p": 1}], "tokens": []}'

@@ -17,7 +17,7 @@ import pytest
 from doxa.base.errors import LimitError
 from doxa.servers import credentials as module
 from doxa.servers.bolt import running_server
-from doxa.servers.bolt.framing import MAGIC
+from doxa.servers.bolt.framing import MAGIC, Version
 from doxa.servers.bolt.packstream import chunked
 from doxa.servers.bolt.server import open_listeners
 from doxa.servers.credentials import Credentials, LoginThrottle, Principal
@@ -205,3 +205,15 @@ def test_a_client_does_not_learn_where_the_users_are(
         assert "cannot be checked" in about["message"] and "users.json" not in repr(about)
         assert peer.answer() == (0, None)
     assert str(users.path) in caplog.text
+
+
+@pytest.mark.parametrize("patches", [7, "utc", {"utc": 1}])
+def test_patches_that_are_no_list_are_refused(database: GraphDatabase, patches: object) -> None:
+    with (
+        running_server(database, Users()) as server,
+        Peer(server.port, version=Version(4, 4)) as peer,
+    ):
+        tag, about = peer.ask("HELLO", {"patch_bolt": patches, **BASIC})
+        assert (tag, about["code"]) == (FAILURE, "Neo.ClientError.Request.Invalid")
+        assert "patch_bolt must be a list" in about["message"]
+        assert peer.answer() == (0, None)

@@ -140,8 +140,9 @@ def test_resources_come_in_pages_and_read_back_as_they_are_listed(tmp_path: Path
             rest = json.loads((await found.read_resource(whole["next"])).contents[0].text)  # type: ignore[union-attr]
             uris = {one["uri"] for one in (*whole["entries"], *rest["entries"])}
             assert uris == set(seen)
-            with pytest.raises(MCPError, match="cursor"):
-                await found.list_resources(cursor="9:x")
+            for cursor in ("9:x", "00001:", "00009:", "²:", "٠:", ":", "abc", "-1:"):
+                with pytest.raises(MCPError, match="cursor"):
+                    await found.list_resources(cursor=cursor)
 
         run(lambda: client(memory.session(), era), work)
 

@@ -304,6 +304,7 @@ class Credentials:
             held = json.loads(self.path.read_text())
             if (
                 held["format"] in _FORMATS
+                and all(type(one) is dict for one in _entries(held))
                 and all(map(_sound_user, held["users"]))
                 and all(map(_sound_token, held["tokens"]))
             ):
@@ -570,7 +571,7 @@ def _sound_user(entry: Any) -> bool:
         and entry["role"] in LOGIN_ROLES
         and type(entry["name"]) is str
         and len(bytes.fromhex(entry["hash"])) == 32
-        and bool(entry["salt"])
+        and len(bytes.fromhex(entry["salt"])) > 0
     )
 
 
@@ -579,7 +580,7 @@ def _sound_token(entry: Any) -> bool:
         type(entry.get("expires", 0)) is int
         and entry["role"] in LOGIN_ROLES
         and _sound_limits(entry)
-        and type(entry["name"]) is str
+        and type(entry["name"]) is type(entry["label"]) is str
         and len(bytes.fromhex(entry["hash"])) == 32
     )
 

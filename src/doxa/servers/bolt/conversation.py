@@ -449,7 +449,10 @@ class Conversation:
         }
         if self.version >= (5, 4):
             hints["telemetry.enabled"] = False
-        if self.version < (5, 0) and "utc" in (extra.get("patch_bolt") or ()):
+        patches = extra.get("patch_bolt")
+        if patches is not None and not isinstance(patches, list):
+            raise _invalid("patch_bolt must be a list of strings.")
+        if self.version < (5, 0) and "utc" in (patches or ()):
             self._utc = True
             self._packer = packer(element_ids=False, utc=True)
             metadata["patch_bolt"] = ["utc"]

@@ -167,7 +167,7 @@ class MemoryServer:
         """One kind of URI after the other; a cursor is the number of the kind and its own."""
         given = params.cursor if params is not None and params.cursor else "0:"
         number, colon, cursor = given.partition(":")
-        if not colon or not number.isdecimal() or int(number[:4]) >= max(len(self._resources), 1):
+        if not colon or number not in map(str, range(max(len(self._resources), 1))):
             raise _bad_cursor()
         at = int(number)
         if not self._resources:
