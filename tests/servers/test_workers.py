@@ -443,6 +443,54 @@ def test_a_server_whose_workers_keep_ending_gives_up(
     assert "too many have, so the server ends" in caplog.text
 
 
+_ENDS_THE_FIRST_TIME = """
+import json, os, sys, time
+command, away, handle = sys.argv[1], sys.argv[2], int(sys.argv[3])
+again = os.path.exists(away + ".seen")
+if not again:
+    os.rename(command, away)
+data = json.dumps({"call": 1, "name": "ready", "args": [{}, "m.db"], "to": 0}).encode()
+os.write(handle, len(data).to_bytes(4, "big") + data)
+if not again:
+    time.sleep(0.2)
+    sys.exit(3)
+while os.read(handle, 1000):
+    pass
+"""
+
+
+def test_a_worker_that_cannot_be_started_is_tried_again(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Its program is gone for a while, as if there were no memory for a process."""
+    script, command, away = tmp_path / "worker.py", tmp_path / "command", tmp_path / "away"
+    script.write_text(_ENDS_THE_FIRST_TIME)
+    command.write_text(f'#!/bin/sh\nexec {sys.executable} -S {script} {command} {away} "$@"\n')
+    command.chmod(0o700)
+    supervisor = Supervisor(
+        [str(command)],
+        {},
+        workers=1,
+        listeners={},
+        ready=lambda addresses, path: None,
+        delay_s=0.1,
+    )
+
+    async def lose_the_command_for_a_while() -> None:
+        serving = asyncio.create_task(supervisor.run())
+        while caplog.text.count("could not be started") < 2:
+            await asyncio.sleep(0.01)
+        away.with_name("away.seen").touch()
+        away.rename(command)
+        while await supervisor._answer(1, "workers", [], 0) != [1, 1]:
+            await asyncio.sleep(0.01)
+        supervisor._ask_to_stop()
+        await serving
+
+    asyncio.run(asyncio.wait_for(lose_the_command_for_a_while(), WAIT_S))
+    assert "with code 3; it is started again" in caplog.text
+
+
 def test_the_service_manager_hears_one_server(tmp_path: Path) -> None:
     line = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
     line.bind(str(tmp_path / "notify"))

@@ -140,10 +140,16 @@ class Supervisor:
             self._table.handle,
             *(n for one in passed.values() for n in one),
         ]
-        process = await asyncio.create_subprocess_exec(
-            *self._command, str(theirs.fileno()), pass_fds=handles, stdin=asyncio.subprocess.DEVNULL
-        )
-        theirs.close()
+        handle, stdin = str(theirs.fileno()), asyncio.subprocess.DEVNULL
+        try:
+            process = await asyncio.create_subprocess_exec(
+                *self._command, handle, pass_fds=handles, stdin=stdin
+            )
+        except BaseException:
+            ours.close()
+            raise
+        finally:
+            theirs.close()
         worker = _Process(number, process, Channel(partial(self._answer, number)))
         self._workers[number] = worker
         await worker.channel.open(ours)
@@ -176,23 +182,34 @@ class Supervisor:
             self._code = code if code > 0 else 1
             self._ask_to_stop()
             return
-        now = time.monotonic()
-        while self._restarts and self._restarts[0] < now - WORKER_RESTARTS_MS / 1000:
-            self._restarts.popleft()
-        self._restarts.append(now)
         how = f"by signal {-code}" if code < 0 else f"with code {code}"
-        if len(self._restarts) > WORKER_RESTARTS_ITEMS_MAX:
-            _LOG.error("worker %d ended %s; too many have, so the server ends", worker.number, how)
-            self._code = 1
-            self._ask_to_stop()
-            return
-        _LOG.error("worker %d ended %s; it is started again", worker.number, how)
-        delay = self._delay_s * 2 ** (len(self._restarts) - 1)
-        with suppress(TimeoutError):
-            await asyncio.wait_for(self._asked.wait(), min(delay, _DELAY_MOST_S))
-        if not self._asked.is_set():
-            self._restarted += 1
-            await self._start(worker.number)
+        await self._start_again(worker.number, f"ended {how}")
+
+    async def _start_again(self, number: int, why: str) -> None:
+        """Start a worker in place of one that ended, until it can be, or too many had to be."""
+        while True:
+            now = time.monotonic()
+            while self._restarts and self._restarts[0] < now - WORKER_RESTARTS_MS / 1000:
+                self._restarts.popleft()
+            self._restarts.append(now)
+            if len(self._restarts) > WORKER_RESTARTS_ITEMS_MAX:
+                _LOG.error("worker %d %s; too many have, so the server ends", number, why)
+                self._code = 1
+                self._ask_to_stop()
+                return
+            _LOG.error("worker %d %s; it is started again", number, why)
+            delay = self._delay_s * 2 ** (len(self._restarts) - 1)
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._asked.wait(), min(delay, _DELAY_MOST_S))
+            if self._asked.is_set():
+                return
+            try:
+                await self._start(number)
+            except OSError as error:  # such as too little memory, or too many processes or files
+                why = f"could not be started: {error}"
+            else:
+                self._restarted += 1
+                return
 
     async def _stop(self) -> None:
         """Take no more connections, and let every worker end in order."""
