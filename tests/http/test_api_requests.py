@@ -293,7 +293,7 @@ def test_the_jobs_of_one_login_take_no_place_of_anothers(monkeypatch: pytest.Mon
             return jobs.start("get", who, lambda _: may_end.wait(30), lambda _: {})
 
         first = (await ended(ben))[0]
-        many = await ended(ana, 10)
+        many = await ended(Principal("ana", "agent", projects=("p",)), 6) + await ended(ana, 4)
         assert jobs.of(ana) == many[:5:-1] and jobs.of(ben) == [first]
         waits = waiting(cid)  # a place of the one who has most
         await ended(cid)

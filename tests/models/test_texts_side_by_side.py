@@ -50,6 +50,27 @@ def test_the_first_error_is_raised_and_the_rest_left(
     assert len(begun) < 1_000
 
 
+def test_an_interrupt_is_raised_before_any_error_and_stops_the_others(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(runtime, "processors", lambda: 2)
+    here, begun, failed = threading.get_ident(), list[int](), threading.Event()
+
+    def work(number: int) -> None:
+        begun.append(number)
+        if threading.get_ident() == here:
+            assert failed.wait(30)
+            raise KeyboardInterrupt
+        if not failed.is_set():
+            failed.set()
+            raise CorruptError("a text is damaged", next_step="run doxa check")
+
+    with pytest.raises(KeyboardInterrupt):
+        in_threads(work, range(1_000), threads=2)
+    assert len(begun) < 1_000
+    assert not [one for one in threading.enumerate() if one.name == "doxa-in-threads"]
+
+
 def test_without_a_new_thread_this_one_does_all(monkeypatch: pytest.MonkeyPatch) -> None:
     def ends(self: threading.Thread) -> None:
         raise RuntimeError("can't create new thread at interpreter shutdown")

@@ -88,11 +88,20 @@ def test_a_silent_engine_does_not_hold_up_who_asks_for_names(
     for _ in range(3):
         assert here.names() == ["doxa", "acme"]
     assert asked.is_set()
+    fresh: list[list[str]] = []  # of a server that knows no names yet, all wait
+    third = open_tenants("three")
+    waiting = [threading.Thread(target=lambda: fresh.append(third.names())) for _ in range(3)]
+    for one in waiting:
+        one.start()
+    assert here.create("late") and "late" in here.names()  # whatever the answer lacks
     answers.set()
+    for one in waiting:
+        one.join()
+    assert [set(names) >= {"acme", "shop"} for names in fresh] == [True] * 3
     until = time.monotonic() + 30
     while "shop" not in here.names() and time.monotonic() < until:
         time.sleep(0.01)
-    assert here.names() == ["doxa", "acme", "shop"]
+    assert set(here.names()) == {"doxa", "acme", "late", "shop"}
 
 
 def test_memories_of_a_process_share_one_log(open_tenants: OpenTenants) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import stat
 import threading
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import apsw
@@ -267,56 +269,88 @@ def test_a_new_file_needs_no_snapshot(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["a.db"]
 
 
-@pytest.mark.parametrize("how", ["removed", "replaced", "moved"])
+@pytest.mark.parametrize("how", ["removed", "replaced", "moved", "linked elsewhere"])
 def test_nothing_is_written_to_a_file_that_lost_its_place(tmp_path: Path, how: str) -> None:
-    path, away = tmp_path / "a.db", tmp_path / "away.db"
-    with Store(tmp_path / "other.db") as other, other.write(ME, op="fill") as tx:
-        tx.create_node(("Other",), {})
-    with Store(path) as store:
+    path, away, other = tmp_path / "a.db", tmp_path / "away.db", tmp_path / "other.db"
+
+    def write(store: Store, label: str) -> None:
         with store.write(ME, op="fill") as tx:
-            tx.create_node(("A",), {})
-        os.link(path, away)
-        if how == "replaced":
-            os.replace(tmp_path / "other.db", path)
-        else:
-            path.unlink()
+            tx.create_node((label,), {})
 
-        def write() -> None:
-            with store.write(ME, op="late") as tx:
-                tx.create_node(("Late",), {})
+    def in_a_thread(call: Callable[[], object]) -> object:
+        found: list[object] = []
 
-        for call in (write, store.require_in_place):
-            with pytest.raises(StoreError, match="moved, removed or replaced"):
-                call()
-        in_another_thread: list[object] = []
-
-        def reads() -> None:
+        def run() -> None:
             try:
-                with store.read() as reader:
-                    in_another_thread.append(reader.count("A"))
+                found.append(call())
             except StoreError as error:
-                in_another_thread.append(error)
+                found.append(error)
 
-        thread = threading.Thread(target=reads)  # it would open the other file
+        thread = threading.Thread(target=run)
         thread.start()
         thread.join()
-        assert isinstance(in_another_thread[0], StoreError)
-        os.replace(away, path)  # back in its place
-        write()
+        return found[0]
+
+    for one, label in ((away, "A"), (other, "Other")):
+        with Store(one) as store:
+            write(store, label)
+    if how == "linked elsewhere":
+        path.symlink_to(away)
+    else:
+        os.replace(away, path)
+    with Store(path) as store:
+        write(store, "A")
+        with (  # a transaction that is open meanwhile
+            pytest.raises(StoreError, match="moved, removed or replaced"),
+            store.write(ME, op="open") as tx,
+        ):
+            tx.create_node(("Late",), {})
+            if how == "linked elsewhere":
+                path.unlink()
+                path.symlink_to(other)
+            else:
+                os.link(path, away)
+                os.replace(path, tmp_path / "b.db") if how == "moved" else path.unlink()
+                if how == "replaced":
+                    os.replace(other, path)
+        before = sorted(one.name for one in tmp_path.iterdir())
+        for call in (partial(write, store, "Late"), store.require_in_place):
+            with pytest.raises(StoreError, match="moved, removed or replaced"):
+                call()
+        assert isinstance(in_a_thread(lambda: write(store, "Late")), StoreError)
+        assert isinstance(in_a_thread(lambda: store.read().__enter__()), StoreError)
+        # no thread makes an empty file in the place of the one that is gone
+        assert sorted(one.name for one in tmp_path.iterdir()) == before
+        path.unlink(missing_ok=True)
+        if how == "linked elsewhere":
+            path.symlink_to(away)
+        else:
+            os.link(away, path)  # back in its place
+        write(store, "Back")
     with Store(path) as again, again.read() as reader:
-        assert (reader.count("A"), reader.count("Late")) == (1, 1)
+        assert [reader.count(label) for label in ("A", "Late", "Other", "Back")] == [2, 0, 0, 1]
 
 
 def test_a_relative_path_stays_the_place_of_its_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "below").mkdir()
+    with Store(tmp_path / "below/a.db"):
+        pass
     monkeypatch.chdir(tmp_path)
     with Store("a.db") as store:
         monkeypatch.chdir(tmp_path / "below")
-        with store.write(ME, op="fill") as tx:
-            tx.create_node(("A",), {})
-    assert [one.name for one in tmp_path.iterdir() if one.name != "below"] == ["a.db"]
+
+        def write() -> None:
+            with store.write(ME, op="fill") as tx:
+                tx.create_node(("A",), {})
+
+        write()
+        thread = threading.Thread(target=write)  # it opens the file anew
+        thread.start()
+        thread.join()
+    with Store(tmp_path / "a.db") as again, again.read() as reader:
+        assert reader.count("A") == 2
 
 
 # Backup

@@ -125,17 +125,22 @@ def in_threads(
                 return
             try:
                 made[number] = work(items[number])
-            except BaseException as error:  # raised by the thread that asked
+            except Exception as error:  # raised by the thread that asked
                 errors[number] = error
 
-    others = []
-    for _ in range(min(threads, processors(), len(items)) - 1):
-        with suppress(RuntimeError):  # the system, or an interpreter that ends, gives no more
-            others.append(threading.Thread(target=run, name="doxa-in-threads"))
-            others[-1].start()
-    run()
-    for other in others:
-        if other.ident is not None:
+    others: list[threading.Thread] = []
+    try:
+        for _ in range(min(threads, processors(), len(items)) - 1):
+            other = threading.Thread(target=run, name="doxa-in-threads")
+            with suppress(RuntimeError):  # the system, or an interpreter that ends, gives no more
+                other.start()
+                others.append(other)
+        run()
+        for other in others:
+            other.join()
+    except BaseException as error:  # this thread is interrupted: the others stop after their item
+        errors[-1] = error
+        for other in others:
             other.join()
     if errors:
         raise errors[min(errors)]

@@ -386,6 +386,7 @@ class Store:
     ) -> None:
         tx.require_not_expired()
         tx.finish()
+        self._engine.require_in_place()
         if shared is not None and tx.receipt_made is not None:
             shared.commit(tx)
         if tx.catalogue_changed:

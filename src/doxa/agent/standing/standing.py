@@ -37,7 +37,7 @@ from doxa.agent.standing.types import (
     seconds_of,
     since_of,
 )
-from doxa.base.errors import ConstraintError, DoxaError, InputError
+from doxa.base.errors import ConstraintError, DoxaError, InputError, StoreError
 from doxa.base.ids import is_below_operator
 from doxa.base.limits import NAME_CHARS_MAX, STANDING_TURNS_ITEMS_MAX
 from doxa.store import Identity, Node, Reader, Store, Transaction
@@ -112,7 +112,8 @@ def read_standing(reader: Reader, *, project: str, agent: str, person: str, limi
 def update(store: Store, identity: Identity, *, project: str, agent: str) -> StandingUpdate:
     """Read the turns of everybody who is in, since the last update, and write evidence and the
     report of a day that has ended. What was read is not read again; a turn counts once. Each person
-    has a transaction, so that one who fails stops no other; the first error is raised at the end.
+    has a transaction, so that one who cannot be updated stops no other; the first error is raised at
+    the end. An error about the memory itself is raised at once.
     """
     with store.read() as reader:
         found = list_records(
@@ -123,6 +124,8 @@ def update(store: Store, identity: Identity, *, project: str, agent: str) -> Sta
         try:
             with store.write(identity, op="standing") as tx:
                 done.append(_update_one(tx, project, agent, str(one.data["person"])))
+        except StoreError:  # the same for everybody
+            raise
         except DoxaError as error:
             failed.append(error)
     if failed:

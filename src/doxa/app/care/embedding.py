@@ -89,8 +89,8 @@ class EmbeddingThread(BackgroundThread):
         try:
             self.embed(limit=None, anew=False, progress=None)
         except DoxaError as error:  # others write, or the shared log is away, busy or moving
-            passes = isinstance(error, BusyError) or self._replica is not None
-            if not passes or isinstance(error, ClosedError):
+            passes = isinstance(error, BusyError) or "moved" in error.fields
+            if not (passes or self._replica is not None) or isinstance(error, ClosedError):
                 raise
             self.error = ModelError(
                 f"What is pending waits: {error.message}", next_step=error.next_step, outage=True

@@ -11,6 +11,7 @@ import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -50,17 +51,20 @@ class TenantFolder(DatabaseFolder):
         self._directory, self._open_tenant = directory, open_memory
         self._open_max, self._bytes_max = open_max, bytes_max
         self._listed: tuple[float, list[str]] = -_NAMES_S, []
-        self._asking = threading.Lock()  # held while the engine is asked
+        self._asking = threading.Lock()
+        self._asked: threading.Event | None = None  # while the engine is asked
+        self._created = 0
         super().__init__(directory.folder, lambda path: open_memory(path.stem))
 
     def names(self) -> list[str]:
         """Return the names, the default database first; as they were seconds ago, while the engine
         does not answer as they were last."""
-        if time.monotonic() - self._listed[0] >= _NAMES_S and self._asking.acquire(blocking=False):
-            asked = threading.Event()
-            threading.Thread(target=self._ask_names, args=(asked,), daemon=True).start()
-            asked.wait(_ASKED_S if self._listed[1] else None)
-        known = self._listed[1]
+        at, known = self._listed
+        if time.monotonic() - at >= _NAMES_S:
+            begun, asked = self._ask()
+            if begun or not known:
+                asked.wait(_ASKED_S if known else None)
+            known = self._listed[1]
         found = set(self._opened) if hasattr(self, "_opened") else set()
         for name in known:
             with suppress(InputError):
@@ -68,15 +72,30 @@ class TenantFolder(DatabaseFolder):
                     found.add(name)
         return sorted(found, key=lambda name: (name != DATABASE, name))
 
-    def _ask_names(self, asked: threading.Event) -> None:
-        """Ask the engine, which may be silent for seconds, without making requests wait for it."""
+    def _ask(self) -> tuple[bool, threading.Event]:
+        """Let a thread ask the engine, which may be silent for seconds, unless one does already.
+        Return whether it began now, and what is set when it has ended."""
+        with self._asking:
+            if self._asked is not None:
+                return False, self._asked
+            asked = self._asked = threading.Event()
+        run = partial(self._ask_names, asked, self._created)
+        try:
+            threading.Thread(target=run, daemon=True).start()
+        except RuntimeError:  # the system gives no more threads
+            run()
+        return True, asked
+
+    def _ask_names(self, asked: threading.Event, created: int) -> None:
         known = self._listed[1]
         try:
             with suppress(DoxaError):
                 known = self._directory.names()
         finally:
-            self._listed = time.monotonic(), known
-            self._asking.release()
+            with self._asking:
+                if created == self._created:  # else it may lack the one that was made meanwhile
+                    self._listed = time.monotonic(), known
+                self._asked = None
             asked.set()
 
     def database(self, name: str) -> MemoryDatabase:
@@ -98,7 +117,9 @@ class TenantFolder(DatabaseFolder):
                     database=name,
                 )
             self._directory.create(name)
-            self._listed = -_NAMES_S, []
+            with self._asking:
+                self._created += 1
+                self._listed = -_NAMES_S, [*self._listed[1], name] if self._listed[1] else []
             return True
 
     def drop(self, name: str, *, lenient: bool = False, destroys: bool = False) -> bool:

@@ -1,7 +1,8 @@
 """Run blocking calls for an event loop on a limited number of threads, in order of arrival.
 
 A caller who is named has half of the threads at most: the calls of one that wait, for writers or
-for news, leave threads to the others.
+for a commit, leave threads to the others. What is short is not counted: streams of events take a
+thread for a moment at a time.
 
 A cancelled waiter leaves the queue. A call that has started runs to its end on its thread, and only
 then frees its slot.
@@ -84,8 +85,11 @@ class ThreadPool:
             with suppress(RuntimeError):  # the loop is closed
                 loop.call_soon_threadsafe(end, found, problem)
 
-        began()
-        self._workers.start(job)
+        try:
+            began()
+            self._workers.start(job)
+        except BaseException as error:
+            end(None, error)
         return await ended
 
     def _leave(self, caller: str) -> None:

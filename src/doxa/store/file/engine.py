@@ -113,7 +113,8 @@ class Engine:
         self._pid = process.number
         self._queue: WriterQueue | None = None
         self._queue_pid = self._pid
-        self._place, self._file = Path(path).resolve(), (0, 0)  # of the first connection
+        self._place = Path(path).absolute()  # a process may change its folder
+        self._file = (0, 0)  # that the first connection opened
         self._backoff = BusyBackoff()
         self.closed = False
 
@@ -228,34 +229,41 @@ class Engine:
     def require_in_place(self) -> None:
         """Raise StoreError if another file has the place of the one that was opened, or none: the
         system would let the opened one be written to, and drop it when it is closed."""
-        found = (0, 0)
-        with suppress(OSError):
-            about = self._place.stat()
-            found = about.st_dev, about.st_ino
-        if self._file == (0, 0):
-            self._file = found
-        if found != self._file:
+        if self._file != (0, 0) and self._found() != self._file:
             raise StoreError(
                 f"{self.path} was moved, removed or replaced while it was open, so nothing was"
                 " written.",
                 next_step="Put the file back, or end what has it open and start that again.",
                 path=self.path,
+                moved=True,
             )
+
+    def _found(self) -> tuple[int, int]:
+        """What has the place now: device and number of the file."""
+        with suppress(OSError):
+            about = self._place.stat()
+            return about.st_dev, about.st_ino
+        return (0, 0)
 
     def _writers(self) -> WriterQueue:
         """The queue of writers that this process has for the file."""
         if self._queue is None or self._queue_pid != process.number:
-            self._queue, self._queue_pid = queue_of(self.path), process.number
+            self._queue, self._queue_pid = queue_of(str(self._place)), process.number
         return self._queue
 
     def _connect(self) -> apsw.Connection:
-        connection = self._open(
-            self.path,
-            apsw.SQLITE_OPEN_READONLY
-            if self.read_only
-            else apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE,
-        )
-        self.require_in_place()
+        self.require_in_place()  # first: to open would make a file where there is none
+        flags = apsw.SQLITE_OPEN_READONLY if self.read_only else apsw.SQLITE_OPEN_READWRITE
+        if not self.read_only and self._file == (0, 0):
+            flags |= apsw.SQLITE_OPEN_CREATE
+        connection = self._open(str(self._place), flags)
+        if self._file == (0, 0):
+            self._file = self._found()
+        try:
+            self.require_in_place()
+        except StoreError:
+            connection.close()
+            raise
         if self.read_only:
             connection = self._readable(connection)
         else:
@@ -292,9 +300,9 @@ class Engine:
             return connection
         except (apsw.CantOpenError, apsw.ReadOnlyError):
             connection.close()
-            if os.access(Path(self.path).resolve().parent, os.W_OK):
+            if os.access(self._place.resolve().parent, os.W_OK):
                 raise
-        log = Path(self.path + "-wal")
+        log = Path(f"{self._place}-wal")
         if log.exists() and log.stat().st_size:
             raise StoreError(
                 f"{self.path} was not closed before its folder became read-only: changes are still"
@@ -302,7 +310,7 @@ class Engine:
                 next_step="Copy both files to a folder you may write to, and open the copy.",
                 path=self.path,
             )
-        name = f"file:{quote(str(Path(self.path).resolve()))}?immutable=1"
+        name = f"file:{quote(str(self._place.resolve()))}?immutable=1"
         return self._open(name, apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from doxa.app.sessions.agent.spine import SpineVerbs
-from doxa.base.errors import DoxaError
+from doxa.base.errors import DoxaError, StoreError
 from doxa.base.limits import STANDING_TRAIL_ITEMS_MAX
 from doxa.belief import Kref, check_name
 from doxa.ingestion import arguments
@@ -118,6 +118,8 @@ class StandingVerbs(SpineVerbs):
         for agent in agents:
             try:
                 found = update(self._store, Identity(agent, "agent"), project=project, agent=agent)
+            except StoreError:  # the same for every agent
+                raise
             except DoxaError as error:  # of one agent, after the others
                 failed.append(error)
             else:

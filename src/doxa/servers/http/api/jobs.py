@@ -133,7 +133,9 @@ class Jobs:
             job.state = "running"
 
         try:
-            job.answer = await self._threads.run(lambda: call(job.meter), began=begin)
+            job.answer = await self._threads.run(
+                lambda: call(job.meter), began=begin, caller=job.principal.name
+            )
             job.state = "done"
         except (CallCancelled, asyncio.CancelledError):
             job.state = "cancelled"
@@ -146,7 +148,7 @@ class Jobs:
     def _make_room(self, principal: Principal) -> None:
         """Forget an ended job if there are too many: of a login that has its share one of its own,
         so that it takes no place of others, and else one of the login that has most."""
-        own = [one for one in self._held.values() if one.principal == principal]
+        own = [one for one in self._held.values() if one.principal.name == principal.name]
         if len(own) >= self._each_max:
             self._forget(own, f"{self._each_max} jobs of this login wait or run.", http=429)
         elif len(self._held) >= self._items_max:
