@@ -54,13 +54,16 @@ def test_an_interrupt_is_raised_before_any_error_and_stops_the_others(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(runtime, "processors", lambda: 2)
-    here, begun, failed = threading.get_ident(), list[int](), threading.Event()
+    here, begun = threading.get_ident(), list[int]()
+    working, failed = threading.Event(), threading.Event()
 
     def work(number: int) -> None:
         begun.append(number)
         if threading.get_ident() == here:
+            working.set()
             assert failed.wait(30)
             raise KeyboardInterrupt
+        assert working.wait(30)
         if not failed.is_set():
             failed.set()
             raise CorruptError("a text is damaged", next_step="run doxa check")

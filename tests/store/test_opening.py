@@ -346,7 +346,7 @@ def test_a_relative_path_stays_the_place_of_its_file(
                 tx.create_node(("A",), {})
 
         write()
-        thread = threading.Thread(target=write)  # it opens the file anew
+        thread = threading.Thread(target=write)  # it opens a connection of its own
         thread.start()
         thread.join()
     with Store(tmp_path / "a.db") as again, again.read() as reader:

@@ -112,8 +112,8 @@ def read_standing(reader: Reader, *, project: str, agent: str, person: str, limi
 def update(store: Store, identity: Identity, *, project: str, agent: str) -> StandingUpdate:
     """Read the turns of everybody who is in, since the last update, and write evidence and the
     report of a day that has ended. What was read is not read again; a turn counts once. Each person
-    has a transaction, so that one who cannot be updated stops no other; the first error is raised at
-    the end. An error about the memory itself is raised at once.
+    has a transaction, so that one who cannot be updated stops no other; the first error is raised
+    at the end. An error about the memory itself is raised at once.
     """
     with store.read() as reader:
         found = list_records(
