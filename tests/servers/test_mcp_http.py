@@ -20,6 +20,7 @@ from mcp import Client
 
 from doxa.base.errors import InputError
 from doxa.servers.credentials import Credentials
+from doxa.servers.mcp import http as module
 from doxa.servers.mcp.http import SESSION, McpServer, http_server
 from tests.fixtures_shared import opened, own_code
 from tests.servers.mcp_fixtures import ERAS, over_http, serving
@@ -66,7 +67,7 @@ def sent(
         response = connection.getresponse()
         text = response.read()
         is_json = response.headers.get("Content-Type", "").startswith("application/json")
-        return response, json.loads(text) if is_json else {}
+        return response, json.loads(text) if is_json and text else {}
     finally:
         connection.close()
 
@@ -216,6 +217,43 @@ def test_a_session_belongs_to_the_login_that_began_it(tmp_path: Path, users: Cre
             **old,
         )
         assert answer.status == 404
+
+
+def test_one_login_leaves_sessions_to_others(
+    tmp_path: Path, users: Credentials, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """When all sessions are open, the oldest one of the login with the most ends for a new one."""
+    monkeypatch.setattr(module, "MCP_SESSIONS_ITEMS_MAX", 4)
+    tokens = {name: users.add_token(name) for name in ("many", "few")}
+    client = {"name": "test", "version": "1"}
+    params = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": client}
+    begin = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params}
+    listing = {"jsonrpc": "2.0", "id": 2, "method": "tools/list"}
+    old = {"MCP_Protocol_Version": "2025-11-25"}
+    with (
+        opened(tmp_path / "m.db", role="operator", project="p") as memory,
+        serving(memory, users) as server,
+    ):
+
+        def begun(who: str) -> str:
+            given = {"Authorization": f"Bearer {tokens[who]}"}
+            answer, _ = sent(server, body=begin, **given, **old)
+            assert answer.status == 200
+            return answer.headers["Mcp-Session-Id"] or ""
+
+        def asked(who: str, name: str, method: str = "POST") -> int:
+            given = {"Authorization": f"Bearer {tokens[who]}", "Mcp_Session_Id": name}
+            return sent(server, method=method, body=listing, **given, **old)[0].status
+
+        many = [begun("many") for _ in range(6)]
+        assert [asked("many", one) for one in many] == [404, 404, 200, 200, 200, 200]
+        assert asked("many", many[2]) == 200  # used last: those that were not end first
+        few = [begun("few") for _ in range(3)]
+        assert [asked("many", one) for one in many[2:]] == [200, 404, 404, 200]
+        assert [asked("few", one) for one in few] == [404, 200, 200]
+        assert asked("few", few[1], "DELETE") == 200  # so that one more can be open
+        begun("many")
+        assert [asked("many", one) for one in (many[2], many[5])] == [200, 200]
 
 
 @every_era

@@ -52,6 +52,7 @@ from doxa.servers.http.thread_pool import ThreadPool
 from doxa.servers.listening import require_safe, running, tls_context
 from doxa.servers.mcp.server import Context, MemoryServer
 from doxa.servers.mcp.serving import memory_server
+from doxa.servers.mcp.session_shares import SessionShares
 from doxa.servers.mcp.tools import profile_of
 from doxa.servers.memory import MemoryDatabase
 from doxa.servers.sharing import Share
@@ -123,7 +124,8 @@ class McpApp:
             max_request_body_size=MCP_BODY_BYTES_MAX,
             max_sessions=MCP_SESSIONS_ITEMS_MAX,
         )
-        self._protocol = AuthContextMiddleware(self.manager.asgi_app)
+        protocol = AuthContextMiddleware(self.manager.asgi_app)
+        self._protocol = SessionShares(protocol, MCP_SESSIONS_ITEMS_MAX, _scope_of)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         assert scope["type"] == "http", "nothing else is served"
@@ -156,14 +158,7 @@ class McpApp:
             more |= {"retry-after": str(LOGIN_PAUSE_MS // 1000)} if denied.status == 429 else {}
             await _refuse(send, denied.status, denied.text, denied.step, **more)
             return
-        token = AccessToken(
-            token="",
-            client_id=principal.name,
-            scopes=[SCOPE, principal.role],
-            subject=f"{principal.name} {principal.role} {' '.join(principal.projects)}",
-        )
-        scope["doxa.principal"], scope["user"] = principal, AuthenticatedUser(token)
-        await self._protocol(scope, receive, send)
+        await self._protocol.serve(principal, scope, receive, send)
 
     async def _principal(self, headers: Headers) -> Principal:
         if self._authenticator is None:
@@ -205,6 +200,17 @@ class McpApp:
             "bearer_methods_supported": ["header"],
             "scopes_supported": [SCOPE],
         }
+
+
+def _scope_of(principal: Principal) -> dict[str, Any]:
+    """Return what the scope of a request has of its login."""
+    token = AccessToken(
+        token="",
+        client_id=principal.name,
+        scopes=[SCOPE, principal.role],
+        subject=f"{principal.name} {principal.role} {' '.join(principal.projects)}",
+    )
+    return {"doxa.principal": principal, "user": AuthenticatedUser(token)}
 
 
 class _Denied(Exception):
