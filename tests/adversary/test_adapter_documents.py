@@ -261,6 +261,22 @@ def test_what_others_wrote_at_such_an_address_is_left_out(memory: Memory) -> Non
     assert made.read([foreign])[foreign].value == "two"
 
 
+def test_a_document_whose_metadata_a_person_replaced_is_still_there(memory: Memory) -> None:
+    made, kref = documents(memory), documents(memory).address((), "one")
+    made.write([Put(kref, ("one",), {"port": 9090}, "The port is 9090", number=1)])
+    session = memory.session(project="shop")
+    session.revise(kref, "The port is 9091", metadata={"note": "mine"})
+    found = made.read([kref])[kref]
+    assert (found.path, found.value, found.edited) == (
+        ("one",),
+        {"port": 9090},
+        "The port is 9091",
+    )
+    assert session.get(kref).metadata["note"] == "mine"
+    made.write([Put(kref, ("one",), {"port": 9092}, "The port is 9092", number=3)])
+    assert made.read([kref])[kref].edited == ""
+
+
 def test_a_number_is_given_once(memory: Memory) -> None:
     made = documents(memory)
     made.write([made.record(("l",), number, number) for number in (1, 2)])

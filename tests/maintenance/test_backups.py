@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 import shutil
+import threading
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -107,6 +108,28 @@ def test_backups_of_two_memories_in_one_folder_do_not_count_for_each_other(
     other, own = (made[name] for name in names)
     assert removed == {names[0]: [], names[1]: own[:3]}
     assert [one.path for one in backups_in(folder)] == [*other, *own[3:]]
+
+
+def test_memories_that_are_backed_up_at_the_same_time_are_all_in_the_list(tmp_path: Path) -> None:
+    clock, folder = FakeClock(START), tmp_path / "backups"
+    rule, names, rounds = KeepRule(last=2, days=0, weeks=0), "abcd", 4
+    made: list[str] = []
+
+    def back_up(name: str) -> None:
+        with opened(tmp_path / f"{name}.db", clock=clock) as memory:
+            for at in range(rounds):
+                memory.remember(f"Thing {at} of {name} is here.")
+                made.append(make_backup(memory.store, folder, rule=rule)[0].path)
+
+    threads = [threading.Thread(target=back_up, args=(name,)) for name in names]
+    for one in threads:
+        one.start()
+    for one in threads:
+        one.join()
+    held = [one.path for one in backups_in(folder)]
+    assert len(made) == rounds * len(names) and set(held) <= set(made)
+    assert sorted(one[0] for one in held) == sorted(names * 2)
+    assert {path.name for path in folder.iterdir()} == {LIST, *held}
 
 
 def test_a_list_of_a_former_version_is_read_and_kept_to(tmp_path: Path) -> None:

@@ -3,9 +3,9 @@ current revision.
 
 Carried over are title, topics, keywords, validity, confidence, trust, metadata, and the links that
 the belief depends on. Trust never rises by itself: it changes only when a caller sets it, and an
-agent's revision of a verified belief opens a conflict. Facts, enrichments and the embedding text
-belong to the former text: they are carried over only if the text stays the same; otherwise the
-result says that they were dropped.
+agent's revision of a verified belief opens a conflict. Metadata that is given replaces all but what
+adapters find by it. Facts, enrichments and the embedding text belong to the former text: they are
+carried over only if the text stays the same; otherwise the result says that they were dropped.
 """
 
 from __future__ import annotations
@@ -42,6 +42,9 @@ from doxa.store import Identity, Node, Store, Transaction
 
 _APART = ("embedding_text", "statements")
 _KEPT = ("title", "topics", "keywords", "valid_from", "valid_until", "confidence", "trust")
+_OF_ADAPTERS = (
+    "adapter_"  # metadata by which an adapter finds what it keeps (adapters/documents.py)
+)
 
 
 def revise(
@@ -235,7 +238,11 @@ def _carried(
             f"Its {', '.join(left)} belong to the former text and were not carried over; give those"
             " that still hold."
         )
-    held = dict(old.metadata) if "metadata" not in given else {}
+    held = {
+        name: value
+        for name, value in old.metadata.items()
+        if "metadata" not in given or name.startswith(_OF_ADAPTERS)
+    }
     override = held.pop(EMBEDDING_TEXT, old.metadata.get(EMBEDDING_TEXT))
     if override is not None and "embedding_text" not in given:
         if same:

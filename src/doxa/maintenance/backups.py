@@ -13,8 +13,8 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -28,6 +28,11 @@ from doxa.store import Store, check
 from doxa.store.file.file_copy import discard
 from doxa.store.stages import Stages, no_stages
 from doxa.store.visibility.evaluator import Expressions
+
+try:
+    import fcntl
+except ImportError:  # Windows: the list is not held
+    fcntl = None  # type: ignore[assignment]
 
 LIST = "backups.jsonl"
 _NAME = lazy_re(r"(.+)-\d{8}T\d{6}Z(?:-\d+)?\.db")
@@ -132,16 +137,20 @@ def make_backup(
     store.backup(target, progress=progress("bytes copied", size))
     note(target)
     made = _tested(target, now, store._expressions, progress)
-    _append(folder / LIST, made)
-    removed: list[str] = []
-    if made.passed:
-        of_it = [one for one in backups_in(folder) if one.is_of(made)]
-        keep = kept(of_it, rule)
-        removed = [one.path for one in of_it if one.path not in keep]
-        for path in removed:
-            discard(folder / path)
-        _rewrite(folder / LIST, backups_in(folder))
+    with _holding_list(folder):
+        _append(folder / LIST, made)
+        removed = _remove_old(folder, made, rule) if made.passed else []
     return made, removed
+
+
+def _remove_old(folder: Path, made: Backup, rule: KeepRule) -> list[str]:
+    of_it = [one for one in backups_in(folder) if one.is_of(made)]
+    keep = kept(of_it, rule)
+    removed = [one.path for one in of_it if one.path not in keep]
+    for path in removed:
+        discard(folder / path)
+    _rewrite(folder / LIST, backups_in(folder))
+    return removed
 
 
 def _tested(path: Path, now: int, expressions: Expressions | None, progress: Stages) -> Backup:
@@ -181,6 +190,25 @@ def _unused(folder: Path, name: str) -> Path:
         number += 1
         found = folder / f"{name}-{number}.db"
     return found
+
+
+@contextmanager
+def _holding_list(folder: Path) -> Iterator[None]:
+    """Hold the list of a folder, which backups of several memories may change at the same time."""
+    path = folder / LIST
+    while True:
+        handle = os.open(path, os.O_RDWR | os.O_CREAT, _MODE)
+        try:
+            if fcntl is not None:
+                fcntl.flock(handle, fcntl.LOCK_EX)
+            is_same = False  # as long as nobody replaced it meanwhile
+            with suppress(FileNotFoundError):
+                is_same = os.fstat(handle).st_ino == path.stat().st_ino
+            if is_same:
+                yield
+                return
+        finally:
+            os.close(handle)
 
 
 def _line(one: Backup) -> str:
