@@ -260,3 +260,18 @@ def test_an_attempt_that_was_not_verified_counts_as_none(users: Credentials) -> 
             guard.verify("ana", SECRET)
     users.path.chmod(0o600)
     assert guard.verify("ana", SECRET) == Principal("ana", "agent")
+
+
+def test_an_attempt_whose_end_was_lost_counts_for_a_while_only(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("doxa.servers.credentials._LOST_S", 0.05)
+    failures = FailedLogins()
+    assert failures.admit("ana") == "verify"  # by a process that ends now
+    for _ in range(5):
+        assert failures.admit("ana") == "verify"
+        time.sleep(0.02)
+        failures.note("ana", True)
+    assert failures.admit("ana") == "verify"
+    failures.note("ana", True)
+    assert not failures._open

@@ -188,7 +188,8 @@ def test_the_system_looks_whether_clients_are_still_there(opened: str) -> None:
                     accepted.getsockopt(socket.IPPROTO_TCP, option) for option in options
                 )
                 assert idle + every * count == 120
-                assert accepted.getsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT) == 120_000
+                # it would end a client that lives and reads later, too
+                assert not accepted.getsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT)
 
 
 @pytest.mark.parametrize("scheme", ["basic", "bearer"])

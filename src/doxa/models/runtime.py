@@ -128,10 +128,16 @@ def in_threads(
             except Exception as error:  # raised by the thread that asked
                 errors[number] = error
 
+    def run_elsewhere() -> None:
+        try:
+            run()
+        except BaseException as error:  # such as a panic of a library
+            errors[-1] = error
+
     others: list[threading.Thread] = []
     try:
         for _ in range(min(threads, processors(), len(items)) - 1):
-            other = threading.Thread(target=run, name="doxa-in-threads")
+            other = threading.Thread(target=run_elsewhere, name="doxa-in-threads")
             with suppress(RuntimeError):  # the system, or an interpreter that ends, gives no more
                 other.start()
                 others.append(other)

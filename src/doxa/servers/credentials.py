@@ -387,7 +387,8 @@ class FailedLogins:
         """End an attempt: count a wrong password, or forget those before a right one. None: it was
         not verified."""
         with self._lock:
-            running = self._open.pop(name, [])[1:]
+            # not the oldest: one that was lost must not get younger by those that end
+            running = self._open.pop(name, [])[:-1]
             if running:
                 self._open[name] = running
             if right is None:

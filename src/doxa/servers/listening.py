@@ -29,7 +29,6 @@ from doxa.servers.service.notify import ServiceManager
 BACKLOG = 128
 # After two minutes without a sign of life a peer is taken for gone
 _SILENT_S, _PROBE_S, _PROBES = 60, 15, 4
-_UNACKNOWLEDGED_MS = 120_000
 _LOG = logging.getLogger("doxa.serve")
 
 
@@ -127,7 +126,6 @@ def notice_dead_peers(listener: socket.socket) -> None:
         idle: _SILENT_S,
         "TCP_KEEPINTVL": _PROBE_S,
         "TCP_KEEPCNT": _PROBES,
-        "TCP_USER_TIMEOUT": _UNACKNOWLEDGED_MS,
     }
     for name, value in wanted.items():
         if hasattr(socket, name):  # not every system has all of them

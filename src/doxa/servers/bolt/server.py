@@ -203,7 +203,11 @@ class BoltServer:
 
     def _admit(self, connection: BoltConnection) -> None:
         self._connections[connection.number] = connection
-        self.workers.start(connection.work)
+        try:
+            self.workers.start(connection.work)
+        except RuntimeError:  # the system gives no more threads
+            del self._connections[connection.number]
+            self._refuse(connection)
 
     def _refuse(self, connection: BoltConnection) -> None:
         self._count.add(-1)

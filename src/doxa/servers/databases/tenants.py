@@ -53,7 +53,7 @@ class TenantFolder(DatabaseFolder):
         self._listed: tuple[float, list[str]] = -_NAMES_S, []
         self._asking = threading.Lock()
         self._asked: threading.Event | None = None  # while the engine is asked
-        self._created = 0
+        self._made: set[str] = set()  # meanwhile, which the answer may lack
         super().__init__(directory.folder, lambda path: open_memory(path.stem))
 
     def names(self) -> list[str]:
@@ -79,22 +79,22 @@ class TenantFolder(DatabaseFolder):
             if self._asked is not None:
                 return False, self._asked
             asked = self._asked = threading.Event()
-        run = partial(self._ask_names, asked, self._created)
+            self._made.clear()
+        run = partial(self._ask_names, asked)
         try:
             threading.Thread(target=run, daemon=True).start()
         except RuntimeError:  # the system gives no more threads
             run()
         return True, asked
 
-    def _ask_names(self, asked: threading.Event, created: int) -> None:
+    def _ask_names(self, asked: threading.Event) -> None:
         known = self._listed[1]
         try:
             with suppress(DoxaError):
                 known = self._directory.names()
         finally:
             with self._asking:
-                if created == self._created:  # else it may lack the one that was made meanwhile
-                    self._listed = time.monotonic(), known
+                self._listed = time.monotonic(), [*known, *self._made.difference(known)]
                 self._asked = None
             asked.set()
 
@@ -118,7 +118,7 @@ class TenantFolder(DatabaseFolder):
                 )
             self._directory.create(name)
             with self._asking:
-                self._created += 1
+                self._made.add(name)
                 self._listed = -_NAMES_S, [*self._listed[1], name] if self._listed[1] else []
             return True
 

@@ -15,7 +15,7 @@ from typing import NamedTuple
 from doxa.base.errors import DoxaError, InputError
 from doxa.servers.codes import FORBIDDEN, TERMINATED, RequestError
 from doxa.servers.contract import Database
-from doxa.servers.credentials import Principal
+from doxa.servers.credentials import ANONYMOUS, Principal
 from doxa.servers.http.bodies import (
     BatchBody,
     QueryBody,
@@ -76,8 +76,9 @@ class RequestExecution:
 
     @property
     def login(self) -> str:
-        """Who asks."""
-        return self._caller.principal.name
+        """Who asks; empty if anybody may."""
+        name = self._caller.principal.name
+        return "" if name == ANONYMOUS else name
 
     def begin(self) -> None:
         """Record that the execution has a thread."""

@@ -7,7 +7,8 @@ ends here, as if its client had ended it. A login that opens session after sessi
 
 from __future__ import annotations
 
-from collections import OrderedDict
+import time
+from collections import Counter, OrderedDict
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -21,6 +22,8 @@ _SESSION, _VERSION = "mcp-session-id", "mcp-protocol-version"
 # of the scope of a request, in one that ends a session
 _KEPT = ("type", "asgi", "http_version", "scheme", "path", "root_path", "server", "client")
 
+_IDLE_S = 1_800.0  # after which the SDK ends one
+
 ScopeFor = Callable[[Principal], Mapping[str, Any]]
 
 
@@ -30,8 +33,9 @@ class SessionShares:
     def __init__(self, app: ASGIApp, sessions_max: int, scope_for: ScopeFor) -> None:
         """`scope_for` returns what the scope of a request has of its login."""
         self._app, self._most, self._scope_for = app, sessions_max, scope_for
-        self._opening = 0
-        self._open: dict[Principal, OrderedDict[str, None]] = {}  # those used last at the end
+        self._opening: Counter[Principal] = Counter()
+        # when each was used last, these at the end
+        self._open: dict[Principal, OrderedDict[str, float]] = {}
 
     async def serve(self, principal: Principal, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve a request of a login."""
@@ -50,21 +54,28 @@ class SessionShares:
         self, principal: Principal, scope: Scope, receive: Receive, send: Send
     ) -> None:
         counted = True
-        self._opening += 1
+        self._opening[principal] += 1
+
+        def opened() -> None:
+            nonlocal counted
+            self._opening[principal] -= counted
+            counted = False
+            if self._opening[principal] <= 0:
+                del self._opening[principal]
 
         def note(status: int, headers: Headers) -> None:
-            nonlocal counted
-            self._opening -= counted
-            counted = False
+            opened()
             if status < 400 and _SESSION in headers:
-                self._open.setdefault(principal, OrderedDict())[headers[_SESSION]] = None
+                now = time.monotonic()
+                self._open.setdefault(principal, OrderedDict())[headers[_SESSION]] = now
 
         try:
-            while self._opening + sum(map(len, self._open.values())) > self._most and self._open:
-                await self._end_one(principal, scope)
+            while self._count() > self._most and await self._end_one(scope):
+                pass
             await self._app(scope, receive, _noting(send, note))
         finally:
-            self._opening -= counted
+            if counted:
+                opened()
 
     async def _used(
         self, principal: Principal, named: str, scope: Scope, receive: Receive, send: Send
@@ -72,6 +83,8 @@ class SessionShares:
         def note(status: int, _: Headers) -> None:
             if status == 404 or (scope["method"] == "DELETE" and status < 300):
                 self._forget(principal, named)
+            elif status < 300:
+                self._open.setdefault(principal, OrderedDict())[named] = time.monotonic()
 
         self._touch(principal, named)
         await self._app(scope, receive, _noting(send, note))
@@ -80,6 +93,7 @@ class SessionShares:
     def _touch(self, principal: Principal, named: str) -> None:
         mine = self._open.get(principal, ())
         if named in mine:
+            self._open[principal][named] = time.monotonic()
             self._open[principal].move_to_end(named)
 
     def _forget(self, principal: Principal, named: str) -> None:
@@ -89,9 +103,24 @@ class SessionShares:
             if not mine:
                 del self._open[principal]
 
-    async def _end_one(self, opener: Principal, scope: Scope) -> None:
-        """End the oldest session of the login with the most, counting the one to be opened."""
-        holder = max(self._open, key=lambda one: len(self._open[one]) + (one == opener))
+    def _count(self) -> int:
+        """How many sessions are open, or being opened; without those that the SDK has ended."""
+        for principal in list(self._open):
+            for named, used in list(self._open[principal].items()):
+                if time.monotonic() - used < _IDLE_S:
+                    break  # those behind it were used later
+                self._forget(principal, named)
+        return sum(self._opening.values()) + sum(map(len, self._open.values()))
+
+    async def _end_one(self, scope: Scope) -> bool:
+        """End the oldest session of the login with the most, those that are being opened counted;
+        return whether it has one."""
+        holder = max(
+            {*self._open, *self._opening},
+            key=lambda one: len(self._open.get(one, ())) + self._opening[one],
+        )
+        if holder not in self._open:
+            return False
         named = next(iter(self._open[holder]))
         self._forget(holder, named)
         ending = {key: scope[key] for key in _KEPT if key in scope} | {
@@ -100,6 +129,7 @@ class SessionShares:
             "headers": [(_SESSION.encode(), named.encode())],
         }
         await self._app(ending | dict(self._scope_for(holder)), _no_body, _heard_by_nobody)
+        return True
 
 
 def _noting(send: Send, note: Callable[[int, Headers], None]) -> Send:

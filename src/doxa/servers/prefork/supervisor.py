@@ -203,13 +203,14 @@ class Supervisor:
                 await asyncio.wait_for(self._asked.wait(), min(delay, _DELAY_MOST_S))
             if self._asked.is_set():
                 return
+            self._restarted += 1
             try:
                 await self._start(number)
-            except OSError as error:  # such as too little memory, or too many processes or files
-                why = f"could not be started: {error}"
-            else:
-                self._restarted += 1
                 return
+            # such as too little memory, or too many processes, threads or files
+            except (OSError, RuntimeError) as error:
+                self._restarted -= 1
+                why = f"could not be started: {error}"
 
     async def _stop(self) -> None:
         """Take no more connections, and let every worker end in order."""

@@ -231,7 +231,8 @@ class VerbApi:
         goes."""
         meter = CallMeter()
         call = self._threads.run(
-            lambda: self._on_thread(request, caller, prepare, meter), caller=caller.principal.name
+            lambda: self._on_thread(request, caller, prepare, meter),
+            caller="" if caller.how == "none" else caller.principal.name,
         )
         if not prepare.operation.is_long:  # ends soon, whether or not somebody waits
             return await call
