@@ -345,6 +345,7 @@ GUARDS = dict.fromkeys(
     "",
 ) | {
     "agent/growth/gates:_require_operator": "tests/agent/gates/growth.json",
+    "app/sessions/agent/context:verifier_declare": "tests/agent/test_context_pipeline.py",
     "agent/spine/types:check_state": "tests/agent/gates/spine.json",
     "servers/calling:owner_of": "tests/http/test_api_verbs.py",
     "servers/http/api/operations:_check_unbound": "tests/http/test_api_verbs.py",
