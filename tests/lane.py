@@ -33,6 +33,9 @@ LEFT_OUT: dict[str, str] = {
     "tests/app/test_app_models.py::test_opening_reads_no_network_library": (
         "the engine is reached by the network"
     ),
+    "tests/app/test_app_models.py::test_the_background_job_outlives_a_time_of_other_writers": (
+        "writers of a replica wait for the engine's turn, and not for the file's"
+    ),
     "tests/adversary/test_consolidation.py::test_a_bound_session_consolidates_its_projects_alone": (
         "the age of a replica, which changes, is in what it compares"
     ),
