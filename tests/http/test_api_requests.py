@@ -14,7 +14,7 @@ from urllib.parse import quote
 import pytest
 
 from doxa.base.stopping import stoppable
-from doxa.servers.credentials import Principal
+from doxa.servers.credentials import ANONYMOUS, Principal
 from doxa.servers.http.api.jobs import ApiJob, Jobs
 from doxa.servers.http.api.rates import RequestRate
 from doxa.servers.http.errors import HttpError
@@ -304,6 +304,10 @@ def test_the_jobs_of_one_login_take_no_place_of_anothers(monkeypatch: pytest.Mon
         assert (await ended(ben))[0] in jobs.of(ben)
         may_end.set()
         await asyncio.gather(*(one.task for one in held if one.task))
+        jobs.close()
+        jobs = Jobs(Share())
+        await ended(Principal(ANONYMOUS, "operator"), 6)  # without logins all are the same
+        assert len(jobs.of(Principal(ANONYMOUS, "operator"))) == 6
         jobs.close()
 
     asyncio.run(run())

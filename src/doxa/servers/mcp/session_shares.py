@@ -12,6 +12,7 @@ from collections import Counter, OrderedDict
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from mcp.server.streamable_http_manager import DEFAULT_SESSION_IDLE_TIMEOUT
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -22,7 +23,7 @@ _SESSION, _VERSION = "mcp-session-id", "mcp-protocol-version"
 # of the scope of a request, in one that ends a session
 _KEPT = ("type", "asgi", "http_version", "scheme", "path", "root_path", "server", "client")
 
-_IDLE_S = 1_800.0  # after which the SDK ends one
+_IDLE_S: float = DEFAULT_SESSION_IDLE_TIMEOUT  # after which the SDK ends one
 
 ScopeFor = Callable[[Principal], Mapping[str, Any]]
 

@@ -25,8 +25,8 @@ from doxa.base.limits import (
     API_JOBS_RUNNING_ITEMS_MAX,
 )
 from doxa.servers.calling import CallCancelled, CallMeter
-from doxa.servers.codes import STOPPING
-from doxa.servers.credentials import Principal
+from doxa.servers.codes import RATE_LIMIT, STOPPING
+from doxa.servers.credentials import ANONYMOUS, Principal
 from doxa.servers.http.errors import HttpError, log_unexpected
 from doxa.servers.http.thread_pool import ThreadPool
 from doxa.servers.sharing import Share
@@ -133,8 +133,9 @@ class Jobs:
             job.state = "running"
 
         try:
+            name = job.principal.name
             job.answer = await self._threads.run(
-                lambda: call(job.meter), began=begin, caller=job.principal.name
+                lambda: call(job.meter), began=begin, caller="" if name == ANONYMOUS else name
             )
             job.state = "done"
         except (CallCancelled, asyncio.CancelledError):
@@ -149,7 +150,7 @@ class Jobs:
         """Forget an ended job if there are too many: of a login that has its share one of its own,
         so that it takes no place of others, and else one of the login that has most."""
         own = [one for one in self._held.values() if one.principal.name == principal.name]
-        if len(own) >= self._each_max:
+        if len(own) >= self._each_max and principal.name != ANONYMOUS:
             self._forget(own, f"{self._each_max} jobs of this login wait or run.", http=429)
         elif len(self._held) >= self._items_max:
             ended = [one for one in self._held.values() if one.state in _ENDED]
@@ -165,9 +166,8 @@ class Jobs:
         """Forget the first of these that has ended. Raises HttpError if none has."""
         old = next((one for one in jobs if one.state in _ENDED), None)
         if old is None:
-            raise HttpError(
-                full, http=http, next_step="Wait until some have ended.", status=STOPPING
-            )
+            status = RATE_LIMIT if http == 429 else STOPPING
+            raise HttpError(full, http=http, next_step="Wait until some have ended.", status=status)
         del self._held[old.id]
 
 
