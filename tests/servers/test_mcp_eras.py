@@ -23,7 +23,7 @@ from mcp_types import (
 
 from doxa.app import Memory, Session
 from doxa.servers.mcp.core import NOT_INSTRUCTIONS
-from doxa.servers.mcp.server import INSTRUCTIONS
+from doxa.servers.mcp.handshake import INSTRUCTIONS
 from doxa.servers.mcp.serving import IDEMPOTENCY_KEY, build_server
 from tests.fixtures_shared import opened
 from tests.servers.mcp_fixtures import ERAS, over_http, over_stdio, run, serving

@@ -6,6 +6,7 @@ from __future__ import annotations
 import sys
 import uuid
 from collections.abc import Mapping
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -147,16 +148,14 @@ def mcp(
     from doxa.app import open_memory
 
     with errors_reported(False):
-        try:
-            from doxa.servers.mcp.stdio import serve_stdio
-        except ImportError:
-            raise needs_mcp() from None
+        if find_spec("mcp") is None:
+            raise needs_mcp()
         from doxa import __version__
         from doxa.hosts.tool import HookTool
-        from doxa.servers.mcp.tools import check_profile
+        from doxa.servers.mcp.handshake import Handshake, first_lines
+        from doxa.servers.mcp.tools import profile_of
 
-        check_profile(profile)
-
+        tools = [tool.listed for tool in profile_of(profile).tools]
         given, project = project_said(project), project_named(project)
         memory = open_memory(
             db, role="agent", actor=actor, project=project, decay_enabled=decay_enabled()
@@ -165,7 +164,13 @@ def mcp(
         own = project if not bound or project in bound else bound[0]
         made = memory.session(project=own, projects=bound or (), context=context)
         hooks = HookTool(made, project=own if bound else given, db=memory.config.path)
-        serve_stdio(memory, made, version=__version__, profile=profile, hooks=hooks)
+        first = first_lines(Handshake(tools, version=__version__))
+        first.start()
+        try:
+            from doxa.servers.mcp.stdio import serve_stdio
+        except ImportError:
+            raise needs_mcp() from None
+        serve_stdio(memory, made, first, version=__version__, profile=profile, hooks=hooks)
 
 
 def _host_entry(

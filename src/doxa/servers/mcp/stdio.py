@@ -9,11 +9,9 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
 import re
-import sys
 from collections.abc import AsyncIterator
-from io import TextIOWrapper
+from types import TracebackType
 from typing import Any
 
 import anyio
@@ -25,12 +23,14 @@ from mcp_types import (
     ErrorData,
     JSONRPCError,
     JSONRPCNotification,
+    JSONRPCResponse,
     jsonrpc_message_adapter,
 )
 from pydantic import ValidationError
 
 from doxa.app import Memory, Session
 from doxa.hosts.tool import HookTool
+from doxa.servers.mcp.handshake import FirstLines
 from doxa.servers.mcp.serving import build_server
 
 # The id of a line that cannot be read as JSON, where it stands at the beginning.
@@ -44,17 +44,19 @@ _INT_DIGITS_MAX = 4_000  # Python refuses to convert longer ones
 def serve_stdio(
     memory: Memory,
     session: Session,
+    first: FirstLines,
     *,
     version: str,
     profile: str = "core",
     hooks: HookTool | None = None,
 ) -> None:
-    """Serve until the client closes its end."""
+    """Serve until the client closes its end. `first` has read, and answered, what it sent until
+    now."""
 
     async def run() -> None:
         server = build_server(session, version=version, profile=profile, hooks=hooks).sdk
         answers: asyncio.Queue[JSONRPCError] = asyncio.Queue()
-        lines: Any = _messages(_own_input(), answers)
+        lines: Any = _messages(first, answers)
 
         async def answer() -> None:
             while True:
@@ -62,8 +64,9 @@ def serve_stdio(
 
         async with stdio_server(stdin=lines) as (reading, writing):
             answering = asyncio.create_task(answer())
+            unanswered: Any = _Unanswered(writing, first)
             try:
-                await server.run(reading, writing, server.create_initialization_options())
+                await server.run(reading, unanswered, server.create_initialization_options())
             finally:
                 answering.cancel()
 
@@ -77,21 +80,38 @@ def serve_stdio(
         memory.close()
 
 
-def _own_input() -> TextIOWrapper:
-    """Standard input, of which what this process starts reads nothing."""
-    own = os.dup(sys.stdin.fileno())
-    nothing = os.open(os.devnull, os.O_RDONLY)
-    os.dup2(nothing, sys.stdin.fileno())
-    os.close(nothing)
-    # a thread may still read it at the end: it is not closed, so that its number is not used again
-    return open(own, encoding="utf-8", errors="replace", closefd=False)
+class _Unanswered:
+    """The stream of answers without those to requests that were answered before the SDK was there.
+    Errors pass: what the SDK refuses, its client has to know."""
+
+    def __init__(self, stream: Any, first: FirstLines) -> None:
+        self._stream, self._first = stream, first
+
+    async def send(self, item: SessionMessage) -> None:
+        message, answered = item.message, self._first.answered
+        if answered and isinstance(message, JSONRPCResponse) and message.id in answered:
+            answered.discard(message.id)
+            return
+        await self._stream.send(item)
+
+    async def aclose(self) -> None:
+        await self._stream.aclose()
+
+    async def __aenter__(self) -> _Unanswered:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        at: TracebackType | None,
+    ) -> None:
+        await self.aclose()
 
 
-async def _messages(
-    lines: TextIOWrapper, answers: asyncio.Queue[JSONRPCError]
-) -> AsyncIterator[str]:
+async def _messages(first: FirstLines, answers: asyncio.Queue[JSONRPCError]) -> AsyncIterator[str]:
     """The lines that are messages; the others are answered."""
-    async for line in anyio.wrap_file(lines):
+    while line := await anyio.to_thread.run_sync(first.next):
         error = problem(line)
         if error is None:
             yield line
