@@ -5,11 +5,13 @@ secret, whatever stands between the two.
 
 A value looks generated if letters, digits and cases alternate in a long run of it; a word with a
 number, a date or a path does not. Identifiers of other things look generated too, so that nothing
-is taken where the words between say so: a hash, an id, a public key.
+is taken where the words between say so: a hash, an id, a public key. The parts of an address are
+such: a project may be called token-service, and names that doxa makes end in digests.
 """
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator
 from itertools import pairwise
 
@@ -28,16 +30,20 @@ _VALUE = lazy_re(rf"[A-Za-z0-9][A-Za-z0-9_+/=~.-]{{{_LEAST - 1},400}}")
 _GENERATED = lazy_re(rf"[A-Za-z0-9]{{{_RUN},}}")
 _OTHER = lazy_re(
     r"(?i:hash|sha-?\d|md5|digest|checksum|fingerprint|public|commit|\bids?\b|_id\b|uuid|etag|cache"
-    r"|redacted|https?:|version|expires)"
+    r"|redacted|https?:|kref:|version|expires)"
 )
+_ADDRESS = lazy_re(r"kref://[^\s\"'<>()\[\]{},;]*")
 _UUID = lazy_re(r"(?i:[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})")
 
 
 def spans_near_names(text: str) -> Iterator[tuple[int, int]]:
     """Yield start and end of each generated value close behind the name of a secret."""
     end = 0
+    addresses = deque(found.span() for found in _ADDRESS.finditer(text))
     for name in NAMED.finditer(text):
-        if name.end() < end:
+        while addresses and addresses[0][1] <= name.start():
+            addresses.popleft()
+        if name.end() < end or (addresses and addresses[0][0] < name.start()):
             continue
         reach = name.end() + _BETWEEN + _LEAST
         start = _VALUE.search(text, name.end(), reach)

@@ -619,11 +619,14 @@ SECRETS: tuple[RedactionRule, ...] = (
         examples=(
             "use the token «q7Zr2Kx9Lw4Tn8Vb3Yd6» for staging",
             "new secret (rotated today) «9f3a71c04be2d85f6a1790ce»",
+            "kref://token-service/notes/a.fact has the token «9f3a71c04be2d85f6a1790ce»",
         ),
         near_misses=(
             "the token hash is 9f3a71c04be2d85f6a1790ce",
             "password reset for user_id 550e8400-e29b-41d4-a716-446655440000",
             "the secret of internationalization2024isPatience",
+            "kref://token-service/sessions/9f3a71c04be2d85f6a1790ce.exchange",
+            "its token is explained in kref://p/notes/9f3a71c04be2d85f6a1790ce.fact",
         ),
     ),
     RedactionRule(
