@@ -6,7 +6,7 @@ from __future__ import annotations
 import pytest
 
 from doxa.base.clock import parse_time
-from doxa.language.differences import difference
+from doxa.language.comparison.differences import difference
 from doxa.language.predicates import BY_NAME
 from doxa.language.statement import read_fact, read_statement
 from doxa.language.tables.reader import (

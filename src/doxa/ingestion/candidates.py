@@ -25,7 +25,7 @@ from doxa.base.words import is_character, terms
 from doxa.belief import EXCHANGE_KIND
 from doxa.belief.graph import current_of
 from doxa.belief.kref import name_problem, slug
-from doxa.language.differences import compared_words
+from doxa.language.comparison.differences import compared_words
 from doxa.language.predicates import cue_words
 from doxa.language.statement import Claim
 from doxa.language.subjects import split_joined

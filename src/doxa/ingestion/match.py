@@ -41,8 +41,8 @@ from doxa.language.agreement import (
     holds_beside,
 )
 from doxa.language.comparison.coverage import changed_quantity
+from doxa.language.comparison.differences import Difference, difference, says_i
 from doxa.language.comparison.likeness import LIKENESS, likeness
-from doxa.language.differences import Difference, difference, says_i
 from doxa.language.languages import Language
 from doxa.language.statement import Claim, read_fact
 from doxa.language.tables.reader import (
@@ -362,7 +362,7 @@ def read_belief(node: Node, *, fallback: Language | None = None) -> StoredBelief
         held += [(claim, facts[0]) for claim in read]
     return StoredBelief(
         node,
-        tuple(one for one in held if not one[0].unasserted),
+        tuple(one for one in held if not one[0].unasserted and not one[0].history),
         tuple(facts),
         summary,
         said_by,

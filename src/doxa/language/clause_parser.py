@@ -81,6 +81,7 @@ class ClauseParts:
     single: bool = True
     unasserted: str = ""
     known: bool = True
+    history: bool = False
 
 
 def parse_clause(clause: str) -> ClauseParts | None:

@@ -26,6 +26,7 @@ from doxa.base.limits import CLAIMS_PER_TEXT_ITEMS_MAX, STATEMENT_CHARS_READ
 from doxa.base.patterns import lazy_re
 from doxa.base.words import stem
 from doxa.language.clause_parser import SETTERS, ClauseParts, by_unknown_verb, by_verb, parse_clause
+from doxa.language.dated import NEWS_NS, without_date
 from doxa.language.phrases import cut_relative, why_incomplete
 from doxa.language.predicates import ANY, BY_NAME, PRODUCTS, SPELLINGS, VERBS
 from doxa.language.sentences import says_besides, sentences, without_times
@@ -52,6 +53,7 @@ class Claim:
     unnamed     the subject is a pronoun without an antecedent
     proper      the subject is a proper name
     known       the table lists the predicate; if not, it is open how many values the subject has
+    history     a change of long ago (dated.py): past, and it stays true whatever is said of now
     """
 
     subject: str
@@ -71,6 +73,7 @@ class Claim:
     unnamed: bool = False
     proper: bool = False
     known: bool = True
+    history: bool = False
 
 
 _TAIL = lazy_re(
@@ -252,6 +255,9 @@ def _claim(
     said = _in_form(clause.strip(" .,:!?"))
     clause, change = without_times(said)
     parts = _parse(clause, change=change)
+    bare, end_ns = without_date(said, day_ns)
+    if bare != said or end_ns is not None:
+        parts = _dated(parts, bare, None if day_ns is None or end_ns is None else day_ns - end_ns)
     if parts is None:
         return None
     return _complete(
@@ -263,6 +269,18 @@ def _claim(
         change=change,
         besides=says_besides(said),
     )
+
+
+def _dated(parts: ClauseParts | None, bare: str, age_ns: int | None) -> ClauseParts | None:
+    """Return the parts of a dated clause: those of the clause without its date, if it tells of
+    something that happened. A change that is no longer news claims nothing of now."""
+    clause, change = without_times(bare)
+    happened = _parse(clause, change=change)
+    if happened is None or not happened.value or not happened.change:
+        return parts
+    if age_ns is not None and age_ns > NEWS_NS:
+        return replace(happened, change=False, ends=False, past=True, history=True)
+    return happened
 
 
 def _parse(clause: str, *, change: bool) -> ClauseParts | None:
@@ -378,6 +396,7 @@ def _complete(
         unasserted=unasserted,
         known=parts.known or predicate != parts.predicate,
         besides=besides,
+        history=parts.history,
     )
 
 

@@ -16,7 +16,7 @@ import re
 from typing import NamedTuple
 
 from doxa.base.words import stem
-from doxa.language.differences import Difference
+from doxa.language.comparison.differences import Difference
 from doxa.language.sentences import says_besides, without_times
 from doxa.language.tables.reader import language_of
 

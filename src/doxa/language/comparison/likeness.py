@@ -16,7 +16,7 @@ from functools import lru_cache
 
 from doxa.base.calendar_names import MONTHS
 from doxa.base.words import STOP_WORDS
-from doxa.language.differences import compared_words
+from doxa.language.comparison.differences import compared_words
 from doxa.language.stated_values import read_value
 from doxa.language.tables.reader import english_value, language_of, likely_language, tables_of
 

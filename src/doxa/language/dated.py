@@ -1,0 +1,47 @@
+"""Tell when a clause says that something happened, apart from what happened.
+
+    "Ana moved to Munich in 2010"         ->  "Ana moved to Munich", the end of 2010
+    "In May 2019, Ana joined Acme"        ->  "Ana joined Acme", the end of May 2019
+    "Ana moved to Oslo two years ago"     ->  the clause as it is, the end of that year
+    "The deadline is 3 May 2026"          ->  the clause as it is, no date: the value is one
+
+A change is news for a year. After that the sentence tells history, which stays true whatever
+happens later and says nothing of now.
+"""
+
+from __future__ import annotations
+
+from doxa.base.dates import find_dates
+from doxa.base.patterns import lazy_re
+
+NEWS_NS = 365 * 86_400 * 10**9
+_HINT = lazy_re(
+    r"[0-9]| (?:in|on) [A-Z]| ago$|^(?:back )?[io]n [A-Z]|^[A-Za-z ]{1,14} ago|last ", 2
+)
+_AT = lazy_re(
+    r"(?:^|,? )(?:back )?(?:in|on|during) (?:(?:the|early|late|mid|spring|summer|autumn|fall"
+    r"|winter|of)[ -]){0,4}$",
+    2,
+)
+_YEAR_FIRST = lazy_re(r"(?:back )?in (?P<year>(?:19|20|21)[0-9]{2}),? (?=[A-Za-z])", 2)
+_MAY = lazy_re(r",? (?:back )?in May$")
+
+
+def without_date(clause: str, day_ns: int | None) -> tuple[str, int | None]:
+    """Return a clause without the date at its end or beginning, if that says when, and the end of
+    the date in ns; None where it has no date, or one that cannot be resolved."""
+    if not _HINT.search(clause):
+        return clause, None
+    first = _YEAR_FIRST.match(clause)
+    if first is not None:
+        return clause[first.end() :], find_dates(f"in {first['year']}.", day_ns)[0].end_ns
+    lowered = f"{clause[:1].lower()}{clause[1:]}"
+    for date in reversed(find_dates(lowered, day_ns)):
+        before = _AT.search(clause, 0, date.start)
+        if date.end == len(clause):
+            return (clause[: before.start()] if before else clause), date.end_ns
+        if before is not None and before.start() == 0:
+            return clause[date.end :].lstrip(", "), date.end_ns
+        if date.start == 0:
+            return clause, date.end_ns
+    return _MAY.sub("", clause), None

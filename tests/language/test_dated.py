@@ -1,0 +1,75 @@
+"""When something happened is no part of its value, and what happened long ago is history."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from doxa.app import open_memory
+from doxa.base.clock import FakeClock, parse_time
+from doxa.language.dated import without_date
+from doxa.language.statement import read_statement
+
+TOLD = parse_time("2026-11-28T10:00:00Z")
+
+
+@pytest.mark.parametrize(
+    ("text", "value", "history"),
+    [
+        ("Ana moved to Munich in 2010.", "Munich", True),
+        ("Back in 2010 Ana moved to Munich.", "Munich", True),
+        ("In May 2019, Ana moved to Munich.", "Munich", True),
+        ("On 3 March 2020 Ana moved to Munich.", "Munich", True),
+        ("Ana moved to Munich two years ago.", "Munich", True),
+        ("Ana moved to Munich in the summer of 2015.", "Munich", True),
+        ("Ana moved to Munich on 3 November 2026.", "Munich", False),
+        ("Ana moved to Munich in October.", "Munich", False),
+        ("Ana moved to Munich in May.", "Munich", False),
+        ("Ana moved to Munich last month.", "Munich", False),
+        ("Ana moved to Munich.", "Munich", False),
+        ("The port was changed to 8080 in 2020.", "8080", True),
+        ("The deadline was moved to 3 May 2027.", "3 May 2027", False),
+        ("The deadline is in May 2019.", "May 2019", False),
+    ],
+)
+def test_a_date_of_a_change_is_no_part_of_its_value(text: str, value: str, history: bool) -> None:
+    (claim,) = read_statement(text, time_ns=TOLD)
+    assert (claim.value.text.removeprefix("in "), claim.history) == (value, history)
+    assert not claim.unasserted
+    if history:
+        assert (claim.past, claim.change, claim.ends) == (True, False, False)
+
+
+def test_without_a_time_of_telling_nothing_is_history() -> None:
+    (claim,) = read_statement("Ana moved to Munich in 2010.")
+    assert (claim.value.text, claim.change, claim.history) == ("Munich", True, False)
+
+
+@pytest.mark.parametrize(
+    "clause",
+    [
+        "",
+        "in 2010",
+        "Ana",
+        "Ana likes Room 2010",
+        "in",
+        "ago",
+        "on A",
+    ],
+)
+def test_other_clauses_are_left_as_they_are(clause: str) -> None:
+    bare, _ = without_date(clause, TOLD)
+    assert bare in (clause, "")
+
+
+def test_history_neither_replaces_nor_is_replaced(tmp_path: Path) -> None:
+    clock = FakeClock(TOLD)
+    with open_memory(tmp_path / "m.db", project="p", clock=clock, embedder=None) as memory:
+        berlin = memory.remember("Ana lives in Berlin.")
+        munich = memory.remember("Ana moved to Munich in 2010.")
+        assert not munich.change.losses
+        oslo = memory.remember("Ana moved to Oslo last week.")
+        assert [one.says for one in oslo.change.losses] == ["Ana lives in Berlin."]
+        assert memory.get(munich.kref).status == "current"
+        assert memory.get(berlin.kref).status == "superseded"
