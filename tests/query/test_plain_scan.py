@@ -6,6 +6,7 @@ from __future__ import annotations
 import tracemalloc
 from collections.abc import Iterator
 from itertools import islice
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -172,6 +173,11 @@ def test_lists_grow_and_stay_small_where_texts_are_long() -> None:
     assert [row for part in later for row in part] == [*rows[:73], *long, *rows[:100]]
     assert [len(part) for part in later][:7] == [1, 8, ROWS_MAX, 8, 1, 1, 1]
     assert [len(part) for part in growing(iter(rows[:5]), most=1)] == [1] * 5
+    texts = [itemgetter(1)]
+    assert [len(part) for part in growing(iter(long), texts=texts)] == [1] * 20
+    assert list(growing(iter(rows), texts=texts)) == found
+    absent = [(number, None) for number in range(200)]
+    assert [row for part in growing(iter(absent), texts=texts) for row in part] == absent
 
 
 def test_a_result_that_is_closed_gives_no_more(session: GraphSession) -> None:

@@ -253,7 +253,7 @@ class Ingest:
             self._vouch(tx, found, prepared)
             # A repeated turn counts as an access, so that its persistence policy can restore it.
             if tx.declared().evaluator.rules.any:
-                tx.noted.append(AccessRecord(tx.now, {}, [found.id]))
+                tx.noted.append(AccessRecord(tx.now, {}, ((found.id,),)))
             return
         previous = self._previous(tx, key, thread=thread)
         imported = self._imported or prepared.imported

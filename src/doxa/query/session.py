@@ -14,7 +14,7 @@ When the session runs another statement, the rest of the result is first read in
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, suppress
 from functools import partial
 from typing import Any
@@ -22,7 +22,7 @@ from typing import Any
 from doxa.base.errors import InputError, StoreError
 from doxa.base.limits import QUERY_TIMEOUT_MS, SHARED_WRITER_IDLE_MS, WRITER_IDLE_MS
 from doxa.cypher import tree as t
-from doxa.query.core.access_log import AccessLog, record_of_ids
+from doxa.query.core.access_log import AccessLog, record_of_groups
 from doxa.query.core.deadline import Deadline, terminated
 from doxa.query.core.errors import fail
 from doxa.query.core.graph import Graph
@@ -238,12 +238,12 @@ class GraphSession:
     ) -> list[Row] | None:
         """Return the rows, and note for policies which elements they are of."""
         rows = one.rows(found)
-        if rows and one.recorded is not None:
+        if rows and one.projection is not None:
             names = one.declared.evaluator.parameters
             parameters = {**params, **self._identity_parameters} if names else {}
-            self.store.note(
-                record_of_ids(now, parameters, names, list(map(one.recorded, found)), one.first)
-            )
+            groups: tuple[list[Sequence[int]], list[Sequence[int]]] = [], []
+            one.projection.record(list(zip(*found, strict=True)), *groups)
+            self.store.note(record_of_groups(now, parameters, names, *groups))
         return rows
 
     def _run_noted(

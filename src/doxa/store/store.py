@@ -491,7 +491,7 @@ class Store:
             (canonical(list(krefs)).decode(),),
         )
         given = {f"_{name}": value for name, value in context.items() if value is not None}
-        self.note(AccessRecord(reader.now, given, [row[0] for row in rows]))
+        self.note(AccessRecord(reader.now, given, ([row[0] for row in rows],)))
 
     def flush_accesses(self, *, stopped: Callable[[], bool] | None = None) -> int:
         """Write what was noted, as one transaction. Returns how many elements it was about. A

@@ -7,7 +7,7 @@ elements from the rows of the result and passes the ids to the store once the ro
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from doxa.base.limits import ACCESS_QUERY_ITEMS_MAX
@@ -33,14 +33,14 @@ class AccessLog:
     consumed."""
 
     __slots__ = (
-        "_direct",
-        "_first",
         "_names",
         "_note",
         "_parameters",
         "_returned",
+        "_returned_groups",
         "_returned_ids",
         "_traversed",
+        "_traversed_groups",
         "_traversed_ids",
         "full",
     )
@@ -55,8 +55,8 @@ class AccessLog:
         self._parameters, self._names = parameters, names
         self._returned: list[Any] = []
         self._traversed: list[Any] = []
-        self._direct: list[tuple[int, ...]] = []
-        self._first = 0
+        self._returned_groups: list[Sequence[int]] = []  # of a pattern scan
+        self._traversed_groups: list[Sequence[int]] = []
         self._returned_ids: set[int] = set()  # deduplicated so far
         self._traversed_ids: set[int] = set()
         self.full = False
@@ -110,11 +110,12 @@ class AccessLog:
 
     def deduplicate(self) -> None:
         """Keep each element once; set `full` at the maximum that one query records."""
-        for place, column in enumerate(zip(*self._direct, strict=True)):
-            (self._returned_ids if place < self._first else self._traversed_ids).update(column)
+        self._returned_ids.update(*self._returned_groups)
+        self._traversed_ids.update(*self._traversed_groups)
         collect_ids(self._returned, self._returned_ids)
         collect_ids(self._traversed, self._traversed_ids)
-        self._direct.clear()
+        self._returned_groups.clear()
+        self._traversed_groups.clear()
         self._returned.clear()
         self._traversed.clear()
         self.full = (
@@ -122,11 +123,10 @@ class AccessLog:
             or len(self._traversed_ids) >= ACCESS_QUERY_ITEMS_MAX
         )
 
-    def direct_ids(self, first: int) -> list[tuple[int, ...]]:
-        """Return the list to which a pattern scan appends the ids of each row; the first `first` of
-        them are returned elements."""
-        self._first = first
-        return self._direct
+    def groups(self) -> tuple[list[Sequence[int]], list[Sequence[int]]]:
+        """Return the lists to which a pattern scan appends groups of ids of returned, and of
+        traversed elements."""
+        return self._returned_groups, self._traversed_groups
 
     def returned(self, node: int) -> None:
         """Add a node of which a procedure returned parts."""
@@ -138,16 +138,14 @@ class AccessLog:
             collect_ids(self._returned, returned)
         if self._traversed:
             collect_ids(self._traversed, traversed)
-        if not (self._direct or returned or traversed):
+        of_returned, of_traversed = self._returned_groups, self._traversed_groups
+        if returned:
+            of_returned.append(array("q", returned))
+        if traversed:
+            of_traversed.append(array("q", traversed))
+        if not (of_returned or of_traversed):
             return
-        noted = AccessRecord(
-            reader.now,
-            _named(parameters, self._names),
-            array("q", returned) if returned else (),
-            array("q", traversed) if traversed else (),
-            self._direct,
-            self._first,
-        )
+        noted = AccessRecord(reader.now, _named(parameters, self._names), of_returned, of_traversed)
         if revealed:
             hidden = {
                 -identity if edge else identity
@@ -158,16 +156,15 @@ class AccessLog:
         self._note(noted)
 
 
-def record_of_ids(
+def record_of_groups(
     now: int,
     parameters: Mapping[str, Any],
     names: frozenset[str],
-    ids: list[tuple[int, ...]],
-    first: int,
+    returned: Sequence[Sequence[int]],
+    traversed: Sequence[Sequence[int]],
 ) -> AccessRecord:
-    """Return the record of rows that only these ids are of; the first `first` of each are of
-    returned elements."""
-    return AccessRecord(now, _named(parameters, names), (), (), ids, first)
+    """Return the record of rows that only these ids are of."""
+    return AccessRecord(now, _named(parameters, names), returned, traversed)
 
 
 def _named(parameters: Mapping[str, Any], names: frozenset[str]) -> dict[str, Any]:

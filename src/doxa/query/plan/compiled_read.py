@@ -22,7 +22,7 @@ from doxa.query.expressions.compiler import LiteralValue, ParameterReference
 from doxa.query.sql.exactness import UndecidedInSQL
 from doxa.query.sql.grouping import GroupedScanStep
 from doxa.query.sql.index_selection import IndexScan
-from doxa.query.sql.pattern_scan import Decode, PatternScanStep
+from doxa.query.sql.pattern_scan import PatternScanStep, ScanProjection
 from doxa.query.sql.value_kinds import classify_arguments
 from doxa.store import Reader
 from doxa.store.indexing.keys import key_of
@@ -38,13 +38,14 @@ _COMPARED = frozenset(("=", "<", "<=", ">", ">="))
 _NONE: Any = object()
 Types = tuple[type, ...] | type
 Given = tuple[Types, list[Any]]  # the types of the values that are compared, and the values
+Decode = Callable[[list[tuple[Any, ...]]], list[Row]]
 Bind = Callable[[list[Any], int], list[Any]]
 
 
 class CompiledRead:
     """One statement for values of these types, under one state of the catalogue."""
 
-    __slots__ = ("_decode", "aside", "bind", "declared", "first", "recorded", "sql")
+    __slots__ = ("_decode", "aside", "bind", "declared", "projection", "sql")
 
     def __init__(
         self,
@@ -52,13 +53,12 @@ class CompiledRead:
         sql: str = "",
         bind: Bind = lambda values, now: values,
         decode: Decode = list,
-        recorded: Callable[[tuple[Any, ...]], Any] | None = None,
-        first: int = 0,
+        projection: ScanProjection | None = None,
     ) -> None:
-        """Without `sql` the plan runs the general way for these types. `recorded` gives the ids
-        that an access log takes of a row of SQL, the first `first` of them of returned elements."""
+        """Without `sql` the plan runs the general way for these types. `projection` says where the
+        ids are that an access log records; None if it records none."""
         self.declared, self.sql, self.bind = declared, sql, bind
-        self._decode, self.recorded, self.first = decode, recorded, first
+        self._decode, self.projection = decode, projection
         self.aside = 0  # how many of the next runs go the general way
 
     def takes_its_turn(self) -> bool:
@@ -151,9 +151,10 @@ class CompilableRead:
         bind = _binder(args, scan, timed=is_timed)
         if bind is None:
             return None
-        _, recorded, _, first = self._scan.projection or ((), None, 0, 0)
+        projection = self._scan.projection
+        recorded = projection if projection is not None and projection.is_recorded else None
         sql = timed(sql) if is_timed else sql
-        return CompiledRead(graph.reader.declared(), sql, bind, decode, recorded, first)
+        return CompiledRead(graph.reader.declared(), sql, bind, decode, recorded)
 
     def _statement(
         self, run: Run, kinds: tuple[str, ...]
@@ -171,9 +172,13 @@ class CompilableRead:
         if self._grouped is not None:
             return _grouped_decoder(self._grouped, self._take_row)
         decode, distinct = self._scan.decoder(), self._distinct
-        if decode is None or distinct is None:
-            return decode
-        return lambda found: list(distinct.new_rows()(decode(found)))
+        if decode is None:
+            return None
+        if distinct is None:
+            return lambda found: decode(list(zip(*found, strict=True))) if found else []
+        return lambda found: list(
+            distinct.new_rows()(decode(list(zip(*found, strict=True))) if found else [])
+        )
 
 
 def compilable_read(steps: UnionStep | None) -> CompilableRead | None:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from functools import partial
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cache, partial
 from itertools import chain, groupby, islice
 from operator import itemgetter
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from doxa.base.limits import ACCESS_QUERY_ITEMS_MAX
 from doxa.base.values import TAGGED, decode, decode_value
@@ -22,7 +22,6 @@ from doxa.query.sql.plain_lookups import compares_singly, plain_lookups
 from doxa.query.sql.pushed_pattern import PushedDownPattern
 from doxa.query.sql.row_batches import ROWS_MAX, chunks, growing, parts
 from doxa.query.sql.row_builders import (
-    column_getter,
     columns_before,
     id_columns,
     row_builder,
@@ -37,7 +36,35 @@ _PREPARED = itemgetter(1)
 Lookup = tuple[
     Row, Prepared, list[Any]
 ]  # a row, its statement, and what stands for the statement's columns
-Decode = Callable[[list[tuple[Any, ...]]], list[Row]]
+Columns = list[tuple[Any, ...]]  # those of some rows of SQL
+Decode = Callable[[Columns], list[Row]]
+
+
+class ScanProjection(NamedTuple):
+    """The slots of the rows that a scan returns, and the columns of SQL with the ids of the
+    elements that an access log records as returned and as traversed."""
+
+    slots: list[int]
+    returned: list[int]
+    traversed: list[int]
+
+    @property
+    def is_recorded(self) -> bool:
+        return bool(self.returned or self.traversed)
+
+    @property
+    def rows_max(self) -> int:
+        """How many rows wait before their ids are deduplicated."""
+        return _IDS_MAX // max(1, len(self.returned) + len(self.traversed))
+
+    def record(
+        self, columns: Columns, returned: list[Sequence[int]], traversed: list[Sequence[int]]
+    ) -> None:
+        """Append the ids in columns of SQL."""
+        for at in self.returned:
+            returned.append(columns[at])
+        for at in self.traversed:
+            traversed.append(columns[at])
 
 
 class PatternScanStep:
@@ -48,9 +75,7 @@ class PatternScanStep:
         self.fallbacks = fallbacks
         self._statements: dict[tuple[Any, ...], Prepared] = {}
         self._indexable = pushed.conditions.indexable()
-        self.projection: (
-            tuple[list[int], Callable[[tuple[Any, ...]], Any] | None, int, int] | None
-        ) = None
+        self.projection: ScanProjection | None = None
 
     def project(self, slots: list[int], returned: list[int], traversed: list[int]) -> bool:
         """Return only these slots of the rows, and record the ids in the others as returned or as
@@ -59,37 +84,29 @@ class PatternScanStep:
         Only for a pattern that is all that a query matches; False if it is impossible.
         """
         places = id_columns(self.pushed)
-        recorded = [at for slot in (*returned, *traversed) for at in places[slot]]
-        if self.pushed.bound or None in recorded:
+        columns = [[at for slot in part for at in places[slot]] for part in (returned, traversed)]
+        known = [[at for at in part if at is not None] for part in columns]
+        if self.pushed.bound or known != columns:
             return False
-        first = sum(len(places[slot]) for slot in returned)
-        self.projection = (
-            slots,
-            column_getter(recorded) if recorded else None,
-            _IDS_MAX // max(1, len(recorded)),
-            first,
-        )
+        self.projection = ScanProjection(slots, *known)
         return True
 
     def decoder(self) -> Decode | None:
-        """Return the function from rows of SQL to rows of properties; None if elements are
+        """Return the function from columns of SQL to rows of properties; None if elements are
         returned, or nothing is."""
-        slots = self.projection[0] if self.projection is not None else []
-        slots_before = len(self.pushed.outputs) + bool(self.pushed.traversed)
-        if not slots or min(slots) < slots_before:
+        places = self._property_columns()
+        if places is None:
             return None
-        before = columns_before(self.pushed)
-        places = [before + slot - slots_before for slot in slots]
-        return lambda found: list(
+        return lambda columns: list(
             zip(
                 *[
                     [
                         None
-                        if (text := row[at]) is None
+                        if text is None
                         else decode(text)
                         if TAGGED not in text
                         else decode_value(text)
-                        for row in found
+                        for text in columns[at]
                     ]
                     for at in places
                 ],
@@ -97,48 +114,64 @@ class PatternScanStep:
             )
         )
 
+    def _property_columns(self) -> list[int] | None:
+        slots = [] if self.projection is None else self.projection.slots
+        slots_before = len(self.pushed.outputs) + bool(self.pushed.traversed)
+        if not slots or min(slots) < slots_before:
+            return None
+        before = columns_before(self.pushed)
+        return [before + slot - slots_before for slot in slots]
+
     def projected(
         self, run: Run, limit: int | None = None, *, most_rows: int = ROWS_MAX
     ) -> Iterator[list[Row]]:
         """Yield the rows of a projection in lists that grow; with `limit`, hardly more than so
         many. All rows of a list count as accesses."""
-        assert self.projection is not None
-        _, recorded, most, first = self.projection
-        build, made = self.builder(run), self.decoder() or self._maker(run)
-        log = None if recorded is None else run.accesses
-        ids: list[tuple[int, ...]] = [] if log is None else log.direct_ids(first)
+        projection = self.projection
+        assert projection is not None
+        decode, places = self.decoder(), self._property_columns()
+        make = self._maker(run) if decode is None else list
+        build = cache(partial(self.builder, run))
+        texts = None if places is None else [itemgetter(at) for at in dict.fromkeys(places)]
+        log = run.accesses if projection.is_recorded else None
+        returned, traversed = ([], []) if log is None else log.groups()
+        waiting, rows_max = 0, projection.rows_max
         for _, prepared, values in self._lookups(run, iter(((),))):
             leftover = prepared.leftover
             rows = run.graph.rows(prepared.sql, _arguments(prepared, values))
             if limit is not None and not leftover:
                 rows = islice(rows, limit)
-            for found in growing(iter(rows), most=1 if leftover else most_rows):
+            for found in growing(iter(rows), most=1 if leftover else most_rows, texts=texts):
                 if len(found) > 1:
                     run.raise_if_cancelled()
                 else:
                     run.tick()
                 if leftover:
-                    whole = build(found[0])
+                    whole = build()(found[0])
                     if not all(test(whole, run) is True for test in leftover):
                         continue
-                if log is not None and recorded is not None:
-                    ids += map(recorded, found)
-                    if len(ids) > most:
+                columns: Columns = []
+                if log is not None or decode is not None:
+                    columns = list(zip(*found, strict=True))
+                if log is not None:
+                    projection.record(columns, returned, traversed)
+                    waiting += len(found)
+                    if waiting > rows_max:
                         log.deduplicate()
-                        log = None if log.full else log
-                yield made(found)
+                        waiting, log = 0, None if log.full else log
+                yield decode(columns) if decode is not None else make(found)
 
-    def _maker(self, run: Run) -> Decode:
+    def _maker(self, run: Run) -> Callable[[list[tuple[Any, ...]]], list[Row]]:
         """The function from rows of SQL to rows, which hold elements."""
         assert self.projection is not None
         builders = value_builders(self.pushed, run.graph)
-        made = [builders[slot] for slot in self.projection[0]]
+        made = [builders[slot] for slot in self.projection.slots]
         return lambda found: [tuple([part(row) for part in made]) for row in found]
 
     def rows(self, run: Run, source: Iterator[Row]) -> Iterator[Row]:
         if self.projection is not None:
             # steps that follow, such as a LIMIT, may not want what is read ahead
-            counts = run.accesses is not None and self.projection[1] is not None
+            counts = run.accesses is not None and self.projection.is_recorded
             return chain.from_iterable(self.projected(run, most_rows=1 if counts else ROWS_MAX))
         return self._found(run, source)
 

@@ -13,7 +13,7 @@ writes consumes all its rows first.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import Any, TypeVar
 
@@ -95,9 +95,12 @@ def parts(rows: list[Lookup]) -> Iterator[list[Lookup]]:
             at += size
 
 
-def growing(rows: Iterator[_Row], *, most: int = ROWS_MAX) -> Iterator[list[_Row]]:
+def growing(
+    rows: Iterator[_Row], *, most: int = ROWS_MAX, texts: Sequence[Any] | None = None
+) -> Iterator[list[_Row]]:
     """Yield the rows in lists: of one row first, then of more and more, up to `most`. A list ends
-    with the few rows by which it holds much text, and the next one is shorter."""
+    with the few rows by which it holds much text, and the next one is shorter. `texts` are getters
+    of the columns that may hold text, or None there; without them all are looked at."""
     if most == 1:
         for row in rows:
             yield [row]
@@ -111,7 +114,11 @@ def growing(rows: Iterator[_Row], *, most: int = ROWS_MAX) -> Iterator[list[_Row
             if not part:
                 break
             found += part
-            held += sum([len(text) for row in part for text in row if type(text) is str])
+            if texts is None:
+                held += sum([len(text) for row in part for text in row if type(text) is str])
+            else:
+                for text in texts:
+                    held += sum(map(len, filter(None, map(text, part))))
         if not found:
             return
         size = min(size * _GROWTH, most) if held <= _TEXT_MAX else max(1, len(found) // _GROWTH)

@@ -33,17 +33,6 @@ def columns_before(pushed: PushedDownPattern) -> int:
     return sum(widths) + len(pushed.traversed)
 
 
-def column_getter(places: list[Any]) -> Callable[[tuple[Any, ...]], Any]:
-    """Return a getter that gives these columns as a tuple; a slice, which is fastest, for adjacent
-    ones."""
-    first, last = places[0], places[-1] + 1
-    return (
-        itemgetter(slice(first, last))
-        if places == list(range(first, last))
-        else itemgetter(*places)
-    )
-
-
 def _width(kind: str, loaded: bool) -> int:
     """The number of SQL columns of an output."""
     return (

@@ -19,6 +19,7 @@ import hashlib
 import threading
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from itertools import chain
 from typing import Annotated, Any, Literal, NamedTuple
 
 import msgspec
@@ -179,36 +180,28 @@ def decode_access(text: str | bytes | None) -> Access:
 
 
 class AccessRecord(NamedTuple):
-    """What one query, or one recall, returned and passed through: ids of nodes, and of edges with a
-    minus, any number of times.
-
-    `rows` holds ids for each row, of which the `first` were returned and the others passed through,
-    as they came.
-    """
+    """What one query, or one recall, returned and passed through: groups of ids of nodes, and of
+    edges with a minus, each any number of times."""
 
     at: int
     parameters: Mapping[str, Any]
-    returned: Sequence[int] = ()
-    walked: Sequence[int] = ()
-    rows: Sequence[tuple[int, ...]] = ()
-    first: int = 0
+    returned: Sequence[Sequence[int]] = ()
+    walked: Sequence[Sequence[int]] = ()
 
     @property
     def size(self) -> int:
-        rows = self.rows
-        return len(self.returned) + len(self.walked) + (len(rows) * len(rows[0]) if rows else 0)
+        return sum(map(len, self.returned)) + sum(map(len, self.walked))
 
     def elements(self) -> tuple[dict[int, None], dict[int, None]]:
         """Return what was returned, and what was only passed through, each once."""
-        returned, walked = dict.fromkeys(self.returned), dict.fromkeys(self.walked)
-        for place, column in enumerate(zip(*self.rows, strict=True)):
-            (returned if place < self.first else walked).update(dict.fromkeys(column))
+        returned = dict.fromkeys(chain.from_iterable(self.returned))
+        walked = dict.fromkeys(chain.from_iterable(self.walked))
         return returned, {identity: None for identity in walked if identity not in returned}
 
     def without(self, hidden: Container[int]) -> AccessRecord:
         """Return the same without these elements."""
         returned, walked = ([one for one in part if one not in hidden] for part in self.elements())
-        return AccessRecord(self.at, self.parameters, returned, walked)
+        return AccessRecord(self.at, self.parameters, (returned,), (walked,))
 
 
 def used(notes: Iterable[AccessRecord]) -> dict[int, list[tuple[AccessRecord, bool]]]:
