@@ -12,7 +12,7 @@ interrupted goes on there, and an undone batch leaves nothing.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from hashlib import sha256
 from itertools import islice
@@ -93,6 +93,20 @@ class EdgeEnd(NamedTuple):
     name: str
 
 
+def _require_keys(file: RowFile, columns: Mapping[str, list[Any]]) -> None:
+    """Raise InputError for the first of the rows read last that has no key in one of these
+    columns."""
+    if all(_KEY_TYPES.issuperset(map(type, keys)) for keys in columns.values()):
+        return
+    for number, keys in enumerate(zip(*columns.values(), strict=True)):
+        for column, key in zip(columns, keys, strict=True):
+            if type(key) not in _KEY_TYPES:
+                left = len(columns[column]) - number - 1
+                raise file.refuse(
+                    f"its {column} is absent, or not an integer or a text", before=left
+                )
+
+
 class _Nodes:
     """Rows as nodes of one label, known by a property if one is given."""
 
@@ -104,12 +118,10 @@ class _Nodes:
         self.kept = () if self._kept is None else (self._kept,)
         self.spec = ["nodes", label, key]
 
-    def read(self, file: RowFile, rows: Iterable[Row]) -> Iterator[Row]:
-        name = None if self._kept is None else self._kept.name
-        for row in rows:
-            if name is not None and type(row.get(name)) not in _KEY_TYPES:
-                raise file.refuse(f"its {name} is absent, or not an integer or a text")
-            yield row
+    def read(self, file: RowFile, rows: list[Row]) -> list[Row]:
+        if self._kept is not None:
+            _require_keys(file, {self._kept.name: [row.get(self._kept.name) for row in rows]})
+        return rows
 
     def write(self, tx: Transaction, rows: list[Any]) -> dict[str, int]:
         new = rows
@@ -136,17 +148,16 @@ class _Edges:
         self.kept = tuple({id(one): one for one in (self._from, self._to)}.values())
         self.spec = ["edges", kind, *start, *end]
 
-    def read(self, file: RowFile, rows: Iterable[Row]) -> Iterator[tuple[Any, Any, Row]]:
-        """The keys of both ends, and the rest of the row."""
+    def read(self, file: RowFile, rows: list[Row]) -> list[tuple[Any, Any, Row]]:
+        """The keys of both ends, and the rest of each row."""
         first, second = self._start.column, self._end.column
+        starts = [row.get(first) for row in rows]
+        ends = starts if second == first else [row.get(second) for row in rows]
+        _require_keys(file, {first: starts, second: ends})
         for row in rows:
-            start, end = row.get(first), row.get(second)
-            if type(start) not in _KEY_TYPES or type(end) not in _KEY_TYPES:
-                column = second if type(start) in _KEY_TYPES else first
-                raise file.refuse(f"its {column} is absent, or not an integer or a text")
             del row[first]
             row.pop(second, None)
-            yield start, end, row
+        return list(zip(starts, ends, rows, strict=True))
 
     def write(self, tx: Transaction, rows: list[Any]) -> dict[str, int]:
         ids_from, ids_to = self._from.ids, self._to.ids
@@ -230,13 +241,11 @@ def _load(
     *,
     again: bool,
 ) -> Loaded:
-    rows = iter(file)
-    continued = 0 if before is None else _skip(file, rows, before)
+    continued = 0 if before is None else _skip(file, before)
     counts: Counter[str] = Counter()
     changes: list[int] = []
     last = -1
-    given = target.read(file, rows)
-    while batch := list(islice(given, target.at_once)):
+    while batch := target.read(file, file.rows_at_once(target.at_once)):
         with store.write(identity, op="load", note=file.path.name, by_hand=True) as tx:
             if last < 0 and not again and progress_of(tx, load) != before:
                 raise _Overtaken
@@ -259,9 +268,9 @@ def _load(
     )
 
 
-def _skip(file: RowFile, rows: Any, before: LoadProgress) -> int:
+def _skip(file: RowFile, before: LoadProgress) -> int:
     """Read what an interrupted load had loaded. Raises InputError if it is not the same."""
-    for _ in islice(rows, before.rows):
+    for _ in islice(file, before.rows):
         pass
     if (file.count, file.digest) != (before.rows, before.digest):
         raise InputError(

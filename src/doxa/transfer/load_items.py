@@ -10,7 +10,7 @@ opens a conflict, and what must hold is checked when the batch commits. A file v
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from doxa.base.clock import parse_time
@@ -72,17 +72,20 @@ class ItemRows:
         self._ledger = Ledger(store, identity)
         self.spec = ["items", column]
 
-    def read(self, file: RowFile, rows: Iterable[dict[str, Any]]) -> Iterator[Stated]:
-        """Return what each row states, as it is read."""
-        return (self._stated(file, row) for row in rows)
+    def read(self, file: RowFile, rows: list[dict[str, Any]]) -> list[Stated]:
+        """Return what each of the rows read last states."""
+        return [self._stated(file, row, len(rows) - n) for n, row in enumerate(rows, 1)]
 
-    def _stated(self, file: RowFile, row: dict[str, Any]) -> Stated:
-        """Return what a row states. Raises InputError for one that cannot be used."""
+    def _stated(self, file: RowFile, row: dict[str, Any], before: int) -> Stated:
+        """Return what a row states, which stands so many before the last one. Raises InputError for
+        one that cannot be used."""
         address = row.pop(self._column, None)
         if not isinstance(address, str) or "text" not in row:
-            raise file.refuse(f"its {self._column} or its text is absent")
+            raise file.refuse(f"its {self._column} or its text is absent", before=before)
         if row.get("trust") == "verified":
-            raise file.refuse("a file does not verify what it states; give another trust")
+            raise file.refuse(
+                "a file does not verify what it states; give another trust", before=before
+            )
         try:
             kref = parse_kref(address)
             if not kref.is_item or kref != kref.item():
@@ -91,7 +94,9 @@ class ItemRows:
             return kref, self._ledger.check(clean), len(found)
         except (DoxaError, ValueError, TypeError, OverflowError) as error:
             said = error.message if isinstance(error, DoxaError) else str(error)
-            raise file.refuse(f"{address[:80]!r} cannot be stated: {said.rstrip('.')}") from None
+            raise file.refuse(
+                f"{address[:80]!r} cannot be stated: {said.rstrip('.')}", before=before
+            ) from None
 
     def write(self, tx: Transaction, rows: list[Any]) -> dict[str, int]:
         counts = dict.fromkeys(("items", "revisions", "known", "redacted"), 0)

@@ -10,8 +10,9 @@ from __future__ import annotations
 import csv
 from collections.abc import Callable, Iterator
 from hashlib import sha256
+from itertools import islice
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, NamedTuple
 
 import msgspec
 
@@ -32,6 +33,14 @@ _PARQUET = (".parquet", ".pq")
 _ENDINGS = (*_SEPARATORS, *_JSON[:2], _PARQUET[0])
 
 
+class _Table(NamedTuple):
+    """The names and types of columns, and the reader of the rows under them."""
+
+    names: list[str]
+    types: list[Callable[[str], Any]]
+    reader: Iterator[list[str]]
+
+
 class RowFile:
     """The rows of one file, in order. `count` and `digest` are of what was read so far."""
 
@@ -41,6 +50,7 @@ class RowFile:
         self.count = 0
         self._hash = sha256()
         self._read: list[bytes] = []  # lines that are not in the digest yet
+        self._table: _Table | None = None  # of a file of columns
         kind = path.suffix.lower()
         if kind not in (*_SEPARATORS, *_JSON, *_PARQUET):
             raise InputError(
@@ -62,10 +72,11 @@ class RowFile:
                 next_step="Give the path of a file that you may read.",
                 field="path",
             ) from error
+        self._separator = _SEPARATORS.get(kind, "")
         if kind in _PARQUET:
             self._rows = self._tables()
         else:
-            self._rows = self._objects() if kind in _JSON else self._columns(_SEPARATORS[kind])
+            self._rows = self._objects() if kind in _JSON else self._columns()
 
     @property
     def digest(self) -> str:
@@ -79,13 +90,32 @@ class RowFile:
     def __iter__(self) -> Iterator[dict[str, Any]]:
         return self._rows
 
-    def refuse(self, reason: str) -> InputError:
-        """Return the error for the row that was read last."""
+    def rows_at_once(self, most: int) -> list[dict[str, Any]]:
+        """Read the next rows, no more than so many; none at the end."""
+        if not self._separator:
+            return list(islice(self._rows, most))
+        names, types, _ = self._begun()
+        values = self._values(most)
+        try:
+            columns = [
+                column if convert is str else list(map(convert, column))
+                for convert, column in zip(types, zip(*values, strict=True), strict=bool(values))
+            ]
+            if any("" in column for column in columns):
+                raise ValueError
+        except (ValueError, KeyError):  # of another width, with absent values, or not to be read
+            return [self._row(one) for one in values]
+        self.count += len(values)
+        return [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]
+
+    def refuse(self, reason: str, *, before: int = 0) -> InputError:
+        """Return the error for the row that was read last, or the one so many before it."""
+        row = self.count - before
         return InputError(
-            f"Row {self.count:,} of {self.path.name}: {reason}.",
+            f"Row {row:,} of {self.path.name}: {reason}.",
             next_step="Correct the row, and load the file again: it goes on where it stopped.",
             field="path",
-            row=self.count,
+            row=row,
         )
 
     def _lines(self) -> Iterator[str]:
@@ -127,37 +157,46 @@ class RowFile:
             self.count += 1
             raise self.refuse(str(error)) from None
 
-    def _columns(self, separator: str) -> Iterator[dict[str, Any]]:
-        if csv.field_size_limit() < TEXT_BYTES_MAX:  # one setting for the process
-            csv.field_size_limit(TEXT_BYTES_MAX)
-        reader = csv.reader(self._lines(), delimiter=separator, strict=True)
-        try:
-            names, types = self._header(next(reader, []))
-            columns = list(zip(names, types, strict=True))
-            for values in reader:
-                if not values:
-                    continue
-                self.count += 1
-                if "" in values or len(values) != len(names):
-                    yield self._row(columns, values)
-                    continue
-                try:
-                    row = {
-                        name: convert(value)
-                        for name, convert, value in zip(names, types, values, strict=True)
-                    }
-                except (ValueError, KeyError):
-                    row = self._row(columns, values)  # says which it is
-                yield row
-        except csv.Error as error:
-            self.count += 1
-            raise self.refuse(f"it is not CSV: {error}") from None
+    def _columns(self) -> Iterator[dict[str, Any]]:
+        while values := self._values(1):
+            yield self._row(values[0])
 
-    def _row(self, columns: list[tuple[str, Callable[[str], Any]]], values: list[str]) -> Any:
-        if len(values) != len(columns):
-            raise self.refuse(f"it has {len(values)} values and the header {len(columns)}")
+    def _begun(self) -> _Table:
+        """The columns of the header, which is read first, and the reader of what follows it."""
+        if self._table is None:
+            if csv.field_size_limit() < TEXT_BYTES_MAX:  # one setting for the process
+                csv.field_size_limit(TEXT_BYTES_MAX)
+            reader = csv.reader(self._lines(), delimiter=self._separator, strict=True)
+            try:
+                header = next(reader, [])
+            except csv.Error as error:
+                self.count += 1
+                raise self.refuse(f"it is not CSV: {error}") from None
+            self._table = _Table(*self._header(header), reader)
+        return self._table
+
+    def _values(self, most: int) -> list[list[str]]:
+        """Read the texts of the next rows, which are not counted yet."""
+        reader, found = self._begun().reader, list[list[str]]()
+        try:
+            for values in reader:
+                if values:  # else the line is empty
+                    found.append(values)
+                    if len(found) == most:
+                        break
+        except csv.Error as error:
+            self.count += len(found) + 1
+            raise self.refuse(f"it is not CSV: {error}") from None
+        return found
+
+    def _row(self, values: list[str]) -> dict[str, Any]:
+        """Count a row and return its values, but for absent ones."""
+        self.count += 1
+        names, types, _ = self._begun()
+        if len(values) != len(names):
+            raise self.refuse(f"it has {len(values)} values and the header {len(names)}")
         row: dict[str, Any] = {}
-        for (name, convert), value in zip(columns, values, strict=True):
+        for name, convert, value in zip(names, types, values, strict=True):
             if value:
                 try:
                     row[name] = convert(value)
