@@ -444,3 +444,28 @@ def test_a_packed_sentence_is_off_by_a_thousandth(dimensions: int, seed: int) ->
         < 0.02
     )
     assert pack_part(0, vectors[0]) == pack_vector(vectors[0])
+
+
+@settings(deadline=None, max_examples=80)
+@given(
+    st.integers(1, 400),
+    st.integers(1, 40),
+    st.floats(0.0, 1.0),
+    st.integers(1, 400),
+    st.integers(0, 2**32 - 1),
+)
+def test_the_lowest_are_those_of_a_stable_sort(
+    count: int, values: int, kept: float, wanted: int, seed: int
+) -> None:
+    rng = np.random.default_rng(seed)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(vector_index, "_GUESSED_FROM", 16)  # so that few are guessed from fewer
+        patch.setattr(vector_index, "_GUESSED_MIN", int(rng.integers(3)))
+        distance = rng.integers(values, size=count).astype(np.uint16)
+        keep = rng.random(count) < kept
+        keep[int(rng.integers(count))] = True
+        wanted = min(wanted, int(keep.sum()))
+        found = vector_index._lowest(distance, keep, wanted)
+    places = np.flatnonzero(keep)
+    order = places[np.argsort(distance[places], kind="stable")][:wanted]
+    assert found.tolist() == sorted(order.tolist())

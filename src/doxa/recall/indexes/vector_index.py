@@ -33,6 +33,7 @@ from doxa.store import (
 _CAPACITY_MIN = 256
 _CHUNK = 32_768  # rows whose intermediate results stay in the processor's cache
 _FEW_OF = 16  # one of so many is few enough to be copied
+_GUESSED_FROM, _GUESSED_MIN = 16_384, 32  # entries, and places among them
 
 Floats = NDArray[np.float32]
 Rows = NDArray[np.int64]
@@ -137,7 +138,10 @@ class VectorIndex:
             return Near(np.zeros(0, dtype=np.int64), 0.0, 0.0)
         self._require(len(vector))
         rows = self._rows[:count]
-        keep = allowed.take(rows) if int(rows.max()) < len(allowed) else _within(rows, allowed)
+        if int(rows.max()) >= len(allowed):
+            keep = _within(rows, allowed)
+        else:
+            keep = np.ones(count, dtype=bool) if allowed.all() else allowed.take(rows)
         if int(np.count_nonzero(keep)) * _FEW_OF < count:  # a few are gathered, the rest not read
             places = np.flatnonzero(keep)
             found, mean, spread = self._among(places, vector, depth, centred=centred, of=count)
@@ -195,8 +199,6 @@ class VectorIndex:
         if not kept:
             return np.zeros(0, dtype=np.int64), 0.0, 0.0
         distance = _differing(words, self._signs, len(keep))
-        if kept < len(keep):
-            distance[~keep] = 64 * len(words) + 1
         wanted = min(
             max(
                 constants.SIGN_CANDIDATES_MIN,
@@ -205,11 +207,7 @@ class VectorIndex:
             ),
             kept,
         )
-        limit = np.partition(distance, wanted - 1)[wanted - 1]
-        found = np.flatnonzero(distance <= limit)
-        if len(found) > wanted:  # of the entries at the limit, which may be very many, the first
-            at = np.flatnonzero(distance[found] == limit)
-            found = np.delete(found, at[wanted - len(found) :])
+        found = _lowest(distance, keep, wanted)
         if len(found) > depth:
             found = found[
                 np.argpartition(-code_products(self._data[found], vector), depth - 1)[:depth]
@@ -218,6 +216,26 @@ class VectorIndex:
         sample = np.flatnonzero(keep)[::step] if kept < len(keep) else np.arange(0, len(keep), step)
         cosines = code_products(self._data[sample], vector)
         return found, float(cosines.mean()), float(cosines.std())
+
+
+def _lowest(distance: NDArray[np.uint16], keep: Mask, wanted: int) -> Rows:
+    """Return the places of the `wanted` lowest distances that are kept, at most as many as there
+    are; of the very many that may lie at the limit, the first. A bound that more than these are
+    likely to be below is guessed from some of them, so that only what lies below it is sorted."""
+    step = max(1, len(distance) // _GUESSED_FROM)
+    some = distance[::step]
+    place = min(len(some) - 1, 2 * wanted // step + _GUESSED_MIN)
+    found = np.flatnonzero(distance <= np.partition(some, place)[place])
+    found = found[keep[found]]
+    if len(found) < wanted:  # what is kept is far away
+        found = np.flatnonzero(keep)
+    held = distance[found]
+    limit = np.partition(held, wanted - 1)[wanted - 1]
+    below = np.flatnonzero(held <= limit)
+    if len(below) > wanted:
+        at = np.flatnonzero(held[below] == limit)
+        below = np.delete(below, at[wanted - len(below) :])
+    return np.asarray(found[below], dtype=np.int64)
 
 
 def _differing(
