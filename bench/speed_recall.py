@@ -225,11 +225,13 @@ def _ask(
     for question in asked[:_WARM]:
         memory.recall(question, limit=_HITS)
     embedder.asking = True
-    first, again, words = [], [], []
+    first, again, words, misspelt = [], [], [], []
     for question in asked[_WARM:]:
         first.append(seconds_of(partial(memory.recall, question, limit=_HITS)))
         again.append(seconds_of(partial(memory.recall, question, limit=_HITS)))
         words.append(seconds_of(partial(memory.recall, question, limit=_HITS, lanes=("words",))))
+        wrong = _misspelt(question)
+        misspelt.append(seconds_of(partial(memory.recall, wrong, limit=_HITS, lanes=("words",))))
     embedder.asking = False
     return [
         _put(
@@ -245,7 +247,21 @@ def _ask(
             spread(again),
         ),
         _put(report, f"{place}.recall.words_only", "doxa: recall by words alone", spread(words)),
+        _put(
+            report,
+            f"{place}.recall.misspelt",
+            "doxa: recall by words alone, one of them misspelt",
+            spread(misspelt),
+        ),
     ]
+
+
+def _misspelt(question: str) -> str:
+    """The question with two letters of its longest word changing places."""
+    word = max(question.split(), key=len)
+    middle = len(word) // 2
+    wrong = word[: middle - 1] + word[middle] + word[middle - 1] + word[middle + 1 :]
+    return question.replace(word, wrong, 1)
 
 
 def _vectors(embedder: Embedder, turns: Sequence[Turn]) -> Floats:

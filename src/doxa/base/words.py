@@ -51,6 +51,7 @@ _EMPHASIS = lazy_re(r"(?<![^\s(\"“])(\*{1,3}|`{1,3}|~~)(?=\S)([^\n]{1,200}?)(?
 _PLAIN_WORD = lazy_re(r"[^\W\d_]+(?:[-'’‑][^\W\d_]+)*")
 _THOUSANDS = lazy_re(r"(?<=\d),(?=\d{3}(?!\d))")
 _stemmer = Stemmer.Stemmer("english")
+_many_stemmer = Stemmer.Stemmer("english", 0)
 
 
 @lru_cache(maxsize=65_536)
@@ -58,6 +59,11 @@ def stem(word: str) -> str:
     """Return the stem of one case-folded word."""
     result: str = _stemmer.stemWord(word)
     return result[:TERM_CHARS_MAX]
+
+
+def stems_of(words: Sequence[str]) -> frozenset[str]:
+    """Return the stems of very many case-folded words, none of which is kept for later."""
+    return frozenset([result[:TERM_CHARS_MAX] for result in _many_stemmer.stemWords(words)])
 
 
 def terms(text: str) -> list[str]:

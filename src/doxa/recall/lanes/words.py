@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from bisect import bisect_left
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -20,7 +21,7 @@ from numpy.typing import NDArray
 
 from doxa.base.bm25 import inverse_document_frequency, term_frequency, term_score
 from doxa.base.limits import FUZZY_TERM_CHARS_MIN, QUERY_CHARS_READ, QUERY_TERMS_MAX
-from doxa.base.words import is_character, stem, terms
+from doxa.base.words import is_character, stem, stems_of, terms
 from doxa.recall import constants
 from doxa.recall.indexes.project_index import Believed, ProjectIndex
 from doxa.recall.lanes.frequent_words import is_frequent
@@ -157,9 +158,10 @@ def _corrections(
     eligible rows hold. All are read in one statement."""
     words = [item for item in missing.items() if _is_correctable(item[1])][:_CORRECTIONS_MAX]
     edits = {term: _stems_near(word) - {term} for term, word in words}
+    occurring = _occurring(reader, scope, sorted(set().union(*edits.values())))
     near = {
         word: _eligible(parts, eligible)
-        for word, parts in _records(reader, scope, sorted(set().union(*edits.values()))).items()
+        for word, parts in _records(reader, scope, occurring).items()
     }
     found = {}
     for term, stems in edits.items():
@@ -171,6 +173,32 @@ def _corrections(
         if best:
             found[term] = best, near[best]
     return found
+
+
+def _occurring(reader: Reader, scope: int, sought: list[str]) -> list[str]:
+    """Return those of very many terms, in order, that a project has. Most are not there: each look
+    at the index gives the next term that is, and all before it are passed over."""
+    found, at = list[str](), 0
+    while at < len(sought):
+        rows = reader.rows(_NEXT, (scope, sought[at]))
+        if not rows:
+            break
+        at = bisect_left(sought, rows[0][0], at)
+        if at < len(sought) and sought[at] == rows[0][0]:
+            found.append(sought[at])
+            at += 1
+    sql = "SELECT 1 FROM posting_new WHERE scope = ? LIMIT 1"
+    if not sought or not reader.rows(sql, (scope,)):
+        return found
+    new = reader.rows(
+        "SELECT DISTINCT term FROM posting_new WHERE scope = ? AND term IN (SELECT value FROM"
+        " carray(?))",
+        (scope, apsw.carray(tuple(sought))),
+    )
+    return sorted({*found, *(row[0] for row in new)})
+
+
+_NEXT = "SELECT term FROM posting WHERE scope = ? AND term >= ? ORDER BY term LIMIT 1"
 
 
 def _is_correctable(word: str) -> bool:
@@ -187,7 +215,7 @@ def _is_correctable(word: str) -> bool:
 @lru_cache(maxsize=256)
 def _stems_near(word: str) -> frozenset[str]:
     """The stems of all words one edit away: an edit of a stem would miss `runing` for `running`."""
-    return frozenset(stem(edit) for edit in _edits(word) if len(edit) >= FUZZY_TERM_CHARS_MIN)
+    return stems_of([edit for edit in _edits(word) if len(edit) >= FUZZY_TERM_CHARS_MIN])
 
 
 def _edits(word: str) -> Iterable[str]:
