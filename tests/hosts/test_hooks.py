@@ -425,6 +425,17 @@ def test_the_command_imports_little_to_capture() -> None:
     assert packages == {"base", "hosts", "redaction", "settings"}
 
 
+def test_a_prompt_without_a_server_imports_neither_the_reader_of_turns_nor_the_brief() -> None:
+    script = "import sys, doxa.hosts.pipeline\nprint(*(m for m in sys.modules if 'doxa' in m))"
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    )
+    names = set(done.stdout.split())
+    assert "doxa.hosts.pipeline" in names
+    assert not names & {"doxa.ingestion.ingest", "doxa.hosts.brief", "doxa.consolidation.claims"}
+    assert "doxa.language.statement" not in names
+
+
 def test_the_server_takes_events_by_a_tool_that_no_model_sees(tmp_path: Path) -> None:
     pytest.importorskip("mcp")
     (tmp_path / "shop").mkdir()

@@ -25,7 +25,7 @@ from doxa.belief import parse_kref
 from doxa.hosts import continuity
 from doxa.hosts.spool import Spool, Spooled
 from doxa.ingestion.batches import store_what_can
-from doxa.ingestion.ingest import CONVERSATIONS, Ingest
+from doxa.ingestion.threads import CONVERSATIONS
 from doxa.language.turns import Turn, TurnRole, untimed_id
 from doxa.recall import Hit
 
@@ -88,6 +88,8 @@ def capture(session: Session, spool: Spool) -> Captured:
 def store_lines(session: Session, project: str, lines: Sequence[Spooled]) -> Captured:
     """Store what was said in a project, in one transaction per 500 turns, and trace what the agent
     stated meanwhile. What is known already stays as it is."""
+    from doxa.ingestion.ingest import Ingest  # not before a turn is stored
+
     turns = _turns(lines)
     job = Ingest(session.memory.store, session.identity, project=project)
     return Captured(job.run_identified(turns).added, _trace(session, project, turns))

@@ -23,10 +23,9 @@ from doxa.base.errors import DoxaError
 from doxa.base.limits import CONSOLIDATE_COMPACTIONS_ITEMS_MIN
 from doxa.base.quoting import bare
 from doxa.belief import parse_kref, place_of
-from doxa.hosts.brief import Brief
 from doxa.hosts.events import EMPTIED, HookEvent, digest_of
 from doxa.hosts.spool import Spooled
-from doxa.ingestion.ingest import CONVERSATIONS, thread_kref
+from doxa.ingestion.threads import CONVERSATIONS, thread_kref
 from doxa.redaction.redact import redact
 from doxa.redaction.stripping import BLOCK
 from doxa.store import Identity
@@ -34,6 +33,7 @@ from doxa.store import Identity
 if TYPE_CHECKING:
     from doxa.agent.continuity.handoff import SessionKey
     from doxa.agent.continuity.view import HandoffView, KeyPoint, OpenEnd
+    from doxa.hosts.brief import Brief
 
 _TOPIC_CHARS, _TOPIC_WORDS = 40, 3
 _NOTED = "Noted in it, verified or stated by the user:"

@@ -26,7 +26,6 @@ from doxa.app.sessions.agent.context import situation_of
 from doxa.base.clock import format_time
 from doxa.base.limits import HOOK_PROMPT_CHARS_MAX
 from doxa.base.places import agents_folder
-from doxa.hosts.brief import EarlierBrief, brief
 from doxa.hosts.capture import Captured, capture, in_project
 from doxa.hosts.continuity import Handed, begun, ended
 from doxa.hosts.events import EMPTIED, HookEvent, Injection, digest_of
@@ -79,6 +78,8 @@ class Pipeline:
     def _opened(self, own: Session, event: HookEvent, state: SessionState) -> Injection:
         """The brief, in a conversation that goes on the lines that it began with; and where the
         conversation before stood."""
+        from doxa.hosts.brief import EarlierBrief, brief  # prompts, which are more, need none
+
         mode = mode_of_host(event.host)
         if event.source in EMPTIED or not (state.brief or state.beliefs):
             state.since = self.spool.last_conversation(own.project, without=event.session)

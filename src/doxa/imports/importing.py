@@ -40,9 +40,9 @@ from doxa.imports.storing import (
     turn_of_message,
 )
 from doxa.ingestion.from_turns import was_undone
-from doxa.ingestion.ingest import CONVERSATIONS
 from doxa.ingestion.readers import FORMATS
 from doxa.ingestion.readers.formats import refuse_export
+from doxa.ingestion.threads import CONVERSATIONS
 from doxa.language.turns import Turn
 from doxa.store import TRUST_DEFAULT, UNTRUSTED, Identity, Store
 

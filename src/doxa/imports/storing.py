@@ -27,8 +27,9 @@ from doxa.belief.types import RESERVED, check_draft
 from doxa.imports.contract import ImportedEntry, ImportedMessage
 from doxa.ingestion.batches import store_what_can
 from doxa.ingestion.from_turns import retired_by, was_undone
-from doxa.ingestion.ingest import CONVERSATIONS, Ingest, thread_kref
+from doxa.ingestion.ingest import Ingest
 from doxa.ingestion.remember import clean_draft
+from doxa.ingestion.threads import CONVERSATIONS, thread_kref
 from doxa.language.turns import Turn, untimed_id
 from doxa.redaction.messages import message_text, storable
 from doxa.store import TRUST_DEFAULT, TRUSTS, UNTRUSTED, Identity, Node, Store, Transaction

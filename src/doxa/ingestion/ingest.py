@@ -10,7 +10,6 @@ transcript again, or a longer version of it, adds only the new turns.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -25,13 +24,12 @@ from doxa.belief import (
     EXCHANGE_KIND,
     Kref,
     Ledger,
-    check_name,
     ensure_place,
-    name_from,
     place_of,
 )
 from doxa.belief.removal.retiring import set_deprecated
 from doxa.ingestion.from_turns import CANDIDATES, Candidates, read_turn, was_undone
+from doxa.ingestion.threads import CONVERSATIONS, thread_kref
 from doxa.language.extract import Candidate, Extraction
 from doxa.language.turns import Turn, identified
 from doxa.redaction.redact import redact, refuse_secret
@@ -46,7 +44,6 @@ from doxa.store import (
     trust_of,
 )
 
-CONVERSATIONS = "conversations"
 IMPORTED = "Imported"
 _USER_SPEAKS = """
 SELECT 1 FROM node t JOIN edge e ON e.src = t.id AND e.type = 'HAS_EXCHANGE'
@@ -373,15 +370,6 @@ class Ingest:
             (thread, key[1]),
         )
         return NodeId(rows[0][0]) if rows else None
-
-
-def thread_kref(place: Kref, name: str) -> Kref:
-    """Return the address of a thread: its name, or what is readable of it and a digest."""
-    readable = name_from(name)
-    if readable != name:
-        digest = hashlib.blake2b(name.encode("utf-8", "replace"), digest_size=4).hexdigest()
-        readable = f"{readable or 'thread'}-{digest}"
-    return Kref(place.project, place.spaces, check_name(readable, what="thread"), "thread")
 
 
 def _place_for(tx: Transaction, kref: Kref, *, label: str) -> tuple[Kref, Node | None]:

@@ -21,7 +21,7 @@ from typing import Literal, get_args
 
 from doxa.agent.claims.handles import ResolvedHandle, parse_handle, resolve_handle
 from doxa.agent.claims.modes import Mode, mode_of
-from doxa.agent.claims.types import CLAIM, DECISION, REVERSAL
+from doxa.agent.claims.types import CLAIM, DECISION, REVERSAL, SPACE
 from doxa.agent.claims.verdicts import Verified, verify
 from doxa.agent.records.records import (
     list_records,
@@ -68,7 +68,6 @@ SETTLED = frozenset(("evergreen", "expires_after", "user_correction_wins"))
 _STATES = {"accept": "accepted", "reject": "rejected", "defer": "deferred", "reverse": "reversed"}
 _AGAINST = frozenset(("denial", "number", "date", "name"))
 _EXCERPT_CHARS = 400
-SPACE = "claims"
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ from doxa.base.errors import ConstraintError
 from doxa.base.values import decode
 from doxa.store import Node, Transaction
 
+SPACE = "claims"  # in which the beliefs of accepted claims lie
 CLAIM = "claim"
 DECISION, REVERSAL = "decision", "reversal"  # the notes that an acceptance and a reversal leave
 

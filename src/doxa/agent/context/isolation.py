@@ -22,7 +22,7 @@ from doxa.agent.continuity.types import HANDOFF
 from doxa.base.ids import NodeId
 from doxa.base.values import decode
 from doxa.belief import parse_kref, place_of
-from doxa.ingestion.ingest import CONVERSATIONS, thread_kref
+from doxa.ingestion.threads import CONVERSATIONS, thread_kref
 from doxa.recall import Hit
 from doxa.store import Node, Reader
 

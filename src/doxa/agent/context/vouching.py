@@ -17,8 +17,7 @@ import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 
-from doxa.agent.claims.claims import SPACE
-from doxa.agent.claims.types import CLAIM
+from doxa.agent.claims.types import CLAIM, SPACE
 from doxa.agent.context.saying import says
 from doxa.base.ids import NodeId
 from doxa.recall import Hit

@@ -427,7 +427,7 @@ class ContinuityVerbs(NoteVerbs):
     def _thread(self, thread: str, project: str) -> str:
         """The address of a thread of the project: as it is given, or of its name."""
         from doxa.belief import parse_kref, place_of
-        from doxa.ingestion.ingest import CONVERSATIONS, thread_kref
+        from doxa.ingestion.threads import CONVERSATIONS, thread_kref
 
         if thread.startswith("kref://"):
             found = parse_kref(thread).item()
