@@ -17,6 +17,7 @@ Source: the paper "Persistence Semantics" (NornicDB, 2026), sections 4.2.1 and 4
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -60,22 +61,33 @@ NO_DECAY, NO_PROMOTION = Decay(), Promotion()
 
 def base(decay: Decay, age: int) -> float:
     """Evaluate the curve at an age of at least 0."""
-    if decay.function == "none" or decay.half_life == 0:
-        return 1.0
-    span = abs(decay.half_life)
-    if decay.function == "exponential":
-        found = math.exp2(-age / span)
-    elif decay.function == "linear":
-        found = max(0.0, 1.0 - age / (2 * span))
-    else:
-        found = 1.0 if age < span else 0.0
-    return found if decay.half_life > 0 else 1.0 - found
+    return _bases(decay, (age,))[0]
 
 
 def score(decay: Decay, promotion: Promotion, age: int) -> float:
     """Return the final score at an age; negative ages count as 0."""
-    promoted = base(decay, max(0, age)) * promotion.multiplier
-    return max(decay.floor, min(promotion.cap, max(promotion.floor, promoted)))
+    return scores(decay, promotion, (age,))[0]
+
+
+def scores(decay: Decay, promotion: Promotion, ages: Sequence[int]) -> list[float]:
+    """Return the final scores at many ages."""
+    found = _bases(decay, [max(0, age) for age in ages])
+    multiplier, lowest, cap = promotion
+    floor = decay.floor
+    return [max(floor, min(cap, max(lowest, one * multiplier))) for one in found]
+
+
+def _bases(decay: Decay, ages: Sequence[int]) -> list[float]:
+    if decay.function == "none" or decay.half_life == 0:
+        return [1.0] * len(ages)
+    span = abs(decay.half_life)
+    if decay.function == "exponential":
+        found = [math.exp2(-age / span) for age in ages]
+    elif decay.function == "linear":
+        found = [max(0.0, 1.0 - age / (2 * span)) for age in ages]
+    else:
+        found = [1.0 if age < span else 0.0 for age in ages]
+    return found if decay.half_life > 0 else [1.0 - one for one in found]
 
 
 @lru_cache(maxsize=4_096)

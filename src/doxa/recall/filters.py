@@ -9,6 +9,7 @@ of it that pass the user's filters; only they can become candidates.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -89,7 +90,7 @@ def eligible_rows(reader: Reader, project: ProjectIndex, ask: Ask) -> Eligible:
     """Apply the belief filter and the filters of a question."""
     population = _believed(reader, project, ask)
     allowed = _filtered(reader, project, ask, population.mask)
-    faded = _faded(reader, project, ask)
+    faded = _faded(reader, project, ask, population)
     if faded is None:
         return Eligible(population, allowed)
     return Eligible(
@@ -162,11 +163,17 @@ def _visible(reader: Reader, project: ProjectIndex, rows: Any = slice(None)) -> 
     return exists & (windows if swept is None else windows | (project["node"][rows] > swept))
 
 
-def _faded(reader: Reader, project: ProjectIndex, ask: Ask) -> Mask | None:
+def _faded(reader: Reader, project: ProjectIndex, ask: Ask, population: Believed) -> Mask | None:
     """What only the policies keep from being believed, by the stored windows; None where nothing is
     hidden. Of a tag or a time, which show other revisions, nothing counts as faded."""
     if not reader.sight().tests or ask.as_of is not None or ask.tag != "current":
         return None
+    if not ask.history and ask.valid_at is None:  # then as long as what is believed
+        return project.hidden(population, partial(_hidden, reader, project, ask))
+    return _hidden(reader, project, ask)
+
+
+def _hidden(reader: Reader, project: ProjectIndex, ask: Ask) -> Mask | None:
     faded: Mask = (project["node"] > 0) & ~_visible(reader, project)
     if not ask.history:
         faded &= project["live"]

@@ -312,11 +312,15 @@ def _add_policy_scores(
         return False
     owner, row = _owners(candidates)
     starts = np.concatenate(([0], np.cumsum([len(one.rows) for one in candidates])))
-    best = np.argsort(-scores, kind="stable")[:count].tolist()
-    nodes = [int(candidates[owner[i]].project["node"][row[i]]) for i in best]
-    found = reader.scores_of(nodes)
-    for i, node in zip(best, nodes, strict=True):
-        candidates[owner[i]].lanes["policy"][i - starts[owner[i]]] = found.get(node, 1.0)
+    best = np.argsort(-scores, kind="stable")[:count]
+    of_each = [best[owner[best] == number] for number in range(len(candidates))]
+    nodes = [
+        one.project["node"][row[places]].tolist()
+        for one, places in zip(candidates, of_each, strict=True)
+    ]
+    found = reader.scores_of([node for some in nodes for node in some])
+    for one, places, some, start in zip(candidates, of_each, nodes, starts, strict=False):
+        one.lanes["policy"][places - start] = [found.get(node, 1.0) for node in some]
     return True
 
 

@@ -73,6 +73,7 @@ class ProjectIndex:
         self._mask_key: object = None
         self._mask_from, self._mask_until = 0, 0
         self._believed: Believed | None = None
+        self._hidden: tuple[Believed, Mask | None] | None = None
 
     def __getitem__(self, name: str) -> NDArray[Any]:
         return self._columns[name][: self.count]
@@ -129,6 +130,14 @@ class ProjectIndex:
         self._mask_rows = []
         self._believed = believed(self["length"], self._mask[: self.count].copy())
         return self._believed
+
+    def hidden(self, believed: Believed, test: Callable[[], Mask | None]) -> Mask | None:
+        """Return what `test` finds besides what is believed, or found before: it is kept as long as
+        that is."""
+        held = self._hidden
+        if held is None or held[0] is not believed:
+            held = self._hidden = believed, test()
+        return held[1]
 
     def _narrow_window(self, now: int, rows: Any, *, fresh: bool) -> None:
         """Narrow the time during which no window of these rows opens or closes."""

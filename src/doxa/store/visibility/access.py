@@ -57,9 +57,10 @@ _SMOOTHED_MAX = 1e50  # its square, and that times its square, are finite
 def moment_of(value: object) -> int | None:
     """Read a point in time in ns: as `instant_of` reads it, but a whole number below 10^14 counts
     milliseconds, as timestamp() does."""
-    if type(value) is int and abs(value) < _MS_MAX:
-        return value * _MS
-    found = instant_of(value)
+    if type(value) is int:
+        found: int | None = value * _MS if abs(value) < _MS_MAX else value
+    else:
+        found = instant_of(value)
     return found if found is None else max(-(2**63), min(_TIME_MAX, found))
 
 

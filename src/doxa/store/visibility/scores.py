@@ -11,8 +11,8 @@ from collections.abc import Sequence
 
 import apsw
 
-from doxa.base.values import decode, decode_value
-from doxa.policy.decay import NO_DECAY, NO_PROMOTION, Decay, score
+from doxa.base.values import TAGGED, decode, decode_value
+from doxa.policy.decay import NO_DECAY, NO_PROMOTION, Decay, scores
 from doxa.policy.rules import Rule
 from doxa.store.sql_values import int64_array, json_path, pushable_name
 from doxa.store.visibility.access import moment_of
@@ -34,25 +34,27 @@ def scores_of(
     name = next((one for one in sorted(names) if pushable_name(one)), None)
     path = None if name is None else json_path(name)
     decays: dict[str, _Times | None] = {}  # by the labels
-    found: dict[int, float] = {}
+    aged: dict[Decay, tuple[list[int], list[int]]] = {}  # nodes and their ages
     rest: list[int] = []
     for identity, labels, since, born, given in db.execute(_TIMES, (path, int64_array(identities))):
         if labels not in decays:
             decays[labels] = _times_of(evaluator.rules.rule(decode(labels), edge=False), name)
         times = decays[labels]
-        if times is None:
+        if times is None or (times[1] == "CUSTOM" and given is None):  # its accesses may have it
             rest.append(identity)
             continue
         decay, anchor = times
         if anchor == "CUSTOM":
-            if given is None:  # its accesses may have it
-                rest.append(identity)
-                continue
-            at = moment_of(decode_value(given))
+            at = moment_of(decode(given) if TAGGED not in given else decode_value(given))
             age = now - (born if at is None else at)
         else:
             age = now - (since if anchor == "VERSION" else born)
-        found[identity] = score(decay, NO_PROMOTION, age)
+        nodes, ages = aged.setdefault(decay, ([], []))
+        nodes.append(identity)
+        ages.append(age)
+    found: dict[int, float] = {}
+    for decay, (nodes, ages) in aged.items():
+        found.update(zip(nodes, scores(decay, NO_PROMOTION, ages), strict=True))
     for subject, access, _ in load_nodes(db, rest):
         found[subject.id] = evaluator.final_score(subject, access, now)
     return found
