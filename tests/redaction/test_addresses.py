@@ -42,6 +42,23 @@ def test_a_secret_next_to_an_address_is_removed() -> None:
     assert redact(text).text == text.replace("q7Zr2Kx9Lw4Tn8Vb3Yd6", "[redacted:named-secret]")
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The token of kref://p/services/api.fact is {}",
+        "The token (see kref://p/notes/a.fact) is {}",
+        "password for kref://p/a.fact: {}",
+        "use the token kref://p/a.fact?r=2 {}",
+        "见 kref://p/a.fact，密码token是{}",
+        "kref://p/a.fact…token {}",
+        "kref://p/a.fact=token {}",
+    ],
+)
+def test_a_secret_behind_an_address_is_removed(text: str) -> None:
+    found = redact(text.format("q7Zr2Kx9Lw4Tn8Vb3Yd6"))
+    assert found.text == text.format("[redacted:named-secret]")
+
+
 def test_an_address_does_not_hide_a_secret_of_a_known_form(tmp_path: Path) -> None:
     with (
         open_memory(tmp_path / "m.db", project="p") as memory,

@@ -194,6 +194,26 @@ def test_what_is_no_request_of_a_beginning_has_no_early_answer() -> None:
     assert json.loads(answer[1])["result"] == {"tools": TOOLS}
 
 
+@pytest.mark.parametrize(
+    "meta", [{"progressToken": {}}, {"progressToken": 1.5}, ABOUT, {"other": 1}], ids=str
+)
+def test_a_list_that_the_sdk_might_refuse_is_left_to_it(
+    tmp_path: Path, meta: dict[str, Any]
+) -> None:
+    asked = [hello(), INITIALIZED, request(2, "tools/list", _meta=meta), request(3, "ping")]
+    assert early(asked)[2] is None
+    assert set(by_id(answers(tmp_path, sent(*asked), {1, 2, 3}))) == {1, 2, 3}
+
+
+def test_a_host_may_send_much_before_it_reads(tmp_path: Path) -> None:
+    """The list of the full profile is longer than what a pipe holds, and so is what follows it."""
+    pings = [request(number, "ping", _meta={"note": "x" * 1_000}) for number in range(10, 310)]
+    burst = sent(hello(), INITIALIZED, request(2, "tools/list"), *pings)
+    assert len(burst) > 300_000
+    found = by_id(answers(tmp_path, burst, {1, 2, *range(10, 310)}, "full"))
+    assert len(json.dumps(found[2])) > 128_000
+
+
 def test_a_host_that_leaves_at_once(tmp_path: Path) -> None:
     assert set(by_id(answers(tmp_path, sent(hello()), {1}))) == {1}
     assert answers(tmp_path, b"", set()) == []

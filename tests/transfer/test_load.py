@@ -573,3 +573,36 @@ def test_a_killed_load_loses_and_doubles_nothing(
     with doxa.open(path, role="operator", embedder=None, background=False) as memory:
         assert [row["w"] for row in memory.run(asked).records()] == list(range(count))
         whole(memory)
+
+
+@pytest.mark.parametrize("ending", ["csv", "jsonl"])
+@pytest.mark.parametrize(
+    ("bad", "reason"), [(b"\xff\xfe", "not UTF-8"), (b"x" * 101, "longer than 100 bytes")]
+)
+def test_a_line_that_cannot_be_read_is_named_by_its_row(
+    memory: doxa.Memory,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    ending: str,
+    bad: bytes,
+    reason: str,
+) -> None:
+    monkeypatch.setattr("doxa.transfer.row_files.IMPORT_LINE_BYTES_MAX", 100)
+    header, row = (b"id\n", b"%d\n") if ending == "csv" else (b"", b'{"id": %d}\n')
+    lines = [row % number for number in range(2_500)]
+    lines[2_344] = bad + b"\n"
+    path = tmp_path / f"rows.{ending}"
+    path.write_bytes(header + b"".join(lines))
+    with pytest.raises(InputError, match=f"Row 2,345 of rows.{ending}: it is .*{reason}"):
+        memory.load(path, label="Thing")
+
+
+def test_empty_lines_at_the_end_do_not_keep_a_file_from_being_loaded_again(
+    memory: doxa.Memory, tmp_path: Path
+) -> None:
+    path = tmp_path / "rows.csv"
+    path.write_text("id\n1\n\n2\n\n\n\n")
+    assert memory.load(path, label="Thing").nodes == 2
+    assert memory.load(path, label="Thing").continued == 2
+    path.write_text("id\n1\n\n2\n\n\n\n3\n")
+    assert memory.load(path, label="Thing").nodes == 1

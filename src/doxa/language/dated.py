@@ -19,29 +19,32 @@ _HINT = lazy_re(
     r"[0-9]| (?:in|on) [A-Z]| ago$|^(?:back )?[io]n [A-Z]|^[A-Za-z ]{1,14} ago|last ", 2
 )
 _AT = lazy_re(
-    r"(?:^|,? )(?:back )?(?:in|on|during) (?:(?:the|early|late|mid|spring|summer|autumn|fall"
-    r"|winter|of)[ -]){0,4}$",
+    r"(?:^|,? )(?:back )?(?:in|on|during|at) (?:(?:the|end|beginning|early|late|mid|spring|summer"
+    r"|autumn|fall|winter|of)[ -]){0,4}$",
     2,
 )
+_RELATIVE = lazy_re(r" ago$|^(?:last|this past|yesterday|the (?:day|week) before)", 2)
 _YEAR_FIRST = lazy_re(r"(?:back )?in (?P<year>(?:19|20|21)[0-9]{2}),? (?=[A-Za-z])", 2)
 _MAY = lazy_re(r",? (?:back )?in May$")
 
 
 def without_date(clause: str, day_ns: int | None) -> tuple[str, int | None]:
     """Return a clause without the date at its end or beginning, if that says when, and the end of
-    the date in ns; None where it has no date, or one that cannot be resolved."""
+    the date in ns; None where it has no date, or one that cannot be resolved. A date without a word
+    such as "in" is a value, unless it counts from today: such a one is left to other readers."""
     if not _HINT.search(clause):
         return clause, None
     first = _YEAR_FIRST.match(clause)
     if first is not None:
         return clause[first.end() :], find_dates(f"in {first['year']}.", day_ns)[0].end_ns
-    lowered = f"{clause[:1].lower()}{clause[1:]}"
+    lowered = clause[:1].lower() + clause[1:] if clause[:1].isascii() else clause
     for date in reversed(find_dates(lowered, day_ns)):
         before = _AT.search(clause, 0, date.start)
-        if date.end == len(clause):
-            return (clause[: before.start()] if before else clause), date.end_ns
-        if before is not None and before.start() == 0:
+        if before is None:
+            if date.start == 0 or date.end == len(clause):
+                return clause, date.end_ns if _RELATIVE.search(date.text) else None
+        elif date.end == len(clause):
+            return clause[: before.start()], date.end_ns
+        elif before.start() == 0:
             return clause[date.end :].lstrip(", "), date.end_ns
-        if date.start == 0:
-            return clause, date.end_ns
-    return _MAY.sub("", clause), None
+    return (clause if day_ns is None else _MAY.sub("", clause)), None

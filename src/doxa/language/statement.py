@@ -53,7 +53,7 @@ class Claim:
     unnamed     the subject is a pronoun without an antecedent
     proper      the subject is a proper name
     known       the table lists the predicate; if not, it is open how many values the subject has
-    history     a change of long ago (dated.py): past, and it stays true whatever is said of now
+    history     a change of long ago (dated.py): past, and it stays true whatever holds now
     """
 
     subject: str
@@ -272,15 +272,15 @@ def _claim(
 
 
 def _dated(parts: ClauseParts | None, bare: str, age_ns: int | None) -> ClauseParts | None:
-    """Return the parts of a dated clause: those of the clause without its date, if it tells of
-    something that happened. A change that is no longer news claims nothing of now."""
+    """Return the parts of a dated clause: those of the clause without its date, if it reports
+    a change. A change that is no longer news claims nothing of now."""
     clause, change = without_times(bare)
     happened = _parse(clause, change=change)
     if happened is None or not happened.value or not happened.change:
         return parts
-    if age_ns is not None and age_ns > NEWS_NS:
-        return replace(happened, change=False, ends=False, past=True, history=True)
-    return happened
+    if age_ns is None or age_ns <= NEWS_NS or happened.ends or happened.given_up:
+        return happened  # what is over is over, however long ago
+    return replace(happened, change=False, past=True, history=True)
 
 
 def _parse(clause: str, *, change: bool) -> ClauseParts | None:
@@ -385,7 +385,7 @@ def _complete(
         value=read,
         positive=parts.positive,
         ends=parts.ends,
-        change=change or parts.change,
+        change=(change or parts.change) and not parts.history,
         past=parts.past,
         given_up=old,
         scope=frozenset(words_of(scope)) | ({rate[1]} if rate else set()),

@@ -11,7 +11,6 @@ such: a project may be called token-service, and names that doxa makes end in di
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Iterator
 from itertools import pairwise
 
@@ -30,20 +29,19 @@ _VALUE = lazy_re(rf"[A-Za-z0-9][A-Za-z0-9_+/=~.-]{{{_LEAST - 1},400}}")
 _GENERATED = lazy_re(rf"[A-Za-z0-9]{{{_RUN},}}")
 _OTHER = lazy_re(
     r"(?i:hash|sha-?\d|md5|digest|checksum|fingerprint|public|commit|\bids?\b|_id\b|uuid|etag|cache"
-    r"|redacted|https?:|kref:|version|expires)"
+    r"|redacted|https?:|version|expires)"
 )
-_ADDRESS = lazy_re(r"kref://[^\s\"'<>()\[\]{},;]*")
+_ADDRESS = lazy_re(r"kref://[\w.~%/-]*(?:\?[\w.=&%-]*)?")
 _UUID = lazy_re(r"(?i:[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})")
 
 
 def spans_near_names(text: str) -> Iterator[tuple[int, int]]:
     """Yield start and end of each generated value close behind the name of a secret."""
+    if "kref://" in text:  # neither a name nor a value, wherever it stands
+        text = _ADDRESS.sub(lambda found: " " * len(found[0]), text)
     end = 0
-    addresses = deque(found.span() for found in _ADDRESS.finditer(text))
     for name in NAMED.finditer(text):
-        while addresses and addresses[0][1] <= name.start():
-            addresses.popleft()
-        if name.end() < end or (addresses and addresses[0][0] < name.start()):
+        if name.end() < end:
             continue
         reach = name.end() + _BETWEEN + _LEAST
         start = _VALUE.search(text, name.end(), reach)

@@ -33,6 +33,10 @@ _PARQUET = (".parquet", ".pq")
 _ENDINGS = (*_SEPARATORS, *_JSON[:2], _PARQUET[0])
 
 
+class _BadLine(Exception):
+    """A line that is not text, or too long."""
+
+
 class _Table(NamedTuple):
     """The names and types of columns, and the reader of the rows under them."""
 
@@ -122,27 +126,30 @@ class RowFile:
         first, readline, read = True, self._file.readline, self._read.append
         while line := readline(IMPORT_LINE_BYTES_MAX + 1):
             if len(line) > IMPORT_LINE_BYTES_MAX:
-                raise self.refuse(f"it is longer than {IMPORT_LINE_BYTES_MAX:,} bytes")
+                raise _BadLine(f"it is longer than {IMPORT_LINE_BYTES_MAX:,} bytes")
             read(line)
             try:
                 text = line.decode("utf-8-sig" if first else "utf-8")
             except UnicodeDecodeError:
-                self.count += 1
-                raise self.refuse("it is not UTF-8") from None
+                raise _BadLine("it is not UTF-8") from None
             first = False
             yield text
 
     def _objects(self) -> Iterator[dict[str, Any]]:
         decode = msgspec.json.Decoder(dict[str, Any]).decode
-        for line in self._lines():
-            if not line.strip():
-                continue
+        try:
+            for line in self._lines():
+                if not line.strip():
+                    continue
+                self.count += 1
+                try:
+                    row = decode(line)
+                except (msgspec.DecodeError, msgspec.ValidationError, RecursionError):
+                    raise self.refuse("it is not a JSON object") from None
+                yield {name: value for name, value in row.items() if value is not None}
+        except _BadLine as error:
             self.count += 1
-            try:
-                row = decode(line)
-            except (msgspec.DecodeError, msgspec.ValidationError, RecursionError):
-                raise self.refuse("it is not a JSON object") from None
-            yield {name: value for name, value in row.items() if value is not None}
+            raise self._refused(error) from None
 
     def _tables(self) -> Iterator[dict[str, Any]]:
         """The digest is of the rows: a file that has grown has other bytes from its beginning."""
@@ -169,28 +176,37 @@ class RowFile:
             reader = csv.reader(self._lines(), delimiter=self._separator, strict=True)
             try:
                 header = next(reader, [])
-            except csv.Error as error:
+            except (csv.Error, _BadLine) as error:
                 self.count += 1
-                raise self.refuse(f"it is not CSV: {error}") from None
+                raise self._refused(error) from None
             self._table = _Table(*self._header(header), reader)
         return self._table
 
     def _values(self, most: int) -> list[list[str]]:
         """Read the texts of the next rows, which are not counted yet."""
         reader, found = self._begun().reader, list[list[str]]()
+        kept = len(self._read)
         try:
             for values in reader:
                 if values:  # else the line is empty
                     found.append(values)
+                    kept = len(self._read)
                     if len(found) == most:
                         break
-        except csv.Error as error:
+            else:
+                del self._read[kept:]  # empty lines at the end of the file
+        except (csv.Error, _BadLine) as error:
             self.count += len(found) + 1
-            raise self.refuse(f"it is not CSV: {error}") from None
+            raise self._refused(error) from None
         return found
 
+    def _refused(self, error: Exception) -> InputError:
+        return self.refuse(
+            f"it is not CSV: {error}" if isinstance(error, csv.Error) else str(error)
+        )
+
     def _row(self, values: list[str]) -> dict[str, Any]:
-        """Count a row and return its values, but for absent ones."""
+        """Count a row and return its values, without absent ones."""
         self.count += 1
         names, types, _ = self._begun()
         if len(values) != len(names):

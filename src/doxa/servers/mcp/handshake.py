@@ -16,6 +16,7 @@ import threading
 from collections import deque
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from queue import SimpleQueue
 from typing import Any, TypeVar
 
 import msgspec
@@ -78,10 +79,14 @@ class _Initialize(Struct, forbid_unknown_fields=True):
     clientInfo: _Client
 
 
+class _Meta(Struct, forbid_unknown_fields=True):
+    progressToken: Id | UnsetType = UNSET
+
+
 class _List(Struct, forbid_unknown_fields=True):
     """The parameters of a list from its start."""
 
-    meta: dict[str, Any] | UnsetType = field(default=UNSET, name="_meta")
+    meta: _Meta | UnsetType = field(default=UNSET, name="_meta")
 
 
 class _Self(Struct, forbid_unknown_fields=True):
@@ -170,12 +175,17 @@ class FirstLines:
         self._rest = b""
         self._lines: deque[bytes] = deque()
         self._changed = threading.Condition()
+        self._answers: SimpleQueue[bytes] = SimpleQueue()
         self._early, self._taken_over = True, False
         self.answered: set[Id] = set()
 
+        self._reader = threading.Thread(target=self._read_early, name="doxa-first", daemon=True)
+        self._writer = threading.Thread(target=self._write, name="doxa-answers", daemon=True)
+
     def start(self) -> None:
-        """Begin to read, on a thread that ends with the process."""
-        threading.Thread(target=self._read_early, name="doxa-handshake", daemon=True).start()
+        """Begin to read and to answer. A host may send a lot before it reads an answer."""
+        self._writer.start()
+        self._reader.start()
 
     def next(self) -> str:
         """Wait for the next line and return it; "" at the end. From the first call on nothing is
@@ -187,34 +197,45 @@ class FirstLines:
             line = self._lines.popleft() if self._lines else None
         return (self._read() if line is None else line).decode("utf-8", "replace")
 
+    def finish(self) -> None:
+        """Wait until the last answer is written; from then on nothing is written here."""
+        with self._changed:
+            self._taken_over = True
+        self._answers.put(b"")
+        self._writer.join()
+
     def _read_early(self) -> None:
         more = True
         try:
             while more:
                 line = self._read()
                 with self._changed:
-                    more = bool(line) and self._goes_on(line)
+                    answer, more = self._answered(line)
                     self._lines.append(line)
                     self._changed.notify_all()
+                    if answer:
+                        self._answers.put(answer)
         finally:
             with self._changed:
                 self._early = False
                 self._changed.notify_all()
 
-    def _goes_on(self, line: bytes) -> bool:
-        """Answer a line if it is one of the first; return whether others may follow."""
-        if self._taken_over or len(self._lines) >= _LINES_MAX:
-            return False
+    def _answered(self, line: bytes) -> tuple[bytes, bool]:
+        """Return the answer to a line if it is one of the first, and whether others may follow."""
+        if not line or self._taken_over or len(self._lines) >= _LINES_MAX:
+            return b"", False
         answer = self._handshake.answer(line)
-        if answer is not None and answer[0] not in self.answered:
-            self.answered.add(answer[0])
-            self._write(answer[1])
-        return not self._handshake.over
+        more = not self._handshake.over
+        if answer is None or answer[0] in self.answered:
+            return b"", more
+        self.answered.add(answer[0])
+        return answer[1], more
 
-    def _write(self, data: bytes) -> None:
+    def _write(self) -> None:
         with suppress(OSError):  # the host is gone: the SDK will meet that, too
-            while data:
-                data = data[os.write(self._writing, data) :]
+            while data := self._answers.get():
+                while data:
+                    data = data[os.write(self._writing, data) :]
 
     def _read(self) -> bytes:
         """Read a line, with its end; b"" at the end of the input. Not from a buffered file: a
@@ -234,6 +255,8 @@ def first_lines(handshake: Handshake) -> FirstLines:
     """Take standard input, of which what this process starts reads nothing from then on, and the
     place where standard output goes now."""
     reading, writing = os.dup(0), os.dup(1)
+    if os.name == "posix":
+        os.set_blocking(writing, True)  # else a long answer is cut where the host reads slowly
     nothing = os.open(os.devnull, os.O_RDONLY)
     os.dup2(nothing, 0)
     os.close(nothing)

@@ -60,11 +60,11 @@ def serve_stdio(
 
         async def answer() -> None:
             while True:
-                await writing.send(SessionMessage(await answers.get()))
+                await unanswered.send(SessionMessage(await answers.get()))
 
         async with stdio_server(stdin=lines) as (reading, writing):
-            answering = asyncio.create_task(answer())
             unanswered: Any = _Unanswered(writing, first)
+            answering = asyncio.create_task(answer())
             try:
                 await server.run(reading, unanswered, server.create_initialization_options())
             finally:
@@ -81,15 +81,23 @@ def serve_stdio(
 
 
 class _Unanswered:
-    """The stream of answers without those to requests that were answered before the SDK was there.
-    Errors pass: what the SDK refuses, its client has to know."""
+    """The stream of answers without those to requests that were answered before the SDK was there:
+    each has one answer. It begins when the last of those is written."""
 
     def __init__(self, stream: Any, first: FirstLines) -> None:
         self._stream, self._first = stream, first
+        self._finished: asyncio.Future[None] | None = None  # one thread waits for all
 
     async def send(self, item: SessionMessage) -> None:
+        if self._finished is None:
+            self._finished = asyncio.ensure_future(asyncio.to_thread(self._first.finish))
+        await asyncio.shield(self._finished)
         message, answered = item.message, self._first.answered
-        if answered and isinstance(message, JSONRPCResponse) and message.id in answered:
+        if (
+            answered
+            and isinstance(message, (JSONRPCResponse, JSONRPCError))
+            and message.id in answered
+        ):
             answered.discard(message.id)
             return
         await self._stream.send(item)
