@@ -597,12 +597,16 @@ def test_a_line_that_cannot_be_read_is_named_by_its_row(
         memory.load(path, label="Thing")
 
 
+@pytest.mark.parametrize(
+    ("ending", "header", "row"), [("csv", "id\n", "{}\n"), ("jsonl", "", '{{"id": {}}}\n')]
+)
 def test_empty_lines_at_the_end_do_not_keep_a_file_from_being_loaded_again(
-    memory: doxa.Memory, tmp_path: Path
+    memory: doxa.Memory, tmp_path: Path, ending: str, header: str, row: str
 ) -> None:
-    path = tmp_path / "rows.csv"
-    path.write_text("id\n1\n\n2\n\n\n\n")
+    path = tmp_path / f"rows.{ending}"
+    two = header + row.format(1) + "\n" + row.format(2) + "\n\n\n"
+    path.write_text(two)
     assert memory.load(path, label="Thing").nodes == 2
     assert memory.load(path, label="Thing").continued == 2
-    path.write_text("id\n1\n\n2\n\n\n\n3\n")
+    path.write_text(two + row.format(3))
     assert memory.load(path, label="Thing").nodes == 1

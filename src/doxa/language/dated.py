@@ -6,7 +6,7 @@
     "The deadline is 3 May 2026"          ->  the clause as it is, no date: the value is one
 
 A change is news for a year. After that the sentence tells history, which stays true whatever
-happens later and says nothing of now.
+happens later and says nothing of now; but what it ends, or names as the former value, is over.
 """
 
 from __future__ import annotations

@@ -136,17 +136,19 @@ class RowFile:
             yield text
 
     def _objects(self) -> Iterator[dict[str, Any]]:
-        decode = msgspec.json.Decoder(dict[str, Any]).decode
+        decode, empty = msgspec.json.Decoder(dict[str, Any]).decode, 0
         try:
             for line in self._lines():
                 if not line.strip():
+                    empty += 1
                     continue
-                self.count += 1
+                self.count, empty = self.count + 1, 0
                 try:
                     row = decode(line)
                 except (msgspec.DecodeError, msgspec.ValidationError, RecursionError):
                     raise self.refuse("it is not a JSON object") from None
                 yield {name: value for name, value in row.items() if value is not None}
+            del self._read[len(self._read) - empty :]  # empty lines at the end of the file
         except _BadLine as error:
             self.count += 1
             raise self._refused(error) from None

@@ -37,6 +37,7 @@ _RUNS = 64  # runs of rows for each row that is wanted
 _TRIED, _MANY = 1_000, 16_000  # where there are many rows, so many are scored first for a bound
 _FEW_OF = 16  # one row of so many is few enough to be gathered
 _LOOKUPS = 16  # a term held by more than so many times the wanted rows is looked up row by row
+_NEXT = "SELECT term FROM posting WHERE scope = ? AND term >= ? ORDER BY term LIMIT 1"
 _CORRECTIONS_MAX = 16  # words of one question that are corrected
 _CORRECTED_CHARS_MAX = 32  # the edits of a word grow with its length, and so does stemming each
 _WORD = re.compile(r"[^\W_]+")
@@ -196,9 +197,6 @@ def _occurring(reader: Reader, scope: int, sought: list[str]) -> list[str]:
         (scope, apsw.carray(tuple(sought))),
     )
     return sorted({*found, *(row[0] for row in new)})
-
-
-_NEXT = "SELECT term FROM posting WHERE scope = ? AND term >= ? ORDER BY term LIMIT 1"
 
 
 def _is_correctable(word: str) -> bool:
