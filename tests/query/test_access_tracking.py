@@ -48,6 +48,24 @@ QUERIES: tuple[tuple[str, Counts, Counts], ...] = (  # text, returned, passed th
     ("MATCH (n)-[r]->(m) WHERE n.i = 1 RETURN m.t", ({2: 1}, {}), ({1: 1}, {1: 1})),
     ("MATCH (n:P)-[:K]->(m) WHERE n.i = 1 RETURN m", ({2: 1}, {}), ({1: 1}, {1: 1})),
     ("MATCH (n:P)-[r:K]->(m) WHERE n.i = 1 RETURN r.w", ({}, {1: 1}), ({1: 1, 2: 1}, {})),
+    (
+        "MATCH (:P {i: 1})-[:K]->()-[:K]->(m) RETURN m.t",
+        ({3: 1}, {}),
+        ({1: 1, 2: 1}, {1: 1, 2: 1}),
+    ),
+    ("MATCH (:P {i: 3})<-[:K]-(m) RETURN m.t", ({2: 1}, {}), ({3: 1}, {2: 1})),
+    ("MATCH (:P {i: 2})-[:K]-(m) RETURN m.t", ({1: 1, 3: 1}, {}), ({2: 1}, {1: 1, 2: 1})),
+    ("MATCH (n:P {i: 1})-[:K]->(m) RETURN n.t, m.t", ({1: 1, 2: 1}, {}), ({}, {1: 1})),
+    (
+        "MATCH (n:P)-[r:K]->(m) WHERE n.i < 3 RETURN DISTINCT r.w, m.t",
+        ({2: 1, 3: 1}, {1: 1, 2: 1}),
+        ({1: 1}, {}),
+    ),
+    (
+        "MATCH (n:P)-[:K]->(m:P)<-[:K]-(o) RETURN n.t, o.t",
+        ({}, {}),
+        ({}, {}),
+    ),
     ("MATCH (n:P {i: 1})-[:K*2]->(m) RETURN m.t", ({3: 1}, {}), ({1: 1}, {1: 1, 2: 1})),
     ("MATCH p = (n:P {i: 1})-[*1..2]->() RETURN p", ({1: 1, 2: 1, 3: 1}, {1: 1, 2: 1}), ({}, {})),
     (
@@ -159,6 +177,34 @@ def test_reads_in_a_transaction_count_whatever_becomes_of_it(memory: doxa.Memory
         list(graph.run("CREATE (n:P {i: 99}) RETURN n"))
         graph.rollback()
     assert counted(memory) == (({1: 1}, {}), ({}, {}))
+
+
+def test_the_ends_of_an_edge_count_whatever_becomes_of_the_edge(memory: doxa.Memory) -> None:
+    """Their ids are looked up by the edge when the accesses are written."""
+    text = "MATCH (:P {i: 1})-[:K]->(m) RETURN m.t"
+    list(memory.run(text))
+    memory.run("MATCH (:P {i: 1})-[r:K]->() DELETE r")
+    assert counted(memory) == (({2: 1}, {}), ({1: 1}, {}))
+    memory.run("MATCH (a:P {i: 1}), (b:P {i: 2}) CREATE (a)-[:K]->(b), (a)-[:K]->(a)")
+    list(memory.run(text))
+    assert counted(memory)[0][0] == {1: 1, 2: 2}  # a loop has the same end twice
+    with memory.graph() as graph:
+        graph.begin()
+        graph.run("MATCH (a:P {i: 1}), (b:P {i: 5}) CREATE (a)-[:K]->(b)")
+        assert len(list(graph.run(text))) == 3
+        graph.rollback()
+    assert counted(memory)[0][0] == {1: 2, 2: 3, 5: 1}
+
+
+def test_of_many_rows_each_end_counts_once(memory: doxa.Memory) -> None:
+    memory.run(
+        "MATCH (a:P {i: 1}), (b:P {i: 2}) UNWIND range(1, 400) AS i CREATE (a)-[:K {w: i}]->(b)"
+    )
+    text = "MATCH (:P {i: 1})-[:K]->(m)<-[:K]-(o) RETURN m.t, o.t"
+    assert len(list(memory.run(text))) == 401 * 400
+    returned, walked = counted(memory)
+    assert returned == ({1: 1, 2: 1}, {})
+    assert walked[0] == {} and set(walked[1].values()) == {1}
 
 
 def test_recall_and_get_count(tmp_path: Path) -> None:

@@ -174,6 +174,7 @@ PUBLIC = {
         "Expressions",
         "FIELDS_FROM",
         "INDEXED_PARTS",
+        "IdColumns",
         "Identity",
         "IndexRule",
         "Indexes",

@@ -14,7 +14,7 @@ When the session runs another statement, the rest of the result is first read in
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import AbstractContextManager, suppress
 from functools import partial
 from typing import Any
@@ -22,7 +22,7 @@ from typing import Any
 from doxa.base.errors import InputError, StoreError
 from doxa.base.limits import QUERY_TIMEOUT_MS, SHARED_WRITER_IDLE_MS, WRITER_IDLE_MS
 from doxa.cypher import tree as t
-from doxa.query.core.access_log import AccessLog, record_of_groups
+from doxa.query.core.access_log import AccessLog, record_of_columns
 from doxa.query.core.deadline import Deadline, terminated
 from doxa.query.core.errors import fail
 from doxa.query.core.graph import Graph
@@ -241,9 +241,8 @@ class GraphSession:
         if rows and one.projection is not None:
             names = one.declared.evaluator.parameters
             parameters = {**params, **self._identity_parameters} if names else {}
-            groups: tuple[list[Sequence[int]], list[Sequence[int]]] = [], []
-            one.projection.record(list(zip(*found, strict=True)), *groups)
-            self.store.note(record_of_groups(now, parameters, names, *groups))
+            columns = one.projection.ids(list(zip(*found, strict=True)))
+            self.store.note(record_of_columns(now, parameters, names, (columns,)))
         return rows
 
     def _run_noted(
@@ -571,7 +570,9 @@ class GraphSession:
                     note = (
                         reader.noted.append if isinstance(reader, Transaction) else self.store.note
                     )
-                    run.accesses = AccessLog(note, run.params, declared.evaluator.parameters)
+                    later = not isinstance(reader, Transaction)
+                    names = declared.evaluator.parameters
+                    run.accesses = AccessLog(note, run.params, names, later=later)
                 plan = tracking
             return self.engine.start(plan, run)
 

@@ -48,7 +48,13 @@ from doxa.store.rows import RUN_KREF, RUN_MODEL, Edge, Identity, LogEntry, Node,
 from doxa.store.sql_values import int64_array
 from doxa.store.store import Store
 from doxa.store.transaction import Transaction
-from doxa.store.visibility.access import Access, AccessData, AccessRecord, checked_access
+from doxa.store.visibility.access import (
+    Access,
+    AccessData,
+    AccessRecord,
+    IdColumns,
+    checked_access,
+)
 from doxa.store.visibility.evaluator import (
     DYNAMIC,
     Condition,
@@ -83,6 +89,7 @@ __all__ = [
     "Edge",
     "EdgeVersion",
     "Expressions",
+    "IdColumns",
     "Identity",
     "ImageView",
     "IndexRule",

@@ -7,7 +7,7 @@ since <= t < until.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import islice
 from typing import TYPE_CHECKING, Any
@@ -318,6 +318,13 @@ class Reader:
         """Return whether an element is visible now, judged and not looked up."""
         found = self.subject(identity, edge=edge)
         return found is not None and self.declared().evaluator.seen(*found, self.scored_at)
+
+    def ends_of(self, edges: Collection[int]) -> dict[int, tuple[int, int]]:
+        """Return the ids of the nodes that edges lead from and to, of deleted edges too. Edges that
+        were erased are left out."""
+        from doxa.store.visibility.window_writer import ends_of
+
+        return ends_of(self._db, edges)
 
     def scores_of(self, identities: Sequence[int]) -> dict[int, float]:
         """Return what policies leave now of those of the nodes that are there, in [0, 1]; 1 where

@@ -403,7 +403,7 @@ class Transaction(ElementWriter):
         access in order. Returns how many elements."""
         evaluator = self._windows.evaluator
         count = 0
-        for key, uses in used(notes).items():
+        for key, uses in used(noted.resolved(self.ends_of) for noted in notes).items():
             edge, identity = key < 0, abs(key)
             found = load(self._db, identity, edge=edge)
             rule = evaluator.rule(found[0]) if found is not None else None

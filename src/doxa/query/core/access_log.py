@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from doxa.base.limits import ACCESS_QUERY_ITEMS_MAX
 from doxa.query.core.elements import HOLDING, Edge, Node, Path, detach
 from doxa.query.core.row import Row
-from doxa.store import AccessRecord, Reader
+from doxa.store import AccessRecord, IdColumns, Reader
 
 if TYPE_CHECKING:
     from doxa.query.core.graph import Graph
@@ -33,15 +34,16 @@ class AccessLog:
     consumed."""
 
     __slots__ = (
+        "_column_ids",
+        "_later",
         "_names",
         "_note",
         "_parameters",
         "_returned",
-        "_returned_groups",
         "_returned_ids",
         "_traversed",
-        "_traversed_groups",
         "_traversed_ids",
+        "columns",
         "full",
     )
 
@@ -50,15 +52,20 @@ class AccessLog:
         note: Callable[[AccessRecord], None],
         parameters: Mapping[str, Any],
         names: frozenset[str],
+        *,
+        later: bool,
     ) -> None:
-        self._note = note
+        """`later`: the nodes that are known by their edges may be looked up when the accesses are
+        written, since the rows are those of a snapshot and not of a transaction that may be
+        undone."""
+        self._note, self._later = note, later
         self._parameters, self._names = parameters, names
         self._returned: list[Any] = []
         self._traversed: list[Any] = []
-        self._returned_groups: list[Sequence[int]] = []  # of a pattern scan
-        self._traversed_groups: list[Sequence[int]] = []
+        self.columns: list[tuple[IdColumns, Sequence[Sequence[int]]]] = []  # of a pattern scan
         self._returned_ids: set[int] = set()  # deduplicated so far
         self._traversed_ids: set[int] = set()
+        self._column_ids: dict[IdColumns, list[set[int]]] = {}
         self.full = False
 
     def rows(
@@ -110,42 +117,42 @@ class AccessLog:
 
     def deduplicate(self) -> None:
         """Keep each element once; set `full` at the maximum that one query records."""
-        self._returned_ids.update(*self._returned_groups)
-        self._traversed_ids.update(*self._traversed_groups)
+        for meant, columns in self.columns:
+            for held, ids in zip(
+                self._column_ids.setdefault(meant, [set() for _ in columns]), columns, strict=True
+            ):
+                held.update(ids)
         collect_ids(self._returned, self._returned_ids)
         collect_ids(self._traversed, self._traversed_ids)
-        self._returned_groups.clear()
-        self._traversed_groups.clear()
+        self.columns.clear()
         self._returned.clear()
         self._traversed.clear()
-        self.full = (
-            len(self._returned_ids) >= ACCESS_QUERY_ITEMS_MAX
-            or len(self._traversed_ids) >= ACCESS_QUERY_ITEMS_MAX
-        )
-
-    def groups(self) -> tuple[list[Sequence[int]], list[Sequence[int]]]:
-        """Return the lists to which a pattern scan appends groups of ids of returned, and of
-        traversed elements."""
-        return self._returned_groups, self._traversed_groups
+        known = (self._returned_ids, self._traversed_ids, *chain(*self._column_ids.values()))
+        self.full = any(len(ids) >= ACCESS_QUERY_ITEMS_MAX for ids in known)
 
     def returned(self, node: int) -> None:
         """Add a node of which a procedure returned parts."""
         self._returned.append(node)
 
     def _finish(self, reader: Reader, revealed: set[tuple[bool, int]]) -> None:
-        returned, traversed, parameters = self._returned_ids, self._traversed_ids, self._parameters
+        returned, traversed, columns = self._returned_ids, self._traversed_ids, self.columns
         if self._returned:
             collect_ids(self._returned, returned)
         if self._traversed:
             collect_ids(self._traversed, traversed)
-        of_returned, of_traversed = self._returned_groups, self._traversed_groups
-        if returned:
-            of_returned.append(array("q", returned))
-        if traversed:
-            of_traversed.append(array("q", traversed))
-        if not (of_returned or of_traversed):
+        for meant, held in self._column_ids.items():
+            columns.append((meant, [array("q", ids) for ids in held]))
+        if not (returned or traversed or columns):
             return
-        noted = AccessRecord(reader.now, _named(parameters, self._names), of_returned, of_traversed)
+        noted = AccessRecord(
+            reader.now,
+            _named(self._parameters, self._names),
+            (array("q", returned),) if returned else (),
+            (array("q", traversed),) if traversed else (),
+            columns,
+        )
+        if revealed or not self._later:
+            noted = noted.resolved(reader.ends_of)
         if revealed:
             hidden = {
                 -identity if edge else identity
@@ -156,15 +163,14 @@ class AccessLog:
         self._note(noted)
 
 
-def record_of_groups(
+def record_of_columns(
     now: int,
     parameters: Mapping[str, Any],
     names: frozenset[str],
-    returned: Sequence[Sequence[int]],
-    traversed: Sequence[Sequence[int]],
+    columns: Sequence[tuple[IdColumns, Sequence[Sequence[int]]]],
 ) -> AccessRecord:
     """Return the record of rows that only these ids are of."""
-    return AccessRecord(now, _named(parameters, names), returned, traversed)
+    return AccessRecord(now, _named(parameters, names), columns=columns)
 
 
 def _named(parameters: Mapping[str, Any], names: frozenset[str]) -> dict[str, Any]:

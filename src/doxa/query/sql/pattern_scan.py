@@ -10,6 +10,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from doxa.base.limits import ACCESS_QUERY_ITEMS_MAX
 from doxa.base.values import TAGGED, decode, decode_value
+from doxa.cypher.tree import EdgePattern
 from doxa.query.core.elements import Node
 from doxa.query.core.errors import fail, shown
 from doxa.query.core.graph import Graph
@@ -23,11 +24,13 @@ from doxa.query.sql.pushed_pattern import PushedDownPattern
 from doxa.query.sql.row_batches import ROWS_MAX, chunks, growing, parts
 from doxa.query.sql.row_builders import (
     columns_before,
+    elements_of_slots,
     id_columns,
     row_builder,
     value_builders,
 )
 from doxa.query.sql.value_kinds import bound_value, classify_arguments
+from doxa.store import IdColumns
 
 _T = TypeVar("_T")
 _STATEMENTS_MAX = 64
@@ -42,29 +45,24 @@ Decode = Callable[[Columns], list[Row]]
 
 class ScanProjection(NamedTuple):
     """The slots of the rows that a scan returns, and the columns of SQL with the ids of the
-    elements that an access log records as returned and as traversed."""
+    elements that an access log records; what they mean is said by their place among these."""
 
     slots: list[int]
-    returned: list[int]
-    traversed: list[int]
+    id_columns: list[int]
+    meant: IdColumns
 
     @property
     def is_recorded(self) -> bool:
-        return bool(self.returned or self.traversed)
+        return bool(self.id_columns)
 
     @property
     def rows_max(self) -> int:
         """How many rows wait before their ids are deduplicated."""
-        return _IDS_MAX // max(1, len(self.returned) + len(self.traversed))
+        return _IDS_MAX // max(1, len(self.id_columns))
 
-    def record(
-        self, columns: Columns, returned: list[Sequence[int]], traversed: list[Sequence[int]]
-    ) -> None:
-        """Append the ids in columns of SQL."""
-        for at in self.returned:
-            returned.append(columns[at])
-        for at in self.traversed:
-            traversed.append(columns[at])
+    def ids(self, columns: Columns) -> tuple[IdColumns, list[tuple[Any, ...]]]:
+        """Return the ids in columns of SQL, and what they mean."""
+        return self.meant, [columns[at] for at in self.id_columns]
 
 
 class PatternScanStep:
@@ -83,12 +81,27 @@ class PatternScanStep:
 
         Only for a pattern that is all that a query matches; False if it is impossible.
         """
-        places = id_columns(self.pushed)
-        columns = [[at for slot in part for at in places[slot]] for part in (returned, traversed)]
-        known = [[at for at in part if at is not None] for part in columns]
-        if self.pushed.bound or known != columns:
+        pushed, keys = self.pushed, elements_of_slots(self.pushed)
+        recorded = returned, traversed
+        if pushed.bound or not all(keys[slot] for part in recorded for slot in part):
             return False
-        self.projection = ScanProjection(slots, *known)
+        parts = [[key for slot in part for key in keys[slot]] for part in recorded]
+        if not id_columns(pushed).keys() >= {key for part in parts for key in part}:
+            return False
+        pushed.ends = _known_by_edges(pushed, [key for part in parts for key in part])
+        place = id_columns(pushed)
+        read = [key for key in dict.fromkeys(chain(*parts)) if key in place]
+        at = {key: number for number, key in enumerate(read)}
+        ids = [tuple(at[key] for key in part if key in at) for part in parts]
+        ends = tuple(
+            (at[edge], is_last, bool(number))
+            for number, part in enumerate(parts)
+            for key in part
+            if key in pushed.ends
+            for edge, is_last in (pushed.ends[key],)
+        )
+        meant = IdColumns(ids[0], ids[1], ends)
+        self.projection = ScanProjection(slots, [place[key] for key in read], meant)
         return True
 
     def decoder(self) -> Decode | None:
@@ -134,7 +147,6 @@ class PatternScanStep:
         build = cache(partial(self.builder, run))
         texts = None if places is None else [itemgetter(at) for at in dict.fromkeys(places)]
         log = run.accesses if projection.is_recorded else None
-        returned, traversed = ([], []) if log is None else log.groups()
         waiting, rows_max = 0, projection.rows_max
         for _, prepared, values in self._lookups(run, iter(((),))):
             leftover = prepared.leftover
@@ -154,7 +166,7 @@ class PatternScanStep:
                 if log is not None or decode is not None:
                     columns = list(zip(*found, strict=True))
                 if log is not None:
-                    projection.record(columns, returned, traversed)
+                    log.columns.append(projection.ids(columns))
                     waiting += len(found)
                     if waiting > rows_max:
                         log.deduplicate()
@@ -295,6 +307,20 @@ class PatternScanStep:
                 statements.clear()
             held = statements[known] = make()
         return held
+
+
+def _known_by_edges(
+    pushed: PushedDownPattern, recorded: Sequence[str]
+) -> dict[str, tuple[str, bool]]:
+    """Return which of the recorded nodes are an end of a recorded edge, and of which."""
+    found: dict[str, tuple[str, bool]] = {}
+    for edge in pushed.edges:
+        assert isinstance(edge.pattern, EdgePattern), "one statement finds single edges"
+        if edge.key in recorded and edge.pattern.direction != "both":
+            leads_right = edge.pattern.direction == "out"
+            found[edge.left] = edge.key, not leads_right
+            found[edge.right] = edge.key, leads_right
+    return {key: found[key] for key in recorded if key in found}
 
 
 def _built(

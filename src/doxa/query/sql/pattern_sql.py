@@ -552,6 +552,8 @@ class StatementBuilder:
     def select(self) -> tuple[list[str], list[Any]]:
         columns: list[str] = []
         for key, kind, loaded in self.pushed.outputs:
+            if key in self.pushed.ends:
+                continue
             if kind == "edge id":
                 columns.append(f"-{self.edge_alias[key]}.id")
             elif kind == "edge":
@@ -568,6 +570,7 @@ class StatementBuilder:
         columns.extend(
             f"-{self.edge_alias[key]}.id" if edge else self.ids[key]
             for key, edge in self.pushed.traversed
+            if key not in self.pushed.ends
         )
         columns.extend(f"{self.table(key)}.props -> ?" for key, _ in self.pushed.columns)
         return columns, [json_path(name) for _, name in self.pushed.columns]

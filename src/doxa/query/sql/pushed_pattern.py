@@ -25,6 +25,10 @@ class PushedDownPattern:
     traversed: list[tuple[str, bool]] = field(
         default_factory=list
     )  # (key, whether an edge): only ids, all in one value after the outputs
+    ends: dict[str, tuple[str, bool]] = field(
+        default_factory=dict
+    )  # nodes whose ids are not read, since the access log finds them by an edge that it records:
+    # the edge's key, and whether it leads to the node
     revealed: frozenset[str] = (
         frozenset()
     )  # keys that reveal() makes visible regardless of policies

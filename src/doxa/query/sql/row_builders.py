@@ -14,29 +14,43 @@ from doxa.query.core.run import Run
 from doxa.query.sql.pushed_pattern import PushedDownPattern
 
 
-def id_columns(pushed: PushedDownPattern) -> list[list[int | None]]:
-    """Return, for each slot of the rows, the columns of SQL that hold its ids, negative for edges;
-    None where there are none."""
-    places: list[list[int | None]] = []
-    at = 0
-    for _, kind, loaded in pushed.outputs:
-        places.append([None if kind == "edge" else at])
-        at += _width(kind, loaded)
+def elements_of_slots(pushed: PushedDownPattern) -> list[list[str]]:
+    """Return, for each slot of the rows, the keys of the elements that it holds."""
+    keys = [[key] for key, _, _ in pushed.outputs]
     if pushed.traversed:
-        places.append(list(range(at, at + len(pushed.traversed))))
-    return places + [[None] for _ in pushed.columns]
+        keys.append([key for key, _ in pushed.traversed])
+    return keys + [[] for _ in pushed.columns]
+
+
+def id_columns(pushed: PushedDownPattern) -> dict[str, int]:
+    """Return the columns of SQL that hold ids of nodes, and of edges with a minus, by their
+    keys."""
+    places: dict[str, int] = {}
+    at = 0
+    for key, kind, loaded in pushed.outputs:
+        if kind != "edge" and key not in pushed.ends:
+            places[key] = at
+        at += _width(pushed, key, kind, loaded)
+    places.update((key, place) for place, key in enumerate(_read_traversed(pushed), at))
+    return places
 
 
 def columns_before(pushed: PushedDownPattern) -> int:
     """Return how many columns of SQL stand before those of properties."""
-    widths = [_width(kind, loaded) for _, kind, loaded in pushed.outputs]
-    return sum(widths) + len(pushed.traversed)
+    widths = [_width(pushed, *output) for output in pushed.outputs]
+    return sum(widths) + len(_read_traversed(pushed))
 
 
-def _width(kind: str, loaded: bool) -> int:
+def _read_traversed(pushed: PushedDownPattern) -> list[str]:
+    return [key for key, _ in pushed.traversed if key not in pushed.ends]
+
+
+def _width(pushed: PushedDownPattern, key: str, kind: str, loaded: bool) -> int:
     """The number of SQL columns of an output."""
     return (
-        1
+        0
+        if key in pushed.ends
+        else 1
         if kind.endswith("id")
         else (5 if loaded else 4)
         if kind == "edge"
@@ -57,14 +71,21 @@ def value_builders(
 ) -> list[Callable[[tuple[Any, ...]], Any]]:
     parts: list[Callable[[tuple[Any, ...]], Any]] = []
     at = 0
-    for _, kind, loaded in pushed.outputs:
-        parts.append(_element_builder(graph, kind, loaded=loaded, at=at))
-        at += _width(kind, loaded)
+    for key, kind, loaded in pushed.outputs:
+        parts.append(
+            _unread if key in pushed.ends else _element_builder(graph, kind, loaded=loaded, at=at)
+        )
+        at += _width(pushed, key, kind, loaded)
     if pushed.traversed:
-        parts.append(_ids(at, len(pushed.traversed)))
-        at += len(pushed.traversed)
+        count = len(_read_traversed(pushed))
+        parts.append(_ids(at, count) if count else _unread)
+        at += count
     parts.extend(_column(at + index) for index in range(len(pushed.columns)))
     return parts
+
+
+def _unread(found: tuple[Any, ...]) -> None:
+    """The value of an id that is not read."""
 
 
 def _ids(at: int, count: int) -> Callable[[tuple[Any, ...]], Any]:

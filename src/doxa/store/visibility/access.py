@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import hashlib
 import threading
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from itertools import chain
 from typing import Annotated, Any, Literal, NamedTuple
@@ -180,34 +180,72 @@ def decode_access(text: str | bytes | None) -> Access:
     return Access(**found)
 
 
+class IdColumns(NamedTuple):
+    """Which of some columns of ids, of nodes and of edges with a minus, are of what was returned,
+    and of what was only passed through. Of edges the nodes at an end may be meant, too: an edge
+    keeps its ends, so they can be looked up when the accesses are written."""
+
+    returned: Sequence[int]
+    walked: Sequence[int]
+    ends: Sequence[tuple[int, bool, bool]]  # (column, whether they lead there, whether walked)
+
+
 class AccessRecord(NamedTuple):
     """What one query, or one recall, returned and passed through: groups of ids of nodes, and of
-    edges with a minus, each any number of times."""
+    edges with a minus, each any number of times; and such columns of rows."""
 
     at: int
     parameters: Mapping[str, Any]
     returned: Sequence[Sequence[int]] = ()
     walked: Sequence[Sequence[int]] = ()
+    columns: Sequence[tuple[IdColumns, Sequence[Sequence[int]]]] = ()
 
     @property
     def size(self) -> int:
-        return sum(map(len, self.returned)) + sum(map(len, self.walked))
+        size = 0
+        for groups in (self.returned, self.walked, *[ids for _, ids in self.columns]):
+            for group in groups:
+                size += len(group)
+        return size
+
+    def resolved(
+        self, ends_of: Callable[[Collection[int]], Mapping[int, tuple[int, int]]]
+    ) -> AccessRecord:
+        """Return the same with groups alone, and the ids of all nodes. `ends_of` gives the nodes
+        that edges lead from and to; it leaves out edges that were erased."""
+        if not self.columns:
+            return self
+        returned, walked = [*self.returned], [*self.walked]
+        ends = [
+            (ids[at], is_last, is_walked)
+            for meant, ids in self.columns
+            for at, is_last, is_walked in meant.ends
+        ]
+        for meant, ids in self.columns:
+            returned += [ids[at] for at in meant.returned]
+            walked += [ids[at] for at in meant.walked]
+        found = ends_of({-edge for edges, _, _ in ends for edge in edges}) if ends else {}
+        for edges, is_last, is_walked in ends:
+            pairs = [found[-edge] for edge in dict.fromkeys(edges) if -edge in found]
+            (walked if is_walked else returned).append([pair[is_last] for pair in pairs])
+        return AccessRecord(self.at, self.parameters, returned, walked)
 
     def elements(self) -> tuple[dict[int, None], dict[int, None]]:
-        """Return what was returned, and what was only passed through, each once."""
+        """Return what was returned, and what was only passed through, each once. The record is
+        resolved."""
         returned = dict.fromkeys(chain.from_iterable(self.returned))
         walked = dict.fromkeys(chain.from_iterable(self.walked))
         return returned, {identity: None for identity in walked if identity not in returned}
 
     def without(self, hidden: Container[int]) -> AccessRecord:
-        """Return the same without these elements."""
+        """Return the same without these elements. The record is resolved."""
         returned, walked = ([one for one in part if one not in hidden] for part in self.elements())
         return AccessRecord(self.at, self.parameters, (returned,), (walked,))
 
 
 def used(notes: Iterable[AccessRecord]) -> dict[int, list[tuple[AccessRecord, bool]]]:
     """Return the accesses of each element (an edge under its id with a minus), in order; with each
-    whether it was only passed through."""
+    whether it was only passed through. The records are resolved."""
     found: dict[int, list[tuple[AccessRecord, bool]]] = {}
     for noted in notes:
         for walked, identities in enumerate(noted.elements()):

@@ -14,7 +14,7 @@ done, elements beyond where it has come to are judged when they are read.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 import apsw
@@ -62,6 +62,21 @@ def load_nodes(db: apsw.Connection, identities: Sequence[int]) -> Iterator[Seen]
         f"{_NODES} WHERE n.id IN (SELECT value FROM carray(?))", (int64_array(identities),)
     ).fetchall()
     return (_seen(row, False) for row in rows)
+
+
+def ends_of(db: apsw.Connection, edges: Collection[int]) -> dict[int, tuple[int, int]]:
+    """Return the ids of the nodes that edges lead from and to, of deleted edges too. Edges that
+    were erased are left out."""
+    found: dict[int, tuple[int, int]] = {}
+    for table in ("edge", "edge_past"):
+        missing = [edge for edge in edges if edge not in found]
+        if missing:
+            rows: Any = db.execute(
+                f"SELECT id, src, dst FROM {table} WHERE id IN (SELECT value FROM carray(?))",
+                (int64_array(missing),),
+            )
+            found.update((identity, (src, dst)) for identity, src, dst in rows)
+    return found
 
 
 def _seen(row: Any, edge: bool) -> Seen:
