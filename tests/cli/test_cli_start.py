@@ -66,9 +66,15 @@ def test_the_version_needs_no_command_line_library(tmp_path: Path) -> None:
     assert not found & {"typer", "rich", "msgspec", "doxa.app"}
 
 
+def test_what_only_counts_imports_no_numbers(tmp_path: Path) -> None:
+    found = imported("--db", str(tmp_path / "memory.db"), "stats", cwd=tmp_path)
+    assert not found & {"numpy", "doxa.recall.engine"}
+
+
 def test_what_opens_a_memory_does_import_the_store(tmp_path: Path) -> None:
     """The lists above hold names that exist: a command which needs them imports them."""
-    found = imported("--db", str(tmp_path / "memory.db"), "stats", cwd=tmp_path)
+    words = ("recall", "Bonn", "--words-only")
+    found = imported("--db", str(tmp_path / "memory.db"), *words, cwd=tmp_path)
     assert found >= {"apsw", "numpy", "Stemmer", "doxa.store", "doxa.belief", "doxa.app.memory"}
 
 
@@ -125,3 +131,53 @@ def test_opening_a_memory_compiles_few_expressions(tmp_path: Path) -> None:
         [sys.executable, "-c", program], capture_output=True, text=True, check=True
     )
     assert int(done.stdout) <= 80
+
+
+def ended(before: str, *words: str, cwd: Path) -> subprocess.CompletedProcess[str]:
+    """Run a command in a process that has something of its own to do at the end."""
+    program = f"{before}\nimport sys\nsys.argv[1:] = {list(words)!r}\nfrom doxa.cli import main\n"
+    return subprocess.run(
+        [sys.executable, "-c", f"{program}main()"], capture_output=True, text=True, cwd=cwd
+    )
+
+
+def test_a_short_command_ends_without_being_taken_apart(tmp_path: Path) -> None:
+    before = (
+        "import atexit, sys\n"
+        "class Held:\n"
+        "    def __del__(self): sys.stderr.write('taken apart')\n"
+        "held = Held()\n"
+        "atexit.register(lambda: sys.stderr.write('handlers ran'))\n"
+    )
+    done = ended(
+        before, "--db", str(tmp_path / "m.db"), "remember", "Ana lives in Bonn", cwd=tmp_path
+    )
+    assert done.returncode == 0 and "Bonn" in done.stdout
+    assert "handlers ran" in done.stderr and "taken apart" not in done.stderr
+    again = ended(
+        "", "--db", str(tmp_path / "m.db"), "recall", "Bonn", "--words-only", cwd=tmp_path
+    )
+    assert again.returncode == 0 and "Bonn" in again.stdout
+
+
+def test_a_thread_that_works_is_waited_for(tmp_path: Path) -> None:
+    before = (
+        "import sys, threading, time\n"
+        "def work():\n"
+        "    while 'doxa.cli.commands' not in sys.modules: time.sleep(0.01)\n"
+        "    time.sleep(1.5)\n"
+        "    sys.stderr.write('worked')\n"
+        "threading.Thread(target=work).start()\n"
+    )
+    done = ended(before, "--db", str(tmp_path / "m.db"), "stats", cwd=tmp_path)
+    assert done.returncode == 0 and done.stderr.endswith("worked")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is full")
+def test_output_that_cannot_be_written_is_reported(tmp_path: Path) -> None:
+    program = "import sys; sys.argv[1:] = ['stats']; from doxa.cli import main; main()"
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            [sys.executable, "-c", program], stdout=full, stderr=subprocess.PIPE, cwd=tmp_path
+        )
+    assert done.returncode != 0 and b"space" in done.stderr

@@ -18,6 +18,7 @@ from doxa.models import HashEmbedder
 from doxa.recall import constants
 from doxa.recall.filters import believed_now, find_scopes
 from doxa.recall.indexes import vector_index
+from doxa.recall.indexes.arrays import distinct
 from doxa.recall.indexes.project_index import Believed, IndexCache, ProjectIndex
 from doxa.recall.indexes.reading import COLUMNS
 from doxa.recall.indexes.vector_index import VectorIndex
@@ -29,6 +30,13 @@ from doxa.store.indexing.packing import pack_vector
 from tests.fixtures_shared import opened
 
 DAY = 86_400 * 10**9
+
+
+@given(values=st.lists(st.integers(-5, 40)), kind=st.sampled_from(["i4", "i8"]))
+def test_distinct_values_are_those_of_numpy(values: list[int], kind: str) -> None:
+    array: NDArray[Any] = np.array(values, dtype=kind)
+    found = distinct(array)
+    assert found.dtype == array.dtype and found.tolist() == np.unique(array).tolist()
 
 
 def unit(random: np.random.Generator, *shape: int) -> NDArray[np.float32]:

@@ -15,9 +15,10 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+import msgspec
 
 from doxa.base.errors import DoxaError, InputError, LimitError, ModelError
 from doxa.base.limits import MODEL_OUTAGE_MS
@@ -47,8 +48,7 @@ _OFF = "Meaning search is off"
 _VERBS: Mapping[ModelRole, str] = {"embedder": "embed", "model": "complete", "reranker": "score"}
 
 
-@dataclass(frozen=True, slots=True)
-class ModelOptions:
+class ModelOptions(msgspec.Struct, frozen=True):
     """The arguments of `doxa.open` that are about models, as they were given."""
 
     embedder: Embedder | str | None = "auto"

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from doxa.base.errors import ConflictError, InputError
 from doxa.settings import edited, operator_key, parsed, place_of
@@ -25,8 +26,7 @@ ENTRIES = ("modes", "policies")
 SURFACES = (*FILES, *ENTRIES)
 
 
-@dataclass(frozen=True, slots=True)
-class Wanted:
+class Wanted(msgspec.Struct, frozen=True):
     """What an operator asks for: keys with values, or the text of a file, on one surface."""
 
     surface: str

@@ -14,9 +14,10 @@ from __future__ import annotations
 import re
 from calendar import monthrange
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import date, timedelta
 from typing import Literal
+
+import msgspec
 
 from doxa.base import limits
 from doxa.base.calendar_names import (
@@ -37,8 +38,7 @@ _DAY_NS = 86_400 * 10**9
 _EPOCH = date(1970, 1, 1).toordinal()
 
 
-@dataclass(frozen=True, slots=True)
-class DateMention:
+class DateMention(msgspec.Struct, frozen=True):
     """A date in a message: `text` is text[start:end] of it, the interval [start_ns, end_ns) in ns
     UTC."""
 

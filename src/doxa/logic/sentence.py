@@ -16,9 +16,10 @@ from __future__ import annotations
 import math
 import unicodedata
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
+
+import msgspec
 
 from doxa.base.errors import InputError, LimitError
 from doxa.base.limits import SENTENCE_ATOMS_MAX, SENTENCE_DEPTH_MAX
@@ -64,23 +65,19 @@ def key_start(topic: Topic) -> str:
     return canonical(list(topic)).decode()[:-1] + ","
 
 
-@dataclass(frozen=True, slots=True)
-class Not:
+class Not(msgspec.Struct, frozen=True):
     of: Sentence
 
 
-@dataclass(frozen=True, slots=True)
-class And:
+class And(msgspec.Struct, frozen=True):
     parts: tuple[Sentence, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Or:
+class Or(msgspec.Struct, frozen=True):
     parts: tuple[Sentence, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Implies:
+class Implies(msgspec.Struct, frozen=True):
     given: Sentence
     then: Sentence
 

@@ -31,7 +31,6 @@ from doxa.base.limits import (
 )
 from doxa.belief.writes import EMBEDDING_TEXT
 from doxa.models.contract import Embedder
-from doxa.recall import field_texts
 from doxa.store import (
     FIELDS_FROM,
     INDEXED_PARTS,
@@ -218,6 +217,8 @@ class _Job:
             return tx.switch_vectors(model)
 
     def _due(self, sql: str, args: tuple[int, ...]) -> list[_PendingDoc]:
+        from doxa.recall import field_texts  # with numpy, which who only counts does without
+
         rules = self._store.search_rules()
         with self._store.read() as snapshot:
             rows = snapshot.rows(sql, args)

@@ -14,9 +14,10 @@ import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
-from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Protocol
+
+import msgspec
 
 from doxa.base.errors import LimitError, StoreError
 from doxa.models.contract import Usage
@@ -37,16 +38,14 @@ def used_for(purpose: str) -> Iterator[None]:
         _PURPOSE.reset(token)
 
 
-@dataclass(frozen=True, slots=True)
-class Price:
+class Price(msgspec.Struct, frozen=True):
     """The price of a million tokens, in any currency."""
 
     tokens_in: float
     tokens_out: float
 
 
-@dataclass(frozen=True, slots=True)
-class ModelSpend:
+class ModelSpend(msgspec.Struct, frozen=True):
     """The usage of one model. `money` is None if no price is configured for it."""
 
     model: str
@@ -57,8 +56,7 @@ class ModelSpend:
     money: float | None
 
 
-@dataclass(frozen=True, slots=True)
-class Spend:
+class Spend(msgspec.Struct, frozen=True):
     """The usage of endpoints. `calls` includes repeated attempts; `tokens_estimated` is how many of
     the tokens are estimates, because the endpoint did not report them or its answer was lost.
     `money` covers the models with a price (None if none has one); `unpriced` names the others."""
@@ -87,17 +85,15 @@ class Watch(Protocol):
         ...
 
 
-@dataclass(slots=True)
-class _Count:
+class _Count(msgspec.Struct):
     calls: int = 0
     tokens_in: int = 0
     tokens_out: int = 0
     tokens_estimated: int = 0
 
 
-@dataclass(slots=True)
-class _Totals:
-    models: dict[str, _Count] = field(default_factory=dict)
+class _Totals(msgspec.Struct):
+    models: dict[str, _Count] = msgspec.field(default_factory=dict)
     calls: int = 0
     tokens: int = 0
     reserved: int = 0

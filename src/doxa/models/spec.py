@@ -11,8 +11,9 @@ The URL of a provider is configured separately.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Literal
+
+import msgspec
 
 from doxa.base.errors import InputError
 from doxa.base.limits import MODEL_SPEC_CHARS_MAX, VECTOR_ITEMS_MAX
@@ -35,8 +36,7 @@ PROGRAMS = ("command", "command-json")
 ENDPOINTS = ("openai", "ollama", "anthropic")
 
 
-@dataclass(frozen=True, slots=True)
-class Spec:
+class Spec(msgspec.Struct, frozen=True):
     """A parsed name. `model` is a name, a folder, or empty; `dimensions` is None unless given."""
 
     provider: str

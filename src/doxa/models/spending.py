@@ -20,11 +20,11 @@ import os
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import apsw
+import msgspec
 
 from doxa.base.clock import NS, Clock, format_time
 from doxa.base.errors import InputError, LimitError, StoreError
@@ -60,8 +60,7 @@ _HELD = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class SpendCap:
+class SpendCap(msgspec.Struct, frozen=True):
     """How much may be used in a day (UTC); None: no limit."""
 
     tokens: int | None = None
@@ -71,8 +70,7 @@ class SpendCap:
 Caps = Mapping[str, SpendCap]
 
 
-@dataclass(frozen=True, slots=True)
-class DaySpend:
+class DaySpend(msgspec.Struct, frozen=True):
     """What one purpose used of one model on one day, such as 2026-11-23 (UTC). `tokens_estimated`
     is how many of the tokens are estimates. `tokens_reserved` belong to calls in progress.
     `interrupted` calls were not ended by their process; they count by the most that they may have
@@ -89,8 +87,7 @@ class DaySpend:
     interrupted: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Spending:
+class Spending(msgspec.Struct, frozen=True):
     """What was spent by day, purpose and model, the latest day first, and the caps of a day by
     purpose; `all` is that of all purposes together. `left` is what the caps leave today, with
     what is reserved taken off."""
@@ -100,8 +97,7 @@ class Spending:
     left: Mapping[str, SpendCap]
 
 
-@dataclass(frozen=True, slots=True)
-class Reservation:
+class Reservation(msgspec.Struct, frozen=True):
     """What a call has reserved. Made by `SpendLedger.reserve`."""
 
     id: int
@@ -199,7 +195,9 @@ class SpendLedger:
         caps = self._caps()
         with self._writing() as (db, now):
             self._take_back(db, held)
-            wanted = replace(held, calls=held.calls + 1, tokens=held.tokens + tokens)
+            wanted = msgspec.structs.replace(
+                held, calls=held.calls + 1, tokens=held.tokens + tokens
+            )
             return self._inserted(db, wanted, caps, now)
 
     def settle(
@@ -239,7 +237,7 @@ class SpendLedger:
             " VALUES(?, ?, ?, ?, ?, ?)",
             row,
         )
-        return replace(wanted, id=db.last_insert_rowid())
+        return msgspec.structs.replace(wanted, id=db.last_insert_rowid())
 
     def _take_back(self, db: apsw.Connection, held: Reservation) -> None:
         """Remove a reservation; if it has expired, what was counted for it."""

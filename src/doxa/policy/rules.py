@@ -27,6 +27,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+import msgspec
+
 from doxa.policy.decay import NO_DECAY, NO_PROMOTION, Decay, Promotion
 
 SECOND = 1_000_000_000
@@ -82,8 +84,7 @@ class Setter(NamedTuple):
     kalman: Mapping[str, Any] | None
 
 
-@dataclass(frozen=True, slots=True)
-class Binding:
+class Binding(msgspec.Struct, frozen=True):
     name: str
     target: Target
     order: int
@@ -91,8 +92,7 @@ class Binding:
     properties: Mapping[str, Curve]
 
 
-@dataclass(frozen=True, slots=True)
-class Policy:
+class Policy(msgspec.Struct, frozen=True):
     name: str
     target: Target
     order: int
@@ -101,8 +101,7 @@ class Policy:
     setters: tuple[Setter, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Rule:
+class Rule(msgspec.Struct, frozen=True):
     """The binding and policy that apply to nodes with certain labels or edges of a type. `chain`
     names all that match, the effective one first."""
 

@@ -18,6 +18,7 @@ from doxa.base.words import terms
 from doxa.recall import constants
 from doxa.recall.filters import Eligible, hidden_rows
 from doxa.recall.fusion import fuse
+from doxa.recall.indexes.arrays import distinct
 from doxa.recall.indexes.project_index import ProjectIndex, believed
 from doxa.recall.indexes.vector_index import Near
 from doxa.recall.lanes import entities, graph, time
@@ -110,7 +111,7 @@ class CandidateSet:
             found.append(self._coverage.best(within, constants.CANDIDATES_BY_TIME))
             if self._direction is not None:
                 found.append(self._scan(constants.CANDIDATES_BY_TIME, within).rows)
-        return np.unique(np.concatenate(found))
+        return distinct(np.concatenate(found))
 
     @property
     def _direction(self) -> Floats | None:

@@ -16,8 +16,9 @@ the table says why.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
 from typing import Literal
+
+import msgspec
 
 from doxa.base.ids import Role
 
@@ -69,8 +70,7 @@ REQUIRED = _Marker("required")
 UNSET = _Marker("unset")  # of an option that does nothing, or carries over, where it is not given
 
 
-@dataclass(frozen=True, slots=True)
-class Parameter:
+class Parameter(msgspec.Struct, frozen=True):
     """One argument of an operation. `default` is REQUIRED, UNSET, or what every interface assumes.
 
     `cli` is the option's spelling where it is not the name with dashes, `short` its one-letter
@@ -86,8 +86,8 @@ class Parameter:
     choices: tuple[str, ...] = ()
     cli: str = ""
     short: str = ""
-    absent: Mapping[Interface, str] = field(default_factory=dict)
-    changed: Mapping[Interface, str] = field(default_factory=dict)
+    absent: Mapping[Interface, str] = msgspec.field(default_factory=dict)
+    changed: Mapping[Interface, str] = msgspec.field(default_factory=dict)
     hidden: bool = False
 
     @property
@@ -95,8 +95,7 @@ class Parameter:
         return self.default is REQUIRED
 
 
-@dataclass(frozen=True, slots=True)
-class Procedure:
+class Procedure(msgspec.Struct, frozen=True):
     """A verb as a Cypher procedure: which parameters are arguments, in order (the others are keys
     of the map `options`), and the columns of its rows."""
 
@@ -105,8 +104,7 @@ class Procedure:
     name: str = ""  # where it is not the verb's name in camel case
 
 
-@dataclass(frozen=True, slots=True)
-class Command:
+class Command(msgspec.Struct, frozen=True):
     """A verb on the command line: its name where it is not the verb's with dashes, and options
     that only the command line has. `old` are former names that still work and say what replaces
     them."""
@@ -118,8 +116,7 @@ class Command:
     reason: str = ""  # for another name
 
 
-@dataclass(frozen=True, slots=True)
-class Verb:
+class Verb(msgspec.Struct, frozen=True):
     """One operation. `owner` is the class whose method it is; `role` the least role that may call
     it; `absent` gives by interface the reason why it is not offered there."""
 
@@ -137,7 +134,7 @@ class Verb:
     options: str = ""  # the TypedDict that holds its keyword parameters, if it has one
     cli: Command | None = None
     cypher: Procedure | None = None
-    absent: Mapping[Interface, str] = field(default_factory=dict)
+    absent: Mapping[Interface, str] = msgspec.field(default_factory=dict)
     awaited: str = ""  # why AsyncMemory returns a synchronous object, where it does
 
     @property
@@ -166,8 +163,7 @@ class Verb:
         return tuple(one for one in self.parameters if interface not in one.absent)
 
 
-@dataclass(frozen=True, slots=True)
-class CommandOnly:
+class CommandOnly(msgspec.Struct, frozen=True):
     """A command that is not an operation of a memory: it starts something, or combines verbs."""
 
     name: str
@@ -176,8 +172,7 @@ class CommandOnly:
     reason: str  # why no other interface has it
 
 
-@dataclass(frozen=True, slots=True)
-class CypherOnly:
+class CypherOnly(msgspec.Struct, frozen=True):
     """A procedure that is not an operation of a memory: it runs other verbs."""
 
     name: str
@@ -188,19 +183,17 @@ class CypherOnly:
     reason: str  # why no other interface has it
 
 
-@dataclass(frozen=True, slots=True)
-class ToolArgument:
+class ToolArgument(msgspec.Struct, frozen=True):
     """An argument of a tool: the parameter of the verb that it sets, and what differs."""
 
     name: str
     of: str = ""  # the parameter, where its name is another
     default: object = UNSET  # where it is another than the parameter's
-    schema: Mapping[str, object] = field(default_factory=dict)
+    schema: Mapping[str, object] = msgspec.field(default_factory=dict)
     reason: str = ""  # for another name or default, or for no parameter at all
 
 
-@dataclass(frozen=True, slots=True)
-class Tool:
+class Tool(msgspec.Struct, frozen=True):
     """An MCP tool, the verbs that it calls, and the smallest profile that lists it. `fixed` are
     values of parameters that it sets itself; `aliases` are other names under which it can be
     called, but is not listed."""
@@ -213,7 +206,7 @@ class Tool:
     destructive: bool = False
     idempotent: bool = False
     open_world: bool = False
-    fixed: Mapping[str, object] = field(default_factory=dict)
+    fixed: Mapping[str, object] = msgspec.field(default_factory=dict)
     aliases: tuple[str, ...] = ()
     profile: Profile = "default"
 
@@ -229,4 +222,4 @@ def parameters(**given: Parameter) -> tuple[Parameter, ...]:
 
 
 def named(name: str, parameter: Parameter, kind: Kind | None = None) -> Parameter:
-    return replace(parameter, name=name, kind=kind or parameter.kind)
+    return msgspec.structs.replace(parameter, name=name, kind=kind or parameter.kind)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from doxa.app.verbs import columns as rows
 from doxa.app.verbs import reasons as why

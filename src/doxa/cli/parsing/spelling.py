@@ -3,9 +3,10 @@ the types and the defaults. typer's commands and the plain parser are both made 
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
+
+from msgspec.structs import replace
 
 from doxa.app.verbs import REPEATED, REQUIRED, Kind, Parameter, Verb
 

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from doxa.recall import constants
+from doxa.recall.indexes.arrays import distinct
 from doxa.recall.indexes.reading import (
     COLUMNS,
     Columns,
@@ -219,9 +220,9 @@ class ProjectIndex:
     def _follow(self, rows: Rows) -> None:
         """Note who speaks in these rows, and after which others they come."""
         speakers = self._columns["speaker"]
-        self._speaker_tokens.update(np.unique(speakers[rows]).tolist())
+        self._speaker_tokens.update(distinct(speakers[rows]).tolist())
         if (self._columns["node"][rows] <= 0).any():
-            self._speaker_tokens = set(np.unique(speakers[: self.count]).tolist())
+            self._speaker_tokens = set(distinct(speakers[: self.count]).tolist())
         self._speakers = {
             token: name for token, name in self._speakers.items() if token in self._speaker_tokens
         }
@@ -234,7 +235,7 @@ class ProjectIndex:
         if len(branches):
             self._branches = np.concatenate((self._branches, branches))
             if len(self._branches) > 2 * self._branches_apart + _CAPACITY_MIN:
-                self._branches = np.unique(self._branches)
+                self._branches = distinct(self._branches)
                 self._branches_apart = len(self._branches)
 
     def _store_vectors(self, reader: Reader, rows: Rows, before: NDArray[np.int32]) -> None:

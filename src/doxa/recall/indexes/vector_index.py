@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from doxa.recall import constants
+from doxa.recall.indexes.arrays import distinct
 from doxa.store import (
     code_levels,
     code_products,
@@ -149,7 +150,7 @@ class VectorIndex:
             found, mean, spread = self._by_cosine(vector, keep, depth)
         else:
             found, mean, spread = self._by_code(vector, keep, depth, centred=centred)
-        return Near(np.unique(rows[found]).astype(np.int64), mean, spread)
+        return Near(distinct(rows[found]).astype(np.int64), mean, spread)
 
     def _require(self, dimensions: int) -> None:
         assert self._data is not None

@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from doxa.recall import constants
+from doxa.recall.indexes.arrays import distinct
 from doxa.recall.indexes.project_index import ProjectIndex
 from doxa.recall.lanes.neighbours import borrowed_share
 from doxa.store import (
@@ -133,7 +134,7 @@ def cosines_of(
         project.following[rows].astype(np.int64),
     )
     known, lent = project.vector_index.wholes(
-        np.unique(np.concatenate((previous[previous >= 0], following[following >= 0]))), len(vector)
+        distinct(np.concatenate((previous[previous >= 0], following[following >= 0]))), len(vector)
     )
     if shift is not None:
         lent = lent + shift

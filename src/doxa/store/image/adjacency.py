@@ -9,11 +9,11 @@ Nodes whose edges changed since are `dirty`: theirs are read from the index, at 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any
 
 import apsw
+import msgspec
 
 from doxa.store.image.tail import ChangedSince
 
@@ -30,8 +30,7 @@ _ENDS = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class ResidentEdges:
+class ResidentEdges(msgspec.Struct, frozen=True):
     """Edges by the node that they leave (`outgoing`) or reach. `types` None: of all types."""
 
     types: tuple[str, ...] | None
@@ -89,7 +88,7 @@ class ResidentEdges:
         dirty = np.union1d(self.dirty, np.array(touched, dtype=np.int64))
         if len(dirty) > max(_DIRTY_MIN, len(self.offsets) // _DIRTY_SHARE):
             return None
-        return replace(self, dirty=dirty)
+        return msgspec.structs.replace(self, dirty=dirty)
 
 
 def build_adjacency(

@@ -11,11 +11,11 @@ float) is None: nothing is answered from it.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import apsw
+import msgspec
 
 from doxa.store.image.tail import ChangedSince
 
@@ -43,8 +43,7 @@ class WantedColumn(NamedTuple):
     name: str
 
 
-@dataclass(frozen=True, slots=True)
-class Codes:
+class Codes(msgspec.Struct, frozen=True):
     """`texts` ascend by their bytes; code n is `texts[n - 1]`."""
 
     codes: Array
@@ -72,8 +71,7 @@ class Codes:
         return Codes(places.merge(moved[self.codes], added), texts)
 
 
-@dataclass(frozen=True, slots=True)
-class Numbers:
+class Numbers(msgspec.Struct, frozen=True):
     values: Array
     whole: bool
 
@@ -104,8 +102,7 @@ class _Places(NamedTuple):
         return np.concatenate((old[self.kept], added.astype(old.dtype)))[self.order]
 
 
-@dataclass(frozen=True, slots=True)
-class LabelColumns:
+class LabelColumns(msgspec.Struct, frozen=True):
     """The nodes with a label, and the columns that were asked for."""
 
     label: str
@@ -146,7 +143,7 @@ class LabelColumns:
             columns[want] = (
                 None if before is None else before.merged(places, [row[at] for row in rows])
             )
-        return replace(self, ids=ids[order], columns=columns)
+        return msgspec.structs.replace(self, ids=ids[order], columns=columns)
 
 
 def build_columns(

@@ -5,10 +5,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from typing import Any
 
 import apsw
+import msgspec
 
 from doxa.base.values import decode
 
@@ -58,26 +58,24 @@ class Needle:
         return list(found)
 
 
-@dataclass(slots=True)
-class Occurrence:
+class Occurrence(msgspec.Struct):
     """What of an element holds the text, over all of its versions. `names`: a label or type does;
     `access`: its access metadata do; `logged`: numbers of log entries whose payload does."""
 
-    properties: set[str] = field(default_factory=set)
-    names: set[str] = field(default_factory=set)
+    properties: set[str] = msgspec.field(default_factory=set)
+    names: set[str] = msgspec.field(default_factory=set)
     access: bool = False
-    logged: list[int] = field(default_factory=list)
+    logged: list[int] = msgspec.field(default_factory=list)
 
 
-@dataclass(slots=True)
-class Occurrences:
+class Occurrences(msgspec.Struct):
     """Everything of a file that holds a text."""
 
-    nodes: dict[int, Occurrence] = field(default_factory=dict)
-    edges: dict[int, Occurrence] = field(default_factory=dict)
-    catalogue: list[str] = field(default_factory=list)
-    catalogue_log: list[int] = field(default_factory=list)
-    receipts: list[int] = field(default_factory=list)
+    nodes: dict[int, Occurrence] = msgspec.field(default_factory=dict)
+    edges: dict[int, Occurrence] = msgspec.field(default_factory=dict)
+    catalogue: list[str] = msgspec.field(default_factory=list)
+    catalogue_log: list[int] = msgspec.field(default_factory=list)
+    receipts: list[int] = msgspec.field(default_factory=list)
 
     def of(self, edge: bool, identity: int) -> Occurrence:
         return (self.edges if edge else self.nodes).setdefault(identity, Occurrence())
