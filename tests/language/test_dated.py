@@ -78,6 +78,50 @@ def test_what_is_over_is_over(tmp_path: Path, held: str, said: str) -> None:
         assert memory.get(before.kref).status == "superseded"
 
 
+LONG_AGO = [
+    ("Ana lives in Berlin.", "Ana moved to Munich in 2010 for work."),
+    ("Ana lives in Berlin.", "Ana moved to Munich in the early 1990s."),
+    ("Ana lives in Berlin.", "In May of 2012 Ana moved to Munich with her family."),
+    ("Ana lebt in Berlin.", "Ana ist 2010 nach München gezogen."),
+    ("Ana lebt in Berlin.", "Ana ist im Mai 2010 nach München gezogen."),
+    ("Ana lebt in Berlin.", "Ana ist vor fünf Jahren nach München gezogen."),
+    ("Ana vive en Berlín.", "Ana se mudó a Múnich en mayo de 2010."),
+    ("Ana vive en Berlín.", "Ana se mudó a Múnich hace cinco años."),
+    ("Ana habite à Berlin.", "Ana a déménagé à Munich en 2010."),
+    ("Ana habite à Berlin.", "Ana a déménagé à Munich il y a cinq ans."),
+    ("安娜住在柏林。", "安娜2010年搬到了慕尼黑。"),
+    ("安娜住在柏林。", "安娜五年前搬到了慕尼黑。"),
+]
+NEWS = [
+    ("Ana lives in Berlin.", "Ana moved to 2019 Main Street."),
+    ("Ana lives in Berlin.", "Ana moved to Munich in March 2026 with her family."),
+    ("The deadline is 3 May 2020.", "The deadline was moved to 15 March 2024."),
+    ("We run Windows XP.", "We upgraded to Windows Server 2016."),
+    ("Ana lebt in Berlin.", "Ana ist im März 2026 nach München gezogen."),
+    ("Ana lebt in Berlin.", "Ana ist nach München gezogen."),
+    ("Ana lebt in Berlin.", "Ana ist 2010 von Berlin nach München gezogen."),
+    ("Die Frist ist der 3. Mai 2020.", "Die Frist wurde auf den 15. März 2024 verschoben."),
+    ("Ana vive en Berlín.", "Ana se mudó de Berlín a Múnich en 2010."),
+    ("Ana habite à Berlin.", "Ana a déménagé de Berlin à Munich en 2010."),
+    ("安娜住在柏林。", "安娜搬到了慕尼黑。"),
+]
+
+
+@pytest.mark.parametrize(
+    ("held", "said", "replaces"),
+    [*((*pair, False) for pair in LONG_AGO), *((*pair, True) for pair in NEWS)],
+)
+def test_a_year_long_past_anywhere_in_a_clause_is_history(
+    tmp_path: Path, held: str, said: str, replaces: bool
+) -> None:
+    clock = FakeClock(TOLD)
+    with open_memory(tmp_path / "m.db", project="p", clock=clock, embedder=None) as memory:
+        before = memory.remember(held)
+        clock.advance(days=1)
+        memory.remember(said)
+        assert memory.get(before.kref).status == ("superseded" if replaces else "current")
+
+
 def test_history_neither_replaces_nor_is_replaced(tmp_path: Path) -> None:
     clock = FakeClock(TOLD)
     with open_memory(tmp_path / "m.db", project="p", clock=clock, embedder=None) as memory:

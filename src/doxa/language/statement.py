@@ -26,7 +26,7 @@ from doxa.base.limits import CLAIMS_PER_TEXT_ITEMS_MAX, STATEMENT_CHARS_READ
 from doxa.base.patterns import lazy_re
 from doxa.base.words import stem
 from doxa.language.clause_parser import SETTERS, ClauseParts, by_unknown_verb, by_verb, parse_clause
-from doxa.language.dated import NEWS_NS, without_date
+from doxa.language.dated import NEWS_NS, is_long_ago, without_date
 from doxa.language.phrases import cut_relative, why_incomplete
 from doxa.language.predicates import ANY, BY_NAME, PRODUCTS, SPELLINGS, VERBS
 from doxa.language.sentences import says_besides, sentences, without_times
@@ -258,6 +258,8 @@ def _claim(
     bare, end_ns = without_date(said, day_ns)
     if bare != said or end_ns is not None:
         parts = _dated(parts, bare, None if day_ns is None or end_ns is None else day_ns - end_ns)
+    elif parts is not None and parts.change and is_long_ago(said, day_ns):
+        parts = _past(parts)
     if parts is None:
         return None
     return _complete(
@@ -278,9 +280,14 @@ def _dated(parts: ClauseParts | None, bare: str, age_ns: int | None) -> ClausePa
     happened = _parse(clause, change=change)
     if happened is None or not happened.value or not happened.change:
         return parts
-    if age_ns is None or age_ns <= NEWS_NS or happened.ends or happened.given_up:
-        return happened  # what is over is over, however long ago
-    return replace(happened, change=False, past=True, history=True)
+    return happened if age_ns is None or age_ns <= NEWS_NS else _past(happened)
+
+
+def _past(parts: ClauseParts) -> ClauseParts:
+    """Return the parts of a clause about long ago; what is over is over, however long ago."""
+    if parts.ends or parts.given_up:
+        return parts
+    return replace(parts, change=False, past=True, history=True)
 
 
 def _parse(clause: str, *, change: bool) -> ClauseParts | None:

@@ -99,7 +99,8 @@ FRENCH = Language(
     ),
     contrast="mais",
     phrases="""
-moved to: a|ai|avons|ont déménagé|emménagé à|en|au|aux|vers|dans {v} / est|suis|sont
+moved to: a|ai|avons|ont déménagé de {old} à|en|au|aux|vers {v} /
+    a|ai|avons|ont déménagé|emménagé à|en|au|aux|vers|dans {v} / est|suis|sont
     parti|partie vivre|habiter à|en|au|aux {v} / se|me est|suis installé|installée|installés
     à|en|au|aux|dans {v} / se|me installe à|en|au|aux {v} / a déplacé|transféré son siège à|en
     {v} / déménage|emménage à|en|au {v}

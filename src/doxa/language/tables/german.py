@@ -106,7 +106,9 @@ GERMAN = Language(
     ),
     contrast="sondern",
     phrases="""
-moved to: ist|bin|sind * nach|in|zu|auf {v} gezogen|umgezogen|übergesiedelt|übersiedelt /
+moved to: ist|bin|sind * von|aus {old} nach|in {v} gezogen|umgezogen|übergesiedelt|übersiedelt /
+    zog|zieht|ziehe|ziehen von|aus {old} nach|in {v} um? /
+    ist|bin|sind * nach|in|zu|auf {v} gezogen|umgezogen|übergesiedelt|übersiedelt /
     zog|zieht|ziehe|ziehen nach|in {v} um? / hat|habe * wohnsitz nach {v} verlegt / zieht|ziehe
     um nach {v} / hat|habe|haben * haus|wohnung in {v} bezogen
 moved away from: ist|bin|sind * aus|von {v} weggezogen|ausgezogen|fortgezogen

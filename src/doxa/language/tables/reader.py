@@ -23,6 +23,7 @@ from typing import NamedTuple
 import Stemmer
 
 from doxa.base.limits import CLAIMS_PER_TEXT_ITEMS_MAX, STATEMENT_CHARS_READ
+from doxa.language.dated import is_long_ago
 from doxa.language.languages import Language
 from doxa.language.sentences import sentences
 from doxa.language.stated_values import NOTHING, StatedValue, read_value
@@ -276,6 +277,7 @@ class _Clause(NamedTuple):
     value: str
     old: str
     marks: Marks
+    text: str
 
 
 def _clauses(sentence: str, tables: _Tables, *, about: str) -> Iterator[_Clause]:
@@ -364,6 +366,7 @@ def _fit(clause: str, tables: _Tables) -> _Clause | None:
                 parts.get("v", "").strip(" ,。"),
                 (parts.get("old") or old).strip(" ,"),
                 marks,
+                clause,
             )
     return None
 
@@ -419,12 +422,17 @@ def _claim(clause: _Clause, tables: _Tables, *, speaker: str, day_ns: int | None
         if clause.old
         else NOTHING
     )
+    change = read.change or clause.marks.change or bool(clause.old or renewed or constant)
+    ends = read.ends or clause.marks.ends
+    history = change and not (ends or clause.old) and is_long_ago(clause.text, day_ns)
     return replace(
         read,
         value=read.value if read.scope else _as_said(read.value, said_value, tables),
         positive=read.positive != denied,
-        ends=read.ends or clause.marks.ends,
-        change=read.change or clause.marks.change or bool(clause.old or renewed or constant),
+        ends=ends,
+        change=change and not history,
+        past=read.past or history,
+        history=history,
         given_up=_as_said(old, clause.old, tables),
         besides=clause.marks.besides,
         unnamed=read.unnamed or unnamed,

@@ -90,7 +90,9 @@ SPANISH = Language(
     ),
     contrast="sino",
     phrases="""
-moved to: se|me|nos ha|he|han|hemos mudado|trasladado a {v} / se|me|nos
+moved to: se|me|nos ha|he|han|hemos mudado|trasladado de {old} a {v} / se|me|nos
+    mudó|mudé|mudamos|trasladó|trasladé|trasladamos|mudaron de {old} a {v} /
+    se|me|nos ha|he|han|hemos mudado|trasladado a {v} / se|me|nos
     mudó|mudé|mudamos|trasladó|trasladé|trasladamos|mudaron a {v} / ha|he|han trasladado su|mi?
     sede? a {v} / trasladó|movió su sede a {v} / se fue|ha ido a vivir a {v} / me fui a vivir a
     {v}
