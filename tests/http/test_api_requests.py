@@ -13,14 +13,17 @@ from urllib.parse import quote
 
 import pytest
 
+from doxa.base.errors import UnreachableError
 from doxa.base.stopping import stoppable
 from doxa.servers.credentials import ANONYMOUS, Principal
 from doxa.servers.http.api.jobs import ApiJob, Jobs
+from doxa.servers.http.api.problems import CODES, problem_of
 from doxa.servers.http.api.rates import RequestRate
 from doxa.servers.http.errors import HttpError
 from doxa.servers.sharing import Share
+from tests.fixtures_shared import largest_file
 from tests.http.api_fixtures import DB, USE, ApiClient, Served, filled, served
-from tests.http.http_fixtures import Reply, until
+from tests.http.http_fixtures import QUERY, Reply, until
 
 GET_DB = f"/v1/get?kref={quote(DB)}"
 PROBLEM = "application/problem+json"
@@ -450,6 +453,28 @@ def test_health_and_readiness(tmp_path: Path) -> None:
         assert "memory.db" not in str(late)
         with api.client() as client:
             assert is_problem(client.get(GET_DB), 503, "closed")
+
+
+def test_what_finds_no_space_is_told_as_such(api: Served, client: ApiClient) -> None:
+    body = {"statement": "CREATE (n:T {t: $t}) RETURN n.t", "parameters": {"t": "x" * 100_000}}
+    call = {"text": "We deploy on Thursdays", "name": "deploys"}
+    with largest_file(50_000):
+        assert is_problem(client.post("/v1/remember", call), 507, "disk_full")
+        long = {"text": "x" * 60_000, "session": "long"}
+        assert is_problem(client.post("/v1/chat-add", long), 507, "disk_full")
+        reply = client.post(QUERY, body)
+        assert (reply.status, reply.code) == (507, "Neo.DatabaseError.Statement.ExecutionFailed")
+        assert "no space left" in reply.json["errors"][0]["message"]
+    assert client.post("/v1/remember", call).status == 200
+    assert client.post(QUERY, body).status == 202
+    api.memory.verify()
+
+
+def test_a_shared_log_that_does_not_answer_is_no_mistake_of_the_caller() -> None:
+    silent = UnreachableError("The shared log does not answer.", next_step="Repeat the call.")
+    problem = problem_of(silent)
+    assert (problem["status"], problem["code"]) == (503, "unreachable")
+    assert "unreachable" in CODES
 
 
 def test_a_conversation_is_named_as_in_queries(api: Served, client: ApiClient) -> None:

@@ -16,6 +16,7 @@ import pytest
 
 from doxa.base.errors import DiskFullError, DoxaError, ReadOnlyError, StoreError
 from doxa.store import Identity, Store, check, digest, verify_log
+from tests.fixtures_shared import largest_file
 
 ME = Identity("ana", "operator")
 NOBODY = 65_534
@@ -219,6 +220,49 @@ def test_a_full_disk_writes_nothing_and_goes_on_when_there_is_room(mount: Mount)
         with store.write(ME, op="add") as tx:
             tx.create_node(("A",), {})
         assert (check(store), verify_log(store).receipts) == ([], 2)
+
+
+def test_the_largest_file_is_as_a_full_disk(tmp_path: Path) -> None:
+    before = filled(tmp_path / "a.db", nodes=300)
+    with Store(tmp_path / "a.db") as store:
+        with (
+            largest_file(200_000),
+            pytest.raises(DiskFullError, match="no space left"),
+            store.write(ME, op="add") as tx,
+        ):
+            for n in range(500):
+                tx.create_node(("A",), {"n": n, "text": os.urandom(500).hex()})
+        assert digest(store) == before
+        with (
+            largest_file(200_000),
+            pytest.raises(DiskFullError, match=r"no space left for .*b\.db"),
+        ):
+            store.backup(tmp_path / "b.db")
+        with store.write(ME, op="add") as tx:
+            tx.create_node(("A",), {})
+        assert (check(store), verify_log(store).receipts) == ([], 2)
+    assert names(tmp_path) == ["a.db"]
+
+
+def test_an_erasure_is_done_where_freed_pages_find_no_space(tmp_path: Path) -> None:
+    filled(tmp_path / "a.db", nodes=300)
+    with Store(tmp_path / "a.db") as store:
+        store.connection().execute("INSERT INTO meta VALUES('scrub', 1)")  # an erasure was at 1
+        with largest_file(100_000):
+            assert "not overwritten yet" in store.scrub()
+        assert store.scrub() == ""
+
+
+def test_a_file_that_a_full_disk_keeps_from_being_opened_is_told(mount: Mount) -> None:
+    place = mount(2_048)
+    before = filled(place / "a.db")
+    fill(place)
+    for read_only in (False, True):
+        with pytest.raises(DiskFullError, match=r"no space left for .*a\.db"):
+            Store(place / "a.db", read_only=read_only)
+    (place / "filler").unlink()
+    with Store(place / "a.db") as store:
+        assert digest(store) == before
 
 
 def test_what_a_killed_backup_left_is_in_nobodys_way(tmp_path: Path) -> None:

@@ -25,6 +25,11 @@ destructive command, because agents follow it.
 
 from __future__ import annotations
 
+import errno
+
+# the system's numbers for a write that found no space: on the disk, of a quota, in the largest file
+NO_SPACE = frozenset((errno.ENOSPC, errno.EDQUOT, errno.EFBIG))
+
 
 class DoxaError(Exception):
     """Base class. `fields` holds the values that a program needs; `next_step` is advice for the

@@ -287,7 +287,7 @@ class GraphSession:
         try:
             if self._explicit:
                 # the transaction is held open by hand, so that its own translation sees no error
-                with translated(self.store.path):
+                with translated(self.store.path, self.store.connection()):
                     result = self._in_transaction(plan, params, compared, deadline)
             elif plan.writes:
                 result = self._write(plan, params, deadline)

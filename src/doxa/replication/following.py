@@ -89,7 +89,7 @@ def _holds_at_the_end_only(one: SharedTransaction) -> bool:
 def _writing(store: Store) -> Iterator[apsw.Connection]:
     """A transaction of the file that no shared log is asked for."""
     db = store.connection()
-    with translated(store.path):
+    with translated(store.path, db):
         turn = store._engine.begin(db)
         try:
             yield db

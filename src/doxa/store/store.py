@@ -180,7 +180,7 @@ class Store:
         """Open a snapshot: nothing that commits meanwhile is seen. Nested reads of a thread share
         the outer snapshot."""
         db = self._engine.connection()
-        with translated(self.path):
+        with translated(self.path, db):
             if db.in_transaction:
                 yield self._reader(
                     db, self._engine.moment.now, getattr(self._local, "entries", None)
@@ -224,7 +224,7 @@ class Store:
                 db.set_progress_handler(None)
             return found, self._engine.is_known(db)
         except apsw.Error:
-            with translated(self.path):
+            with translated(self.path, db):
                 raise
 
     def last_transaction(self) -> int:
@@ -316,9 +316,9 @@ class Store:
     ) -> Iterator[Transaction]:
         db = self._engine.connection()
         require_free(db, identity, run)
-        with translated(self.path):
+        with translated(self.path, db) as errors:
             turn, shared = self._begin(db, stopped, shares)
-            db = turn.db
+            db = errors.db = turn.db
             tx: Transaction | None = None
             try:
                 version, tail = read_start(db)
@@ -558,13 +558,13 @@ class Store:
         """Remember that a copy of the content was written; a read-only file remembers nothing."""
         db = self._engine.connection()
         if not self.read_only and not db.in_transaction:
-            with translated(self.path):
+            with translated(self.path, db):
                 note_copy(db, path, kind=kind, time=self.clock.now_ns())
 
     def compact(self) -> None:
         """Merge small posting rows. Happens by itself; here for the end of a bulk load."""
         db = self._engine.connection()
-        with translated(self.path):
+        with translated(self.path, db):
             turn = self._engine.begin(db)
             try:
                 compact(db)
@@ -592,7 +592,7 @@ class Store:
             )
         if self.images is not None:
             self.images.clear()
-        with translated(self.path):
+        with translated(self.path, db):
             left = scrub(db)
         return " ".join(part for part in (left, self.on_scrub()) if part)
 

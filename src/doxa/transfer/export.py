@@ -6,7 +6,6 @@ log of its own. Vectors and search rows are made again from the text.
 
 from __future__ import annotations
 
-import errno
 import gzip
 import hashlib
 import os
@@ -16,7 +15,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import IO
 
-from doxa.base.errors import DiskFullError, InputError
+from doxa.base.errors import NO_SPACE, DiskFullError, InputError
 from doxa.base.values import canonical
 from doxa.ingestion.arguments import unusable
 from doxa.store import (
@@ -152,7 +151,7 @@ def write_export(store: Store, target: Path, stages: Stages = no_stages) -> int:
         part = None
         return count
     except OSError as error:
-        if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+        if error.errno in NO_SPACE:
             raise DiskFullError(
                 f"There is no room for the export {target}: {error.strerror}.",
                 next_step="Free some space, or give a path on another disk.",

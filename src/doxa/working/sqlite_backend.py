@@ -26,7 +26,15 @@ from typing import Any
 
 import apsw
 
-from doxa.base.errors import BusyError, CorruptError, LimitError, NewerFileError, StoreError
+from doxa.base.errors import (
+    NO_SPACE,
+    BusyError,
+    CorruptError,
+    DiskFullError,
+    LimitError,
+    NewerFileError,
+    StoreError,
+)
 from doxa.base.limits import (
     BUSY_TIMEOUT_MS,
     WORKING_MESSAGES_ITEMS_MAX,
@@ -240,28 +248,40 @@ class SqliteBackend:
 
     # The connection
 
+    @contextmanager
+    def _errors(self) -> Iterator[None]:
+        """Convert what opening and using the file raise to DoxaError."""
+        with _errors(self._path):
+            try:
+                yield
+            except apsw.IOError as error:  # a quota, the largest file
+                if self._connection is not None and self._connection.system_errno in NO_SPACE:
+                    raise apsw.FullError(str(error)) from None
+                raise
+
     def _absent(self) -> bool:
         """Whether nothing was ever written: reading does not make a file."""
         return self._connection is None and not self._path.exists()
 
     @contextmanager
     def _reading(self) -> Iterator[apsw.Connection]:
-        with self._lock, _errors(self._path):
+        with self._lock, self._errors():
             yield self._opened()
 
     @contextmanager
     def _writing(self, life: Lifetime) -> Iterator[apsw.Connection]:
         """One transaction. What has expired is destroyed first."""
-        with self._lock, _errors(self._path):
+        with self._lock, self._errors():
             db = self._opened()
             db.execute("BEGIN IMMEDIATE")
             try:
                 swept = self._sweep(db, life.now_ms)
                 yield db
+                db.execute("COMMIT")
             except BaseException:
-                db.execute("ROLLBACK")
+                if db.in_transaction:  # what finds no space has ended it
+                    db.execute("ROLLBACK")
                 raise
-            db.execute("COMMIT")
             if swept:
                 _truncate(db)
 
@@ -364,6 +384,12 @@ def _errors(path: Path) -> Iterator[None]:
         raise BusyError(
             f"Another process held {path} for longer than {BUSY_TIMEOUT_MS // 1_000} s.",
             next_step="Try again.",
+            path=str(path),
+        ) from None
+    except apsw.FullError:
+        raise DiskFullError(
+            f"There is no space left for {path}; nothing of this call was kept.",
+            next_step="Free space on that disk, then repeat the call.",
             path=str(path),
         ) from None
     except (apsw.Error, OSError) as error:

@@ -11,7 +11,7 @@ import traceback
 from collections.abc import Mapping
 from typing import Any
 
-from doxa.base.errors import DoxaError
+from doxa.base.errors import DiskFullError, DoxaError
 from doxa.servers import codes
 from doxa.servers.codes import RequestError, Status, message_of, status_of
 
@@ -59,6 +59,8 @@ def http_status(error: BaseException) -> int:
     """Return the HTTP status of an error."""
     if isinstance(error, HttpError):
         return error.http
+    if isinstance(error, DiskFullError):  # which Neo4j has no code for
+        return 507
     code = status_of(error).code
     return _BY_CODE.get(code) or _BY_KIND.get(code.split(".")[1], 500)
 

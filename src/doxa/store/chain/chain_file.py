@@ -126,7 +126,7 @@ class ChainFile:
     @contextmanager
     def intake(self, source: str) -> Iterator[Intake]:
         """Take a shipment of a source, whose name errors have."""
-        with translated(self.path):
+        with translated(self.path, self.db):
             self._make()
             taking = Intake(self.db, self.path, source)
             try:

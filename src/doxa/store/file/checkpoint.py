@@ -14,5 +14,6 @@ if TYPE_CHECKING:
 
 def checkpoint(store: Store) -> None:
     """Copy the write-ahead log into the file, as far as readers of older states allow."""
-    with translated(store.path):
-        store.connection().wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)
+    db = store.connection()
+    with translated(store.path, db):
+        db.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)

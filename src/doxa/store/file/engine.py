@@ -16,7 +16,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 from urllib.parse import quote
 
 import apsw
@@ -33,6 +33,7 @@ from doxa.base.errors import (
 from doxa.base.limits import BUSY_TIMEOUT_MS
 from doxa.base.temporal_instant import text_instant_key
 from doxa.store.file import process
+from doxa.store.file.disk_space import is_out_of_space
 from doxa.store.locking.group import WriterTurn
 from doxa.store.locking.turnstile import Waiting
 from doxa.store.locking.writer_queue import WriterQueue, queue_of
@@ -368,15 +369,16 @@ class BusyBackoff:
 
 
 class translated:
-    """Convert the engine's exceptions to DoxaError in the block; any other passes unchanged."""
+    """Convert the engine's exceptions to DoxaError in the block; any other passes unchanged. `db`
+    is the connection that writes in it: it knows why the system refused."""
 
-    __slots__ = ("_path",)
+    __slots__ = ("_path", "db")
 
-    def __init__(self, path: str) -> None:
-        self._path = path
+    def __init__(self, path: str, db: apsw.Connection | None = None) -> None:
+        self._path, self.db = path, db
 
-    def __enter__(self) -> None:
-        return None
+    def __enter__(self) -> Self:
+        return self
 
     def __exit__(
         self,
@@ -385,7 +387,7 @@ class translated:
         trace: TracebackType | None,
     ) -> None:
         if isinstance(error, apsw.Error):
-            found = _translation(error, self._path)
+            found = _translation(error, self._path, self.db)
             if found is not None:
                 try:
                     raise found from error
@@ -393,16 +395,17 @@ class translated:
                     del found
 
 
-def _translation(error: apsw.Error, path: str) -> DoxaError | None:
+def _translation(error: apsw.Error, path: str, db: apsw.Connection | None) -> DoxaError | None:
+    if is_out_of_space(error, db):
+        return DiskFullError(
+            f"There is no space left for {path}; nothing of this change was written.",
+            next_step="Free space on that disk, or raise the quota or the largest size of a file,"
+            " then repeat the call.",
+            path=path,
+        )
     match error:
         case apsw.BusyError():
             return busy(path)
-        case apsw.FullError():
-            return DiskFullError(
-                f"There is no space left for {path}; nothing of this change was written.",
-                next_step="Free space on that disk, then repeat the call.",
-                path=path,
-            )
         case apsw.ReadOnlyError() | apsw.PermissionsError():
             return _read_only(path)
         case apsw.CantOpenError():

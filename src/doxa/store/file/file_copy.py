@@ -11,13 +11,13 @@ from pathlib import Path
 
 import apsw
 
-from doxa.base.errors import DiskFullError, ReadOnlyError, StoreError
+from doxa.base.errors import NO_SPACE, DiskFullError, ReadOnlyError, StoreError
 from doxa.store.chain.epochs import mark_copy
+from doxa.store.file.disk_space import is_out_of_space
 from doxa.store.file.engine import make_private, translated
 
 _PAGES_PER_STEP = 1_000
 _BESIDE = ("-wal", "-shm", "-journal")
-_FULL = frozenset((errno.ENOSPC, errno.EDQUOT, errno.EFBIG))
 _LOCKED = frozenset((errno.EROFS, errno.EACCES, errno.EPERM))
 
 
@@ -28,7 +28,7 @@ def file_errors(path: str | os.PathLike[str]) -> Iterator[None]:
         with translated(str(path)):
             yield
     except OSError as error:
-        if error.errno in _FULL:
+        if error.errno in NO_SPACE:
             raise DiskFullError(
                 f"There is no space left for {path}.",
                 next_step="Free space on that disk, then repeat the call.",
@@ -81,6 +81,10 @@ def copy_whole(
                         progress(max(0, before - left) * size)
                 copy.execute("PRAGMA journal_mode=DELETE")
                 mark_copy(copy, "backup")
+            except apsw.IOError as error:
+                if is_out_of_space(error, copy):
+                    raise apsw.FullError("database or disk is full") from error
+                raise
             finally:
                 copy.close()
             os.replace(part, target)

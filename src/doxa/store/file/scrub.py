@@ -13,6 +13,7 @@ import time
 import apsw
 
 from doxa.base.limits import SCRUB_WAIT_MS
+from doxa.store.file.disk_space import is_out_of_space
 from doxa.store.file.engine import BusyBackoff
 
 _RETRY_S = 0.02
@@ -74,7 +75,9 @@ def scrub(db: apsw.Connection, *, wait_ms: int = SCRUB_WAIT_MS) -> str:
             db.execute(
                 "DELETE FROM meta WHERE key = 'scrub' AND value = ?", (-abs(due),)
             )  # a later erasure has another mark
-    except (apsw.BusyError, apsw.FullError):
+    except (apsw.BusyError, apsw.FullError, apsw.IOError) as error:
+        if isinstance(error, apsw.IOError) and not is_out_of_space(error, db):
+            raise
         return left_over(marked(db) or 1)
     finally:
         db.set_busy_handler(BusyBackoff())

@@ -23,6 +23,7 @@ import apsw
 
 from doxa.base.errors import BusyError
 from doxa.base.run_slot import leave_run_slot
+from doxa.store.file.disk_space import is_out_of_space
 
 MEMBERS_MAX = 64
 WAIT_MAX_S = 0.02  # after the first has finished
@@ -108,7 +109,9 @@ class CommitGroup:
     def fail(self, error: BaseException | None) -> None:
         """Let the members go on with an error: what they had written is gone. They get that of the
         disk, where it is one."""
-        if isinstance(error, (apsw.FullError, apsw.IOError, apsw.ReadOnlyError, apsw.CorruptError)):
+        if is_out_of_space(error, self.db):
+            self._error = lambda: apsw.FullError("database or disk is full")
+        elif isinstance(error, (apsw.IOError, apsw.ReadOnlyError, apsw.CorruptError)):
             self._error = lambda: type(error)(*error.args)
         else:
             self._error = _undone

@@ -48,7 +48,7 @@ def save_cursor(engine: Engine, key: str, seq: int | None, *, back: bool) -> Non
             "A cursor cannot move inside a transaction.",
             next_step="Acknowledge events after the transaction has ended.",
         )
-    with translated(engine.path):
+    with translated(engine.path, db):
         turn = engine.begin(db)
         try:
             if seq is None:

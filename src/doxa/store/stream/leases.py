@@ -27,7 +27,7 @@ def take_lease(engine: Engine, name: str, *, held: int, now: int, ttl_ns: int) -
             "A lease cannot be taken inside a transaction.",
             next_step="Take it before the transaction begins.",
         )
-    with translated(engine.path):
+    with translated(engine.path, db):
         turn = engine.begin(db)
         try:
             until = db.execute("SELECT seq FROM main.cursor WHERE name = ?", (key,)).get

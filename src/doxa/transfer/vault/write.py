@@ -12,7 +12,6 @@ The list is read as untrusted: a path that leads out of the folder, or through a
 
 from __future__ import annotations
 
-import errno
 import hashlib
 import os
 import shutil
@@ -24,7 +23,7 @@ from pathlib import Path, PurePosixPath
 
 import msgspec
 
-from doxa.base.errors import DiskFullError, DoxaError, InputError
+from doxa.base.errors import NO_SPACE, DiskFullError, DoxaError, InputError
 from doxa.base.limits import IMPORT_NOTE_BYTES_MAX, SKIPPED_ITEMS_MAX
 from doxa.belief import parse_kref
 from doxa.ingestion.arguments import unusable
@@ -97,7 +96,7 @@ def export_notes(store: Store, target: Path, *, projects: Collection[str] = ()) 
             return _export(store, target, frozenset(projects))
         return _export_whole(store, target, frozenset(projects))
     except OSError as error:
-        if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+        if error.errno in NO_SPACE:
             raise DiskFullError(
                 f"There is no room for the notes in {target}: {error.strerror}.",
                 next_step="Free some space, or give a path on another disk.",
