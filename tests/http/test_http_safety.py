@@ -378,7 +378,7 @@ def test_the_head_of_a_request_has_an_end(server: HttpServer) -> None:
 def test_where_there_is_no_room_the_idle_make_it(
     database: GraphDatabase, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("doxa.servers.http.connection.HTTP_CONNECTIONS_ITEMS_MAX", 2)
+    monkeypatch.setattr("doxa.servers.http.accepting.HTTP_CONNECTIONS_ITEMS_MAX", 2)
     with running_server(database, Users()) as server:
         with (
             socket.create_connection(("127.0.0.1", server.port), timeout=20) as silent,
@@ -397,6 +397,45 @@ def test_where_there_is_no_room_the_idle_make_it(
                 line.sendall(post(json.dumps({"statement": SLOW}).encode()))
             until(lambda: busy(server) == 2)
             assert raw(server.port, b"") == b""  # all are at work
+
+
+def test_a_handshake_that_never_ends_counts_and_makes_place(
+    database: GraphDatabase,
+    certificate: tuple[Path, Path],  # noqa: F811
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("doxa.servers.http.accepting.HTTP_CONNECTIONS_ITEMS_MAX", 3)
+    options = {"certificate": certificate[0], "key": certificate[1]}
+    trusting = ssl.create_default_context(cafile=str(certificate[0]))
+    with running_server(database, Users(), **options) as server:
+        silent = [socket.create_connection(("127.0.0.1", server.port), 20) for _ in range(8)]
+        for line in silent[:5]:  # those that are too many are closed, the oldest first
+            assert received(line) == b""
+        with (
+            socket.create_connection(("localhost", server.port), 20) as plain,
+            trusting.wrap_socket(plain, server_hostname="localhost") as line,
+        ):
+            line.sendall(post(b'{"statement": "RETURN 1"}'))
+            assert line.recv(65_536).startswith(b"HTTP/1.1 202 ")
+        assert received(silent[5]) == b""
+        for line in silent:
+            line.close()
+        until(lambda: server.connections == 0 and server._count.mine == 0)
+
+
+def test_a_handshake_has_the_time_of_a_head(
+    database: GraphDatabase,
+    certificate: tuple[Path, Path],  # noqa: F811
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("doxa.servers.http.accepting.HTTP_HEAD_MS", 300)
+    options = {"certificate": certificate[0], "key": certificate[1]}
+    with (
+        running_server(database, Users(), **options) as server,
+        socket.create_connection(("127.0.0.1", server.port), 20) as silent,
+    ):
+        assert received(silent) == b""
+        until(lambda: server._count.mine == 0)
 
 
 def test_an_answer_must_be_read(database: GraphDatabase, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,55 +3,33 @@ read.
 
 The HTTP library parses requests and writes responses, without time limits for the client. A
 connection may be idle for a while between requests; the head of a request must arrive in time
-(`app.py` limits the body); a response must be read. If the server is full, the connection that has
-been idle the longest in this process is closed.
+(`app.py` limits the body); a response must be read.
 """
 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from itertools import count
-from typing import Any
 
-from starlette.types import ASGIApp
-from uvicorn import Config
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from doxa.base.limits import HTTP_CONNECTIONS_ITEMS_MAX, HTTP_HEAD_MS, HTTP_SEND_MS
-from doxa.servers.prefork.counters import Counter
+from doxa.base.limits import HTTP_HEAD_MS, HTTP_SEND_MS
 
-_NUMBERS = count()
-
-
-class CountedConfig(Config):
-    """The configuration of the library with the count of connections."""
-
-    def __init__(self, app: ASGIApp, *, count: Counter, **options: Any) -> None:
-        super().__init__(app, **options)
-        self.count = count
+NUMBERS = count()
 
 
 class HttpConnection(H11Protocol):
     """The protocol of the library with timers."""
 
-    config: CountedConfig
-
-    _number = 0
+    number = 0  # the smaller, the longer it has been idle
+    on_lost: Callable[[], None] | None = None
     _late: asyncio.TimerHandle | None = None
     _unread: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        self._number = next(_NUMBERS)
+        self.number = next(NUMBERS)
         super().connection_made(transport)
-        if self.config.count.add(1) > HTTP_CONNECTIONS_ITEMS_MAX:
-            idle = [
-                one
-                for one in self.connections
-                if isinstance(one, HttpConnection) and one.idle and one is not self
-            ]
-            leaving = min(idle, key=lambda one: one._number, default=self)
-            self.connections.discard(leaving)
-            leaving.transport.abort()
         self._watch()
 
     def data_received(self, data: bytes) -> None:
@@ -59,7 +37,7 @@ class HttpConnection(H11Protocol):
         self._watch()
 
     def on_response_complete(self) -> None:
-        self._number = next(_NUMBERS)
+        self.number = next(NUMBERS)
         super().on_response_complete()
 
     def pause_writing(self) -> None:
@@ -73,7 +51,8 @@ class HttpConnection(H11Protocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._late, self._unread = _stopped(self._late), _stopped(self._unread)
-        self.config.count.add(-1)
+        if self.on_lost is not None:
+            self.on_lost()
         super().connection_lost(exc)
 
     @property

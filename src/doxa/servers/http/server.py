@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import asyncio
 import socket
-import ssl
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -29,10 +28,10 @@ from doxa.servers.contract import Database, Mounted
 from doxa.servers.credentials import Authenticator, Principal, throttled
 from doxa.servers.http.api.app import ApiOptions
 from doxa.servers.http.app import App
-from doxa.servers.http.connection import CountedConfig, HttpConnection
+from doxa.servers.http.accepting import HttpAcceptor
+from doxa.servers.http.connection import HttpConnection
 from doxa.servers.listening import BACKLOG, notice_dead_peers, require_safe, running, tls_context
-from doxa.servers.prefork.counters import Counter, LocalCounter
-from doxa.servers.sharing import Acceptor, Share, in_background
+from doxa.servers.sharing import Share
 
 PORT = 7474
 _LOOK_S = 0.02
@@ -78,9 +77,8 @@ class HttpServer:
         )
         self._share = share or Share()
         self._count = self._share.counter("http")
-        self._server = QuietUvicorn(uvicorn_config(self._app, self._tls, self._count))
-        self._acceptor: Acceptor | None = None
-        self._accepting: set[asyncio.Task[None]] = set()
+        self._server = QuietUvicorn(uvicorn_config(self._app))
+        self._acceptor: HttpAcceptor | None = None
         self._serving: asyncio.Task[None] | None = None
         self._stopping = False
 
@@ -88,26 +86,17 @@ class HttpServer:
         """Start to listen; `port` is then the actual port. Raises StoreError if the address is in
         use or not available."""
         shared = self._share.listeners("http")
-        opened = [open_listener("HTTP", self.host, self.port)] if shared is None else []
-        self.port = (shared or opened)[0].getsockname()[1]
-        self._serving = asyncio.create_task(self._server.serve(sockets=opened))
+        listeners = shared or [open_listener("HTTP", self.host, self.port)]
+        self.port = listeners[0].getsockname()[1]
+        self._serving = asyncio.create_task(self._server.serve(sockets=[]))
         while not self._server.started and not self._serving.done():
             await asyncio.sleep(_LOOK_S)
         if self._serving.done():
             self._serving.result()
-        if shared is not None:
-            self._acceptor = Acceptor(shared, self._accepted, self._count, at_once=1)
-
-    def _accepted(self, client: socket.socket) -> None:
-        """Serve a connection of a listening socket that other processes have too."""
-        client.setblocking(False)
-        loop = asyncio.get_running_loop()
-        work = loop.connect_accepted_socket(self._connection, client, ssl=self._tls)
-        in_background(work, self._accepting)
-
-    def _connection(self) -> HttpConnection:
-        server = self._server
-        return HttpConnection(server.config, server.server_state, server.lifespan.state)
+        at_once = BACKLOG if shared is None else 1
+        self._acceptor = HttpAcceptor(
+            self._server, listeners, self._tls, self._count, at_once=at_once
+        )
 
     async def stop(self, grace_ms: int = HTTP_STOP_MS) -> None:
         """Accept no more requests, wait for running ones up to the grace period, then cancel them.
@@ -168,14 +157,11 @@ class HttpServer:
         return len(self._server.server_state.connections)
 
 
-def uvicorn_config(
-    app: ASGIApp, tls: ssl.SSLContext | None, count: Counter | None = None
-) -> CountedConfig:
-    """Return how uvicorn serves an application of doxa, and where its connections are counted."""
-    with_tls: dict[str, Any] = {} if tls is None else {"ssl_context_factory": lambda *_: tls}
-    return CountedConfig(
+def uvicorn_config(app: ASGIApp) -> uvicorn.Config:
+    """Return how uvicorn serves an application of doxa on connections that an HttpAcceptor gives
+    it."""
+    return uvicorn.Config(
         app,
-        count=count or LocalCounter(),
         http=HttpConnection,
         ws="none",
         lifespan="off",
@@ -187,7 +173,6 @@ def uvicorn_config(
         backlog=BACKLOG,
         timeout_keep_alive=HTTP_IDLE_MS // 1000,
         h11_max_incomplete_event_size=HTTP_HEAD_BYTES_MAX,
-        **with_tls,
     )
 
 

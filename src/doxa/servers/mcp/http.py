@@ -47,9 +47,11 @@ from doxa.base.limits import (
 from doxa.servers.credentials import ANONYMOUS, Authenticator, Principal, throttled
 from doxa.servers.http.errors import HttpError
 from doxa.servers.http.headers import OriginCheck
+from doxa.servers.http.accepting import HttpAcceptor
 from doxa.servers.http.server import QuietUvicorn, open_listener, uvicorn_config
 from doxa.servers.http.thread_pool import ThreadPool
-from doxa.servers.listening import require_safe, running, tls_context
+from doxa.servers.listening import BACKLOG, require_safe, running, tls_context
+from doxa.servers.prefork.counters import LocalCounter
 from doxa.servers.mcp.server import Context, MemoryServer
 from doxa.servers.mcp.serving import memory_server
 from doxa.servers.mcp.session_shares import SessionShares
@@ -277,7 +279,8 @@ class McpServer:
             host, login=authenticator is not None, encrypted=self._tls is not None or plaintext
         )
         self._app = McpApp(server, throttled(authenticator), host=host, database=database)
-        self._uvicorn = QuietUvicorn(uvicorn_config(self._app, self._tls))
+        self._uvicorn = QuietUvicorn(uvicorn_config(self._app))
+        self._acceptor: HttpAcceptor | None = None
         self._asked, self._ready = asyncio.Event(), asyncio.Event()
         self._managing: asyncio.Task[None] | None = None
         self._serving: asyncio.Task[None] | None = None
@@ -290,11 +293,14 @@ class McpServer:
         self.port = listener.getsockname()[1]
         self._managing = asyncio.create_task(self._manage())
         await self._ready.wait()
-        self._serving = asyncio.create_task(self._uvicorn.serve(sockets=[listener]))
+        self._serving = asyncio.create_task(self._uvicorn.serve(sockets=[]))
         while not self._uvicorn.started and not self._serving.done():
             await asyncio.sleep(_LOOK_S)
         if self._serving.done():
             self._serving.result()
+        self._acceptor = HttpAcceptor(
+            self._uvicorn, [listener], self._tls, LocalCounter(), at_once=BACKLOG
+        )
 
     async def _manage(self) -> None:
         """Keep the SDK's sessions, in a task of its own from beginning to end."""
@@ -308,6 +314,8 @@ class McpServer:
         if self._serving is None or self._managing is None or self._asked.is_set():
             return
         self._uvicorn.should_exit = True
+        if self._acceptor is not None:
+            self._acceptor.close()
         self._asked.set()  # ends the streams, which have no end of their own
         await self._managing
         await asyncio.wait({self._serving}, timeout=grace_ms / 1000)
