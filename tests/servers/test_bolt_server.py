@@ -528,6 +528,28 @@ def test_reset_ends_what_runs_under_tls(
             assert peer.rows("MATCH (n:Slow) RETURN count(n)") == [[0]]
 
 
+def test_what_came_as_the_server_stops_is_answered_in_tls(
+    database: GraphDatabase, certificate: tuple[Path, Path]
+) -> None:
+    with running_server(
+        database, Users(), certificate=certificate[0], key=certificate[1]
+    ) as server:
+        context = ssl.create_default_context(cafile=str(certificate[0]))
+        with Peer(server.port, version=None) as peer:
+            peer.socket = context.wrap_socket(peer.socket, server_hostname="127.0.0.1")
+            peer.socket.sendall(MAGIC + b"\0\0\x08\x05" + bytes(12))
+            assert peer.read(4) == b"\0\0\x08\x05"
+            peer.login()
+            (connection,) = server._connections.values()
+            until(lambda: not connection._busy_since)
+            with connection._lock:  # the thread has read a message, and does not handle it yet
+                peer.send("RUN", "RETURN 1", {}, {})
+                until(lambda: connection._busy_since)
+                connection._busy_since = 0.0  # as before it has noted that
+                connection.wake()
+            assert peer.answer()[0] == SUCCESS
+
+
 def test_a_client_that_shuts_its_side_gets_its_answers(server: BoltServer) -> None:
     with Peer(server.port) as peer:
         peer.login()

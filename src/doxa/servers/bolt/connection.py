@@ -114,8 +114,7 @@ class BoltConnection:
     def abort(self) -> None:
         """Close at once: whatever the thread waits for on the socket ends."""
         self.aborted = True
-        with suppress(OSError):
-            self._socket.shutdown(socket.SHUT_RDWR)
+        self._shut(socket.SHUT_RDWR)
         if self.conversation is not None:
             self.conversation.hang_up()
 
@@ -128,8 +127,13 @@ class BoltConnection:
         """End the wait of a thread that is to stop and has nothing open."""
         conversation = self.conversation
         if not self._busy_since and conversation is not None and conversation.idle:
-            with suppress(OSError):
-                self._socket.shutdown(socket.SHUT_RD)
+            self._shut(socket.SHUT_RD)
+
+    def _shut(self, how: int) -> None:
+        """Shut the socket down, for whoever waits for it. That of TLS would go on in clear text
+        after its own `shutdown`, if the thread has a message in hand."""
+        with suppress(OSError):
+            socket.socket.shutdown(self._socket, how)
 
     def look(self, now: float) -> bool:
         """Return whether the thread is busy. If it has been for some time, read what the client
@@ -366,8 +370,7 @@ class BoltConnection:
         self._finished = True
         if self.conversation is not None:
             self.conversation.hang_up()
-        with suppress(OSError):
-            self._socket.shutdown(socket.SHUT_RDWR)
+        self._shut(socket.SHUT_RDWR)
 
     def _hang_up(self) -> None:
         """Close. What was sent is delivered first: a socket that is closed with bytes that nobody

@@ -2,9 +2,9 @@
 
 The library hears of a connection of TLS when its handshake is complete, so a client that begins
 thousands and completes none would take every file that the process may open. Here they are counted
-as soon as they are accepted, and a handshake must be complete in the time that a request's head has.
-If the server is full, the connection of this process that has been idle the longest, or at its
-handshake, is closed; if all are at work, the new one.
+as soon as they are accepted, and a handshake must be complete in the time that the head of a
+request has. If the server is full, the connection of this process that has been
+idle the longest, or at its handshake, is closed; if all are at work, the new one.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import asyncio
 import socket
 import ssl
 from collections.abc import Sequence
+from contextlib import suppress
 
 import uvicorn
 
@@ -61,12 +62,10 @@ class HttpAcceptor:
 
     async def _serve(self, made: HttpConnection, client: socket.socket) -> None:
         within = None if self._tls is None else HTTP_HEAD_MS / 1000
-        try:
+        with suppress(OSError):  # the client left, was late or speaks no TLS
             await asyncio.get_running_loop().connect_accepted_socket(
                 lambda: made, client, ssl=self._tls, ssl_handshake_timeout=within
             )
-        except OSError:  # the client left, was late or speaks no TLS
-            pass
 
     def _arrived(
         self, made: HttpConnection, client: socket.socket, ended: asyncio.Task[None]

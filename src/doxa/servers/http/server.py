@@ -26,9 +26,9 @@ from doxa.base.errors import StoreError
 from doxa.base.limits import HTTP_HEAD_BYTES_MAX, HTTP_IDLE_MS, HTTP_STOP_MS, QUERY_TIMEOUT_MS
 from doxa.servers.contract import Database, Mounted
 from doxa.servers.credentials import Authenticator, Principal, throttled
+from doxa.servers.http.accepting import HttpAcceptor
 from doxa.servers.http.api.app import ApiOptions
 from doxa.servers.http.app import App
-from doxa.servers.http.accepting import HttpAcceptor
 from doxa.servers.http.connection import HttpConnection
 from doxa.servers.listening import BACKLOG, notice_dead_peers, require_safe, running, tls_context
 from doxa.servers.sharing import Share

@@ -45,18 +45,18 @@ from doxa.base.limits import (
     MCP_SESSIONS_ITEMS_MAX,
 )
 from doxa.servers.credentials import ANONYMOUS, Authenticator, Principal, throttled
+from doxa.servers.http.accepting import HttpAcceptor
 from doxa.servers.http.errors import HttpError
 from doxa.servers.http.headers import OriginCheck
-from doxa.servers.http.accepting import HttpAcceptor
 from doxa.servers.http.server import QuietUvicorn, open_listener, uvicorn_config
 from doxa.servers.http.thread_pool import ThreadPool
 from doxa.servers.listening import BACKLOG, require_safe, running, tls_context
-from doxa.servers.prefork.counters import LocalCounter
 from doxa.servers.mcp.server import Context, MemoryServer
 from doxa.servers.mcp.serving import memory_server
 from doxa.servers.mcp.session_shares import SessionShares
 from doxa.servers.mcp.tools import profile_of
 from doxa.servers.memory import MemoryDatabase
+from doxa.servers.prefork.counters import LocalCounter
 from doxa.servers.sharing import Share
 
 PORT = 7475
