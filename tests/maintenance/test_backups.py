@@ -5,6 +5,9 @@ from __future__ import annotations
 import json
 import random
 import shutil
+import signal
+import subprocess
+import sys
 import threading
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
@@ -16,11 +19,20 @@ from typer.testing import CliRunner
 
 import doxa
 from doxa.base.clock import FakeClock, format_time
+from doxa.base.errors import DiskFullError, StoreError
 from doxa.cli import app
-from doxa.maintenance.backups import LIST, Backup, KeepRule, backups_in, kept, make_backup
+from doxa.maintenance.backups import (
+    LIST,
+    Backup,
+    KeepRule,
+    _append,
+    backups_in,
+    kept,
+    make_backup,
+)
 from doxa.store import digest
 from doxa.store.chain.epochs import epochs_in
-from tests.fixtures_shared import opened
+from tests.fixtures_shared import largest_file, opened
 
 DAY_NS = 86_400 * 10**9
 START = int(datetime(2026, 6, 1, 12, tzinfo=UTC).timestamp()) * 10**9
@@ -167,6 +179,83 @@ def test_two_backups_of_one_second_have_two_names(tmp_path: Path) -> None:
     with (tmp_path / "b" / LIST).open("a") as file:
         file.write('{"path": "cut sh')
     assert {one.path for one in backups_in(tmp_path / "b")} == names
+
+
+def test_memories_of_one_name_share_a_folder_and_a_second(tmp_path: Path) -> None:
+    folder, clock = tmp_path / "backups", FakeClock(START)
+    made: dict[str, str] = {}
+    together = threading.Barrier(3)
+
+    def back_up(name: str) -> None:
+        (tmp_path / name).mkdir()
+        with opened(tmp_path / name / "m.db", clock=clock) as memory:
+            for at in range(50):
+                memory.remember(f"Thing {at} of {name} is here.", name=f"{name}-{at}")
+            together.wait()
+            made[name] = make_backup(memory.store, folder)[0].path
+
+    threads = [threading.Thread(target=back_up, args=(name,)) for name in "abc"]
+    for one in threads:
+        one.start()
+    for one in threads:
+        one.join()
+    assert {one.path for one in backups_in(folder) if one.passed} == set(made.values())
+    assert {path.name for path in folder.iterdir()} == {LIST, *made.values()}
+    for name, path in made.items():
+        with opened(folder / path, read_only=True) as memory:
+            assert memory.get(f"kref://default/{name}-49.fact").kref
+
+
+_KILLED = """
+import os, signal, sys
+from pathlib import Path
+from doxa.maintenance.backups import make_backup
+from doxa.store import Store
+
+def stage(name, total):
+    def done(count):
+        if name.startswith(sys.argv[3]):
+            os.kill(os.getpid(), signal.SIGKILL)
+    return done
+
+with Store(sys.argv[1]) as store:
+    make_backup(store, Path(sys.argv[2]), progress=stage)
+"""
+
+
+@pytest.mark.parametrize("stage", ["bytes copied", "bytes restored", "log entries"])
+def test_what_a_killed_backup_left_goes_with_the_next(tmp_path: Path, stage: str) -> None:
+    folder = tmp_path / "backups"
+    with opened(tmp_path / "m.db") as memory:
+        memory.remember("Ana likes tea.")
+        first = make_backup(memory.store, folder)[0]
+        for _ in range(2):
+            command = [sys.executable, "-c", _KILLED, str(tmp_path / "m.db"), str(folder), stage]
+            assert subprocess.run(command, check=False, timeout=60).returncode == -signal.SIGKILL
+        assert len(list(folder.iterdir())) > 2
+        assert [one.path for one in backups_in(folder)] == [first.path]
+        second = make_backup(memory.store, folder)[0]
+    assert {path.name for path in folder.iterdir()} == {LIST, first.path, second.path}
+
+
+def test_a_line_that_was_cut_short_takes_no_other_with_it(tmp_path: Path) -> None:
+    folder = tmp_path / "b"
+    with opened(tmp_path / "m.db", clock=FakeClock(START)) as memory:
+        first = make_backup(memory.store, folder)[0]
+        with (folder / LIST).open("a") as file:
+            file.write('{"path": "cut sh')
+        second = make_backup(memory.store, folder)[0]
+        assert [one.path for one in backups_in(folder)] == [first.path, second.path]
+        before = (folder / LIST).read_bytes()
+        with largest_file(len(before) + 20), pytest.raises(DiskFullError, match=LIST):
+            _append(folder / LIST, second)
+        assert (folder / LIST).read_bytes() == before
+
+
+def test_a_folder_that_cannot_be_made_is_told(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with opened(tmp_path / "m.db") as memory, pytest.raises(StoreError, match="cannot be used"):
+        make_backup(memory.store, tmp_path / "file" / "backups")
 
 
 def test_a_rule_that_keeps_nothing_is_refused(tmp_path: Path) -> None:

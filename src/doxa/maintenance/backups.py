@@ -2,15 +2,18 @@
 
     <folder>/<name>-20260601T120000Z.db      a backup
     <folder>/backups.jsonl                   a line for each that was made: what it holds, its test
+    <folder>/<name>-....db.making            locked by who makes it, so that no other takes the name
 
 A backup counts when it was restored to a file next to it, its log was verified and replayed, and
 every invariant checked; that file is removed then. Nothing is removed before a newer backup passed.
 Only files that the list names are removed, and never the newest that passed. Several memories may
-share a folder: the rule holds for each by itself.
+share a folder, under one name too: the rule holds for each by itself. What a backup that was killed
+had begun goes with the next one.
 """
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -25,7 +28,7 @@ from doxa.base.errors import DoxaError, InputError
 from doxa.base.patterns import lazy_re
 from doxa.maintenance.doctor import prove
 from doxa.store import Store, check
-from doxa.store.file.file_copy import discard
+from doxa.store.file.file_copy import discard, file_errors
 from doxa.store.stages import Stages, no_stages
 from doxa.store.visibility.evaluator import Expressions
 
@@ -35,6 +38,7 @@ except ImportError:  # Windows: the list is not held
     fcntl = None  # type: ignore[assignment]
 
 LIST = "backups.jsonl"
+_MAKING = ".making"
 _NAME = lazy_re(r"(.+)-\d{8}T\d{6}Z(?:-\d+)?\.db")
 _MODE = 0o600
 
@@ -129,17 +133,23 @@ def make_backup(
             next_step="Give --last 1 or more.",
             field="last",
         )
-    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    with file_errors(folder):
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     now = store.clock.now_ns()
     stamp = datetime.fromtimestamp(now // NS, UTC).strftime("%Y%m%dT%H%M%SZ")
-    target = _unused(folder, f"{Path(store.path).stem}-{stamp}")
-    size = file_bytes(store)
-    store.backup(target, progress=progress("bytes copied", size))
-    note(target)
-    made = _tested(target, now, store._expressions, progress)
-    with _holding_list(folder):
-        _append(folder / LIST, made)
-        removed = _remove_old(folder, made, rule) if made.passed else []
+    _clear_unfinished(folder)
+    with _reserved(folder, f"{Path(store.path).stem}-{stamp}") as target:
+        size = file_bytes(store)
+        store.backup(target, progress=progress("bytes copied", size))
+        note(target)
+        made = _tested(target, now, store._expressions, progress)
+        with _holding_list(folder):
+            try:
+                _append(folder / LIST, made)
+            except BaseException:
+                discard(target)  # which no rule would ever remove
+                raise
+            removed = _remove_old(folder, made, rule) if made.passed else []
     return made, removed
 
 
@@ -183,13 +193,64 @@ def _stem(path: str) -> str:
     return found[1] if found else path
 
 
-def _unused(folder: Path, name: str) -> Path:
-    number = 1
-    found = folder / f"{name}.db"
-    while found.exists():
-        number += 1
-        found = folder / f"{name}-{number}.db"
-    return found
+@contextmanager
+def _reserved(folder: Path, name: str) -> Iterator[Path]:
+    """Take a name that no backup has and nobody makes one under: memories of one name may share the
+    folder, and a second."""
+    for number in itertools.count(1):
+        found = folder / (f"{name}.db" if number == 1 else f"{name}-{number}.db")
+        mark = found.with_name(found.name + _MAKING)
+        with _locked(mark) as mine:
+            if mine and not found.exists():
+                try:
+                    yield found
+                finally:
+                    mark.unlink(missing_ok=True)
+                return
+            if mine:
+                mark.unlink(missing_ok=True)
+
+
+def _clear_unfinished(folder: Path) -> None:
+    """Remove what backups that were killed had begun and did not come to list. What somebody makes
+    now is locked."""
+    for mark in folder.glob(f"*.db{_MAKING}"):
+        name = mark.name.removesuffix(_MAKING)
+        with _locked(mark) as mine:
+            if mine and _NAME.fullmatch(name):
+                is_listed = any(one.path == name for one in backups_in(folder))
+                for end in (".part", ".restored.part", ".restored", *(() if is_listed else ("",))):
+                    discard(folder / (name + end))
+                mark.unlink(missing_ok=True)
+
+
+@contextmanager
+def _locked(path: Path) -> Iterator[bool]:
+    """Open a file, made if need be, and say whether it could be locked; it is until the block
+    ends."""
+    with file_errors(path):
+        handle = os.open(path, os.O_RDWR | os.O_CREAT, _MODE)
+    try:
+        yield _lock(handle) and _is_at(handle, path)
+    finally:
+        os.close(handle)
+
+
+def _lock(handle: int) -> bool:
+    if fcntl is None:
+        return True
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+def _is_at(handle: int, path: Path) -> bool:
+    """Return whether an open file is still the one at a path."""
+    with suppress(FileNotFoundError):
+        return os.fstat(handle).st_ino == path.stat().st_ino
+    return False
 
 
 @contextmanager
@@ -197,14 +258,12 @@ def _holding_list(folder: Path) -> Iterator[None]:
     """Hold the list of a folder, which backups of several memories may change at the same time."""
     path = folder / LIST
     while True:
-        handle = os.open(path, os.O_RDWR | os.O_CREAT, _MODE)
+        with file_errors(path):
+            handle = os.open(path, os.O_RDWR | os.O_CREAT, _MODE)
         try:
             if fcntl is not None:
                 fcntl.flock(handle, fcntl.LOCK_EX)
-            is_same = False  # as long as nobody replaced it meanwhile
-            with suppress(FileNotFoundError):
-                is_same = os.fstat(handle).st_ino == path.stat().st_ino
-            if is_same:
+            if _is_at(handle, path):  # as long as nobody replaced it meanwhile
                 yield
                 return
         finally:
@@ -216,12 +275,28 @@ def _line(one: Backup) -> str:
 
 
 def _append(path: Path, one: Backup) -> None:
-    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, _MODE), "a") as file:
-        file.write(_line(one))
+    """Add a line, on a line of its own also after one that was cut short; whole or not at all."""
+    with file_errors(path), path.open("r+b") as file:
+        end = file.seek(0, os.SEEK_END)
+        file.seek(max(0, end - 1))
+        cut = file.read() not in (b"", b"\n")
+        try:
+            file.write(b"\n" * cut + _line(one).encode())
+            file.flush()
+        except OSError:
+            os.ftruncate(file.fileno(), end)
+            raise
 
 
 def _rewrite(path: Path, backups: Iterable[Backup]) -> None:
     part = path.with_name(path.name + ".part")
-    with os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, _MODE), "w") as file:
-        file.writelines(map(_line, backups))
-    os.replace(part, path)
+    with file_errors(part):
+        try:
+            with os.fdopen(
+                os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, _MODE), "w", encoding="utf-8"
+            ) as file:
+                file.writelines(map(_line, backups))
+            os.replace(part, path)
+        except OSError:
+            part.unlink(missing_ok=True)
+            raise
