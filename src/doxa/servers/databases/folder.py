@@ -3,7 +3,8 @@
     <folder>/<name>.db                      a database
     <folder>/<name>.db.dropped-<time>       what DROP DATABASE without DESTROY DATA leaves
 
-Files are opened when they are first used. A database that anybody has open is not dropped.
+Files are opened when they are first used, one by one: who wants another database does not wait for
+one whose file, or whose engine, is slow. A database that anybody has open is not dropped.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import os
 import shutil
 import threading
 from collections.abc import Callable, Iterator
+from concurrent.futures import Future
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple
@@ -63,6 +65,7 @@ class DatabaseFolder:
         self._lock = threading.RLock()
         self._opened: dict[str, _Opened] = {}
         self._users: dict[str, int] = {}  # sessions by database
+        self._taken: dict[str, Future[None]] = {}  # while one thread opens or closes a database
         if not self._file(DATABASE).exists():
             self.create(DATABASE, lenient=True)
 
@@ -84,15 +87,45 @@ class DatabaseFolder:
 
     def database(self, name: str) -> MemoryDatabase:
         """Return a database, opened if need be. Raises NotFoundError if it does not exist."""
+        while True:
+            with self._lock:
+                held = self._opened.pop(name, None)
+                if held is not None:
+                    self._opened[name] = held  # the last one is the last used
+                    return held.database
+                taken = self._taken.get(name)
+                mine = self._take(name) if taken is None else None
+            if mine is not None:
+                return self._opened_by(mine, name).database
+            assert taken is not None
+            taken.result()  # raises what opening it raised
+
+    def _opened_by(self, mine: Future[None], name: str) -> _Opened:
+        """Open a database that this thread has taken. Those that wait get the same error."""
+        try:
+            if not self._exists(name):
+                raise _unknown(name)
+            memory = self._open(name)
+        except BaseException as error:
+            self._give_back(name)
+            mine.set_exception(error)
+            raise
+        held = _Opened(memory, MemoryDatabase(memory, name=name, known=self.names_for))
         with self._lock:
-            held = self._opened.get(name)
-            if held is None:
-                if not self._exists(name):
-                    raise _unknown(name)
-                memory = self._open(name)
-                held = _Opened(memory, MemoryDatabase(memory, name=name, known=self.names_for))
-                self._opened[name] = held
-            return held.database
+            self._opened[name] = held
+            self._give_back(name)
+        mine.set_result(None)
+        return held
+
+    def _take(self, name: str) -> Future[None]:
+        """Let others wait for what this thread does to a database, until `_give_back`."""
+        found: Future[None] = Future()
+        self._taken[name] = found
+        return found
+
+    def _give_back(self, name: str) -> None:
+        with self._lock:
+            del self._taken[name]
 
     def _exists(self, name: str) -> bool:
         return name in self.names()
@@ -112,13 +145,18 @@ class DatabaseFolder:
     def enter(self, name: str) -> MemoryDatabase:
         """Count a user of a database, who must `leave`."""
         with self._lock:
-            found = self.database(name)
             self._users[name] = self._users.get(name, 0) + 1
-            return found
+        try:
+            return self.database(name)
+        except BaseException:
+            self.leave(name)
+            raise
 
     def leave(self, name: str) -> None:
         with self._lock:
             self._users[name] -= 1
+            if not self._users[name]:
+                del self._users[name]
 
     def create(self, name: str, *, lenient: bool = False) -> bool:
         """Create a database. False if it exists and `lenient` is set; else ConflictError."""
@@ -158,9 +196,10 @@ class DatabaseFolder:
                     next_step="Stop the server to move its file.",
                     database=name,
                 )
-            if self._users.get(name):
+            if self._users.get(name) or name in self._taken:
+                users = self._users.get(name, 1)
                 raise ConflictError(
-                    f"The database {name} is in use by {self._users[name]} open sessions.",
+                    f"The database {name} is in use by {users} open sessions.",
                     next_step="Wait until their transactions have ended.",
                     database=name,
                 )

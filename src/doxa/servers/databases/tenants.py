@@ -10,6 +10,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
+from concurrent.futures import Future
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -17,11 +18,11 @@ from typing import NamedTuple
 
 from doxa.app import Memory
 from doxa.app.care.shared import TenantDirectory
-from doxa.base.errors import ConflictError, DoxaError, InputError
+from doxa.base.errors import ConflictError, DoxaError, InputError, UnreachableError
 from doxa.base.limits import REPLICAS_BYTES_MAX, REPLICAS_OPEN_ITEMS_MAX
-from doxa.servers.databases.folder import DatabaseFolder
+from doxa.servers.databases.folder import DatabaseFolder, _Opened
 from doxa.servers.databases.names import check_database_name
-from doxa.servers.memory import DATABASE, MemoryDatabase
+from doxa.servers.memory import DATABASE
 
 _NAMES_S = 5.0
 _ASKED_S = 0.25  # that a request waits for the engine
@@ -51,7 +52,7 @@ class TenantFolder(DatabaseFolder):
         self._directory, self._open_tenant = directory, open_memory
         self._open_max, self._bytes_max = open_max, bytes_max
         self._listed: tuple[float, list[str]] = -_NAMES_S, []
-        self._asking = threading.Lock()
+        self._asking, self._evicting = threading.Lock(), threading.Lock()
         self._asked: threading.Event | None = None  # while the engine is asked
         self._made: set[str] = set()  # meanwhile, which the answer may lack
         super().__init__(directory.folder, lambda path: open_memory(path.stem))
@@ -98,29 +99,26 @@ class TenantFolder(DatabaseFolder):
                 self._asked = None
             asked.set()
 
-    def database(self, name: str) -> MemoryDatabase:
-        with self._lock:
-            found = super().database(name)
-            self._opened[name] = self._opened.pop(name)  # the last one is the last used
-            self.evict(but=name)
-            return found
+    def _opened_by(self, mine: Future[None], name: str) -> _Opened:
+        found = super()._opened_by(mine, name)
+        self.evict(but=name)
+        return found
 
     def create(self, name: str, *, lenient: bool = False) -> bool:
         name = check_database_name(name)
-        with self._lock:
-            if self._directory.exists(name):
-                if lenient:
-                    return False
-                raise ConflictError(
-                    f"The tenant {name} exists already.",
-                    next_step="Use CREATE DATABASE … IF NOT EXISTS, or another name.",
-                    database=name,
-                )
-            self._directory.create(name)
-            with self._asking:
-                self._made.add(name)
-                self._listed = -_NAMES_S, [*self._listed[1], name] if self._listed[1] else []
-            return True
+        if self._directory.exists(name):
+            if lenient:
+                return False
+            raise ConflictError(
+                f"The tenant {name} exists already.",
+                next_step="Use CREATE DATABASE … IF NOT EXISTS, or another name.",
+                database=name,
+            )
+        self._directory.create(name)
+        with self._asking:
+            self._made.add(name)
+            self._listed = -_NAMES_S, [*self._listed[1], name] if self._listed[1] else []
+        return True
 
     def drop(self, name: str, *, lenient: bool = False, destroys: bool = False) -> bool:
         """Refuse: other servers may use the tenant."""
@@ -131,14 +129,27 @@ class TenantFolder(DatabaseFolder):
         )
 
     def evict(self, *, but: str = "") -> Evicted:
-        """Close and delete what is beyond the limits; not `but`, nor what is in use."""
+        """Close and delete what is beyond the limits; not `but`, nor what is in use. Nothing if
+        another thread is at it."""
+        if not self._evicting.acquire(blocking=False):
+            return Evicted((), ())
+        try:
+            return Evicted(tuple(self._close_beyond(but)), tuple(self._delete_beyond()))
+        finally:
+            self._evicting.release()
+
+    def _close_beyond(self, but: str) -> list[str]:
         with self._lock:
-            closed = []
             idle = [name for name in self._opened if name != but and not self._users.get(name)]
-            for name in idle[: max(0, len(self._opened) - self._open_max)]:
-                self._opened.pop(name).memory.close()
-                closed.append(name)
-            return Evicted(tuple(closed), tuple(self._delete_beyond()))
+            names = idle[: max(0, len(self._opened) - self._open_max)]
+            leaving = [(name, self._opened.pop(name).memory, self._take(name)) for name in names]
+        for name, memory, mine in leaving:
+            try:
+                memory.close()
+            finally:
+                self._give_back(name)
+                mine.set_result(None)
+        return names
 
     def _delete_beyond(self) -> list[str]:
         deleted = []
@@ -149,11 +160,21 @@ class TenantFolder(DatabaseFolder):
             if total <= self._bytes_max:
                 break
             log = Path(f"{files[name]}-wal")
-            if name in self._opened or (log.exists() and log.stat().st_size):
-                continue  # here or in another process
-            self._directory.withdraw(name)
-            for path in (files[name], *(Path(f"{files[name]}{side}") for side in _SIDES)):
-                path.unlink(missing_ok=True)
+            with self._lock:
+                if name in self._opened or name in self._taken:
+                    continue
+                if log.exists() and log.stat().st_size:  # in another process
+                    continue
+                mine = self._take(name)
+            try:
+                self._directory.withdraw(name)
+                for path in (files[name], *(Path(f"{files[name]}{side}") for side in _SIDES)):
+                    path.unlink(missing_ok=True)
+            except UnreachableError:  # the file stays until the engine can be told
+                break
+            finally:
+                self._give_back(name)
+                mine.set_result(None)
             total -= sizes[name]
             deleted.append(name)
         return deleted
