@@ -17,7 +17,7 @@
         ├── ReadOnlyError     the file or folder cannot be written
         ├── DiskFullError     no space left
         ├── BusyError         another writer held the file longer than the limit
-        └── UnreachableError  the shared log does not answer
+        └── UnreachableError  the shared log, or Redis, does not answer
 
 `message` says what happened and to what. `next_step` says what to do, and never suggests a
 destructive command, because agents follow it.

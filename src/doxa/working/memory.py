@@ -280,8 +280,7 @@ class WorkingMemory:
         return ChatKey(project, place, own, found, True) if found else None
 
     def _pseudonym_secret(self) -> bytes:
-        if not self._secret:
-            self._secret = self._backend.secret()
+        self._secret = self._backend.secret(self._secret)
         return self._secret
 
     def _life(self, now_ns: int) -> Lifetime:

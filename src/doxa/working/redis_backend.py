@@ -24,7 +24,7 @@ from importlib import import_module
 from typing import Any
 from urllib.parse import SplitResult, parse_qsl, unquote, urlencode, urlsplit
 
-from doxa.base.errors import InputError, StoreError
+from doxa.base.errors import DiskFullError, InputError, StoreError, UnreachableError
 from doxa.base.limits import (
     WORKING_MESSAGES_ITEMS_MAX,
     WORKING_REDIS_ATTEMPTS_MAX,
@@ -57,6 +57,9 @@ class RedisBackend:
                 field="working",
             ) from None
         self._errors = redis.RedisError
+        self._silent = (redis.ConnectionError, redis.TimeoutError)
+        self._refused = (redis.AuthenticationError, redis.exceptions.NoPermissionError)
+        self._full = redis.exceptions.OutOfMemoryError
         self._place = ", ".join(f"{host}:{port}" for host, port in _hosts(parts))
         self._prefix = f"{{doxa:{prefix}}}"
         self._client = _client(redis, parts)
@@ -73,11 +76,19 @@ class RedisBackend:
     def close(self, now_ms: int) -> None:
         self._client.close()
 
-    def secret(self) -> bytes:
+    def secret(self, known: bytes) -> bytes:
+        """Asked for each time: a server that was started again with nothing would otherwise have
+        one for each process that had called before, and one for those that come."""
         name = f"{self._prefix}:secret"
+        asked = self._client.pipeline(transaction=False)
+        asked.set(name, known or secrets.token_bytes(_SECRET_BYTES), nx=True)
+        asked.get(name)
         with self._answering():
-            self._client.set(name, secrets.token_bytes(_SECRET_BYTES), nx=True)
-            return bytes(self._client.get(name))
+            # errors of single commands quote them, and so the key
+            _, found = answers = asked.execute(raise_on_error=False)
+            if not isinstance(found, bytes):
+                raise next((one for one in answers if isinstance(one, Exception)), self._errors())
+            return found
 
     def append(self, key: ChatKey, token: str, message: bytes, life: Lifetime) -> Written:
         keys, digest = self._keys(key)
@@ -188,13 +199,25 @@ class RedisBackend:
         try:
             yield
         except self._errors as error:
-            raise StoreError(
-                f"Redis at {self._place} did not do what working memory asked for"
-                f" ({type(error).__name__}: {str(error)[:200]}).",
-                next_step="Check the server; during a fail-over, try again after some seconds. The"
-                " memory itself is not concerned.",
+            said = f"{type(error).__name__}: {str(error)[:200]}"
+            raise self._kind(error)(
+                f"Redis at {self._place} did not do what working memory asked for ({said}).",
+                next_step=f"{self._step(error)} The memory itself is not concerned.",
                 place=self._place,
             ) from None
+
+    def _kind(self, error: Exception) -> type[StoreError]:
+        if isinstance(error, self._full):
+            return DiskFullError
+        is_silent = isinstance(error, self._silent) and not isinstance(error, self._refused)
+        return UnreachableError if is_silent else StoreError
+
+    def _step(self, error: Exception) -> str:
+        if isinstance(error, self._full):
+            return "Raise its maxmemory, or wait until sessions have ended."
+        if isinstance(error, self._refused):
+            return "Check the user and the password of the URL, and what that user may do."
+        return "Check the server; during a fail-over, try again after some seconds."
 
 
 def checked_url(url: str) -> tuple[SplitResult, str]:
@@ -241,7 +264,7 @@ def _client(redis: Any, parts: SplitResult) -> Any:
         "retry": import_module("redis.retry").Retry(backoff, WORKING_REDIS_ATTEMPTS_MAX),
     }
     if not parts.scheme.endswith("+sentinel"):
-        return redis.Redis.from_url(parts.geturl(), **settings)
+        return _of_one_server(redis, parts, settings)
     service, _, number = parts.path.strip("/").partition("/")
     if not service:
         raise InputError(
@@ -260,6 +283,23 @@ def _client(redis: Any, parts: SplitResult) -> Any:
         _hosts(parts), sentinel_kwargs={"socket_timeout": seconds}, **settings
     )
     return sentinel.master_for(service)
+
+
+def _of_one_server(redis: Any, parts: SplitResult, settings: dict[str, Any]) -> Any:
+    number = parts.path.strip("/")
+    try:
+        if number and not number.isdigit():
+            raise ValueError(f"{number!r} is not the number of a database")
+        client = redis.Redis.from_url(parts.geturl(), **settings)
+        pool = client.connection_pool
+        pool.connection_class(**pool.connection_kwargs)  # nothing is connected
+    except (TypeError, ValueError) as error:
+        raise InputError(
+            f"The URL of working memory cannot be used: {error}.",
+            next_step="Write redis://host:6379/0?prefix=NAME, with options of the package redis.",
+            field="working",
+        ) from None
+    return client
 
 
 def _digest(names: tuple[str, ...]) -> str:

@@ -18,9 +18,11 @@ from __future__ import annotations
 
 # KEYS: session, messages, tokens, index, user. ARGV: now, until, ttl, token, JSON, most messages,
 # most sessions, generation, key, digest, handle
+# The first write is one that a full server refuses: after a removal it lets a script write on.
 APPEND = """
 local ended = redis.call('HGET', KEYS[1], 'until')
 if not ended or tonumber(ended) <= tonumber(ARGV[1]) then
+  redis.call('HSET', KEYS[1], 'until', '0')
   redis.call('DEL', KEYS[1], KEYS[2], KEYS[3])
   redis.call('ZREMRANGEBYSCORE', KEYS[4], '-inf', ARGV[1])
   if redis.call('ZCARD', KEYS[4]) >= tonumber(ARGV[7]) then return false end

@@ -144,8 +144,9 @@ class ChatBackend(Protocol):
     """Where sessions are kept. Each call is atomic; an expired session is as if it did not exist.
     One contract test runs on every implementation (`tests/working/test_contract.py`)."""
 
-    def secret(self) -> bytes:
-        """Return the random key of the pseudonyms, made once; b"" if there is none to read."""
+    def secret(self, known: bytes) -> bytes:
+        """Return the random key of the pseudonyms, made once; b"" if there is none to read. `known`
+        is the one that this process had from it, b"" at first: it is restored if it was lost."""
 
     def append(self, key: ChatKey, token: str, message: bytes, life: Lifetime) -> Written:
         """Add a message, unless the session holds one with this token. Drops the oldest beyond the

@@ -41,7 +41,7 @@ _KINDS: Mapping[str, tuple[int, str]] = {
     "closed": (503, "The server is stopping"),
     "corrupt": (503, "The memory is damaged"),
     "newer_file": (503, "The memory is newer than the server"),
-    "unreachable": (503, "The shared log does not answer"),
+    "unreachable": (503, "The shared log, or Redis, does not answer"),
     "disk_full": (507, "No space is left"),
 }
 # What is refused before a verb is called, by its status.
