@@ -15,9 +15,10 @@ import pytest
 
 from doxa.base.errors import UnreachableError
 from doxa.base.stopping import stoppable
+from doxa.servers.codes import status_of
 from doxa.servers.credentials import ANONYMOUS, Principal
 from doxa.servers.http.api.jobs import ApiJob, Jobs
-from doxa.servers.http.api.problems import CODES, problem_of
+from doxa.servers.http.api.problems import CODES, problem_of, problem_response
 from doxa.servers.http.api.rates import RequestRate
 from doxa.servers.http.errors import HttpError
 from doxa.servers.sharing import Share
@@ -475,6 +476,17 @@ def test_a_shared_log_that_does_not_answer_is_no_mistake_of_the_caller() -> None
     problem = problem_of(silent)
     assert (problem["status"], problem["code"]) == (503, "unreachable")
     assert "unreachable" in CODES
+    assert "Retry-After" in problem_response(problem).headers
+    assert status_of(silent).code.startswith("Neo.TransientError.")
+
+
+def test_a_commit_whose_outcome_is_unknown_is_not_to_be_repeated_unseen() -> None:
+    lost = UnreachableError("It broke off.", next_step="Look first.", outcome="unknown", change=7)
+    problem = problem_of(lost)
+    assert (problem["status"], problem["fields"]["outcome"]) == (503, "unknown")
+    assert "Retry-After" not in problem_response(problem).headers
+    # drivers run a managed transaction again after an error of the class TransientError
+    assert status_of(lost).code == "Neo.DatabaseError.Transaction.TransactionCommitFailed"
 
 
 def test_a_conversation_is_named_as_in_queries(api: Served, client: ApiClient) -> None:

@@ -90,6 +90,12 @@ TIMED_OUT = Status(
     "25N14",
     "invalid transaction state - transaction termination client error",
 )
+# whether it was written is unknown, so that a driver must not run it again by itself
+COMMIT_UNKNOWN = Status(
+    "Neo.DatabaseError.Transaction.TransactionCommitFailed",
+    "2DN01",
+    "invalid transaction termination - commit failed",
+)
 TERMINATED = Status("Neo.ClientError.Transaction.Terminated", "25N14", TIMED_OUT.condition)
 
 _SCHEMA = Status(
@@ -216,6 +222,8 @@ def status_of(error: BaseException) -> Status:
     kind, detail = str(error.fields.get("kind", "")), str(error.fields.get("detail", ""))
     if error.code == "query":
         return _BY_DETAIL.get((kind, detail)) or _BY_KIND.get(kind, _UNKNOWN)
+    if error.code == "unreachable" and error.fields.get("outcome") == "unknown":
+        return COMMIT_UNKNOWN
     if error.code == "constraint" and "declaring" in error.fields:
         return CONSTRAINT_CREATION_FAILED
     return _BY_CLASS.get(error.code, _UNKNOWN)

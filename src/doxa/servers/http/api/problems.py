@@ -121,7 +121,8 @@ def problem_response(
     be taken for the next request."""
     status = problem["status"]
     more = dict(headers or {})
-    if status in (429, 503) and problem["code"] not in ("corrupt", "newer_file"):
+    is_unknown = problem["fields"].get("outcome") == "unknown"  # to be looked at before a retry
+    if status in (429, 503) and problem["code"] not in ("corrupt", "newer_file") and not is_unknown:
         more = _RETRY | more
     if close:
         more["Connection"] = "close"
