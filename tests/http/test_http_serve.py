@@ -17,7 +17,7 @@ from typer.testing import CliRunner
 
 import doxa
 from doxa.cli import app
-from tests.http.http_fixtures import Client, basic
+from tests.http.http_fixtures import Client, basic, until
 from tests.servers.bolt_fixtures import FAILURE, Peer
 
 PASSWORD = "a long password"
@@ -188,3 +188,35 @@ def test_bolt_needs_no_extra(db: Path) -> None:
         " doxa.servers.bolt, doxa.cli.servers, doxa.servers.listening"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def listens(port: int) -> bool:
+    with socket.socket() as line:
+        return line.connect_ex(("127.0.0.1", port)) == 0
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full")
+def test_a_full_disk_under_its_output_is_no_reason_not_to_serve(db: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    command = [sys.executable, "-m", "doxa.cli", "serve", "--http", "--no-login"]
+    command += ["--http-port", str(port), "--log", "json", "--db", str(db)]
+    with Path("/dev/full").open("w") as full:
+        process = subprocess.Popen(command, stdout=full, stderr=full)
+        try:
+            until(lambda: listens(port), 30)
+            with Client(port) as client:
+                assert client.rows("RETURN 1") == [[1]]
+        finally:
+            process.send_signal(signal.SIGTERM)
+            assert process.wait(30) == 0
+        told = subprocess.run(
+            [sys.executable, "-m", "doxa.cli", "remember", "Ana likes tea.", "--db", str(db)],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            check=False,
+        )
+    assert told.returncode == 5
+    assert b"no space left where the output of the command goes" in told.stderr
+    with doxa.open(db, read_only=True, embedder=None) as memory:
+        assert memory.stats()["items"] == 1

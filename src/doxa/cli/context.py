@@ -165,7 +165,7 @@ def decay_enabled() -> bool | None:
 @contextmanager
 def errors_reported(as_json: bool) -> Iterator[None]:
     """Turn errors into a line on standard error and an exit code."""
-    from doxa.base.errors import DoxaError, StoreError
+    from doxa.base.errors import NO_SPACE, DiskFullError, DoxaError, StoreError
 
     try:
         yield
@@ -181,15 +181,16 @@ def errors_reported(as_json: bool) -> Iterator[None]:
         OSError
     ) as error:  # of a path that the command line names itself, such as the target of an export
         what = f"{error.filename}: {error.strerror}" if error.filename else str(error)
-        raise SystemExit(
-            fail(
-                StoreError(
-                    f"The system refused {what}.",
-                    next_step="Check the path, its folder and permissions.",
-                ),
-                as_json,
+        found = StoreError(
+            f"The system refused {what}.", next_step="Check the path, its folder and permissions."
+        )
+        if error.errno in NO_SPACE and not error.filename:  # it was open: the output
+            found = DiskFullError(
+                f"There is no space left where the output of the command goes: {error.strerror}.",
+                next_step="Free space there. If the command changes something, look whether it did"
+                " before you repeat it.",
             )
-        ) from None
+        raise SystemExit(fail(found, as_json)) from None
 
 
 def fail(error: DoxaError, as_json: bool) -> int:

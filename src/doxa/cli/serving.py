@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import gc
+import os
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TextIO
 
+from doxa.base.errors import NO_SPACE
 from doxa.cli.output import json_text
 
 if TYPE_CHECKING:
@@ -288,24 +290,33 @@ class Ready(NamedTuple):
     def show(self, addresses: dict[str, str]) -> None:
         known, count = self.known, self.logins
         if self.as_json:
-            sys.stdout.write(
-                json_text(
-                    addresses
-                    | {"db": str(self.path), "users": None if known is None else str(known.path)}
-                )
-                + "\n"
+            text = json_text(
+                addresses
+                | {"db": str(self.path), "users": None if known is None else str(known.path)}
             )
         else:
             who = (
                 f"{count} login{'' if count == 1 else 's'} in {known.path}" if known else "no login"
             )
             several = len(addresses) > 1
-            sys.stdout.write(
+            text = (
                 f"{' and '.join(addresses.values())} serve{'' if several else 's'} {self.path}"
-                f" ({who}); interrupt to stop\n"
+                f" ({who}); interrupt to stop"
             )
-        sys.stdout.flush()
+        _say(sys.stdout, text)
         if known and not count:
-            sys.stderr.write(
-                f"doxa: nobody can log in yet: doxa users add NAME; the file is {known.path}\n"
-            )
+            text = f"doxa: nobody can log in yet: doxa users add NAME; the file is {known.path}"
+            _say(sys.stderr, text)
+
+
+def _say(stream: TextIO, text: str) -> None:
+    """Print a line, unless the disk that it goes to is full: that is no reason not to serve."""
+    try:
+        stream.write(text + "\n")
+        stream.flush()
+    except OSError as error:
+        if error.errno not in NO_SPACE:
+            raise
+        null = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(null, stream.fileno())  # what is left in its buffer would fail at the end again
+        os.close(null)
