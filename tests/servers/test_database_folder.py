@@ -18,7 +18,7 @@ WAIT_S = 60
 
 
 class SlowOpening:
-    """Opens memories; that of `slow` when it is told to, or with an error."""
+    """Opens memories; that of `slow` when the test lets it, or with an error."""
 
     def __init__(self) -> None:
         self.begun, self.may_end = threading.Event(), threading.Event()

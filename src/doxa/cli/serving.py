@@ -310,7 +310,7 @@ class Ready(NamedTuple):
 
 
 def _say(stream: TextIO, text: str) -> None:
-    """Print a line, unless the disk that it goes to is full: that is no reason not to serve."""
+    """Print a line, unless the disk that it goes to is full: the server listens all the same."""
     try:
         stream.write(text + "\n")
         stream.flush()

@@ -77,8 +77,8 @@ class RedisBackend:
         self._client.close()
 
     def secret(self, known: bytes) -> bytes:
-        """Asked for each time: a server that was started again with nothing would otherwise have
-        one for each process that had called before, and one for those that come."""
+        """Return the key, asked for each time: a server that was started again with nothing would
+        otherwise have one for each process that had called before, and one for those that come."""
         name = f"{self._prefix}:secret"
         asked = self._client.pipeline(transaction=False)
         asked.set(name, known or secrets.token_bytes(_SECRET_BYTES), nx=True)

@@ -130,8 +130,8 @@ class BoltConnection:
             self._shut(socket.SHUT_RD)
 
     def _shut(self, how: int) -> None:
-        """Shut the socket down, for whoever waits for it. That of TLS would go on in clear text
-        after its own `shutdown`, if the thread has a message in hand."""
+        """Shut the socket down, for the thread that waits for it. That of TLS would go on in clear
+        text after its own `shutdown`, if the thread has a message in hand."""
         with suppress(OSError):
             socket.socket.shutdown(self._socket, how)
 

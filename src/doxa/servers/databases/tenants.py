@@ -170,7 +170,7 @@ class TenantFolder(DatabaseFolder):
                 self._directory.withdraw(name)
                 for path in (files[name], *(Path(f"{files[name]}{side}") for side in _SIDES)):
                     path.unlink(missing_ok=True)
-            except UnreachableError:  # the file stays until the engine can be told
+            except UnreachableError:  # the file stays until the engine answers
                 break
             finally:
                 self._give_back(name)
