@@ -203,12 +203,16 @@ def test_a_run_that_died_is_said(memory: Memory) -> None:
     begin(memory.store, "dream", project="default")
     clock = memory.store.clock
     assert isinstance(clock, FakeClock)
+    assert [(run.state, run.error) for run in memory.runs()] == [("running", "")]
     clock.advance(seconds=61)
+    with lease(memory.store, "dream", kept=False):
+        assert memory.runs()[0].error == ""
     (check,) = [one for one in memory.doctor() if one.name == "jobs"]
     assert (check.ok, check.detail) == (
         False,
-        "dream has never ended well; its last run is running",
+        "dream has never ended well; its last run stopped in the middle",
     )
+    assert [(run.state, run.error) for run in memory.runs()] == [("running", "its process died")]
 
 
 def test_a_run_is_no_part_of_a_transaction(memory: Memory) -> None:

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from contextlib import suppress
+from dataclasses import replace
 
-from doxa.base.errors import ConflictError
+from doxa.base.errors import ConflictError, UnreachableError
 from doxa.base.limits import JOB_LEASE_MS
 from doxa.jobs.lease import NIGHTSHIFT, is_held
-from doxa.jobs.runs import open_run
+from doxa.jobs.runs import RunInfo, open_run
 from doxa.store import Node, Reader, Store, Transaction
 
 _DIED = "its process died"
@@ -33,6 +34,17 @@ def is_dead(reader: Reader, run: Node, *, now: int, mine: Collection[str] = ()) 
         return False
     others = {str(run.props["job"]), NIGHTSHIFT} - set(mine)
     return not any(is_held(reader, name, now=now) for name in others)
+
+
+def with_death(reader: Reader, run: RunInfo) -> RunInfo:
+    """Return a run as it is listed: one whose process died has that as its error, until the next
+    run of its job goes on with it or ends it."""
+    node = reader.node_by_kref(run.kref) if run.state == "running" else None
+    try:
+        died = node is not None and is_dead(reader, node, now=reader.now)
+    except UnreachableError:  # nobody can say who holds the lease
+        died = False
+    return replace(run, error=_DIED) if died else run
 
 
 def end_dead(store: Store, job: str, *, project: str, mine: Collection[str] = ()) -> int:

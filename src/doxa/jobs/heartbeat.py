@@ -56,7 +56,8 @@ class Heartbeat:
     def _said(self, job: str) -> str:
         since = self.days_since
         if since is None:
-            return f"{job} has never ended well; its last run is {self.run.state}"
+            how = "stopped in the middle" if self.is_stalled else f"is {self.run.state}"
+            return f"{job} has never ended well; its last run {how}"
         days = int(since + 0.001)
         span = f"{days} day{'s' if days > 1 else ''}"
         ago = f"{span} ago" if days else "today"

@@ -187,11 +187,13 @@ class JobVerbs(BeliefVerbs):
     def runs(self, *, project: str | None = None, job: str = "", limit: int = 20) -> list[RunInfo]:
         """List the runs of background jobs, the newest first, with what they touched."""
         from doxa.jobs import list_runs
+        from doxa.jobs.dead import with_death
 
         arguments.whole(limit, "limit")
         arguments.text(job, "job")
         with self._store.read() as reader:
-            return list_runs(reader, project=self._seen(project), job=job, limit=limit)
+            found = list_runs(reader, project=self._seen(project), job=job, limit=limit)
+            return [with_death(reader, run) for run in found]
 
     def run_report(self, run: str = "", *, job: str = "dream", project: str | None = None) -> str:
         """Return the report of a run, in Markdown; without an address that of the last dream.
