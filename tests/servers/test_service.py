@@ -321,6 +321,33 @@ def test_a_certificate_is_replaced_without_a_restart(
     manager.line.close()
 
 
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="reads masks of signals")
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_hangup_while_it_starts_waits_until_it_listens(tmp_path: Path, workers: int) -> None:
+    known = tmp_path / "known"
+    command = [sys.executable, "-m", "doxa.cli", "serve", "--json", "--no-login", "--http"]
+    process = subprocess.Popen(
+        [*command, "--http-port", "0", "--workers", str(workers), "--db", str(known)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=os.environ | {"DOXA_EMBEDDER": "none"},
+    )
+    try:
+        status = Path(f"/proc/{process.pid}/status")
+        while not int(status.read_text().partition("SigBlk:")[2].split()[0], 16) & 1:
+            time.sleep(0.001)
+        process.send_signal(signal.SIGHUP)
+        assert process.stdout is not None
+        assert "http" in json.loads(process.stdout.readline())
+        process.send_signal(signal.SIGTERM)
+        _, err = process.communicate(timeout=SERVE_STOP_MS / 1000 + 2)
+    finally:
+        process.kill()
+        process.communicate()
+    assert process.returncode == 0 and "reload: nothing changed" in err
+
+
 def served_certificate(port: int) -> bytes:
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.check_hostname, context.verify_mode = False, ssl.CERT_NONE

@@ -212,7 +212,9 @@ def serve(
 ) -> None:
     with errors_reported(as_json):
         from doxa.cli.options import check_folder, milliseconds
+        from doxa.servers.service.hangups import hold_hangups
 
+        hold_hangups()
         given = {
             "port": ("bolt", port),
             "advertise": ("bolt", advertise or None),
@@ -221,8 +223,7 @@ def serve(
             "profile": ("mcp", profile),
             "mem0": ("http", mem0 or None),
         }
-        _check_log(log)
-        _check_workers(workers, data)
+        _check_processes(log, workers, data)
         _check_data(data, db, mcp=mcp, mem0=mem0)
         _check_interfaces({"bolt": bolt, "http": http, "mcp": mcp}, given)
         kinds = kinds_of(bolt=bolt, http=http, mcp=mcp)  # every error before anything is opened
@@ -269,6 +270,11 @@ def _carry_out(plan: ServePlan, workers: int) -> None:
 
 def _text(path: Path | None) -> str | None:
     return None if path is None else str(path)
+
+
+def _check_processes(log: str, workers: int, data: Path | None) -> None:
+    _check_log(log)
+    _check_workers(workers, data)
 
 
 def _check_log(form: str) -> None:

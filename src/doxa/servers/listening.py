@@ -24,6 +24,7 @@ from typing import Protocol, TypeVar
 from doxa.base.errors import DoxaError, InputError
 from doxa.base.hosts import is_loopback
 from doxa.servers.service.deadline import StopDeadline
+from doxa.servers.service.hangups import take_hangups
 from doxa.servers.service.notify import ServiceManager
 
 BACKLOG = 128
@@ -205,6 +206,7 @@ class _Service:
             # not the main thread, or a system without signal handlers
             with suppress(NotImplementedError, RuntimeError, ValueError):
                 loop.add_signal_handler(number, call)
+        take_hangups()
 
     def _reload_all(self) -> str:
         """Read again what can be read again. What cannot be used stays as it was. Returns what was

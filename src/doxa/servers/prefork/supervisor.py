@@ -31,6 +31,7 @@ from doxa.base.limits import SERVE_STOP_MS, WORKER_RESTARTS_ITEMS_MAX, WORKER_RE
 from doxa.servers.prefork.channel import CallFailed, Channel
 from doxa.servers.prefork.counters import CounterTable, counter_file
 from doxa.servers.prefork.state import ServerState
+from doxa.servers.service.hangups import take_hangups
 from doxa.servers.service.notify import ServiceManager
 
 ONE_WORKER_ONLY = frozenset(("mcp",))  # served by the first: its sessions live in a process
@@ -94,6 +95,7 @@ class Supervisor:
                 assert self._first_ready is not None
                 self._show(*self._first_ready)
                 self._manager.ready(f"listening, {self._count} workers")
+                take_hangups()  # before, not every worker could be asked
                 if self._manager.watchdog_s:
                     self._keep(asyncio.create_task(self._watch()))
             await self._asked.wait()
