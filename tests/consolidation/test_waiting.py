@@ -9,6 +9,7 @@ import pytest
 
 from doxa import Config, Memory
 from doxa.base.clock import FakeClock
+from doxa.cli.output import consolidated_text
 from doxa.consolidation.consolidate import is_done
 from doxa.consolidation.units import threads_of, transcript_of, units_of
 from doxa.consolidation.waiting import waiting_units
@@ -134,6 +135,9 @@ def test_whatever_changes_a_session_makes_it_wait_again(memory: Memory) -> None:
 def test_a_limit_leaves_the_others_for_the_next_call(memory: Memory) -> None:
     for number in range(4):
         say(memory, f"t{number}", f"I moved the server number {number} to the cellar.")
-    done = [len(memory.consolidate(limit=3).sessions) for _ in range(4)]
-    assert done == [3, 1, 0, 0]
+    done = [memory.consolidate(limit=3) for _ in range(4)]
+    assert [len(one.sessions) for one in done] == [3, 1, 0, 0]
+    assert [one.more for one in done] == [True, False, False, False]
+    assert "Others may wait" in consolidated_text(done[0])
+    assert "Others may wait" not in consolidated_text(done[1])
     assert waiting(memory) == []

@@ -349,6 +349,8 @@ def consolidated_text(found: Any) -> str:
         for one in found.costs
     ]
     lines.append(f"{found.status}; {found.pending} sessions in the queue")
+    if found.more:
+        lines.append("Others may wait that are not in the queue: repeat it, or give --limit.")
     if found.needs is not None:
         lines.append("Repeat with --json for the schema and the turns that are asked for.")
     return "\n".join(lines)

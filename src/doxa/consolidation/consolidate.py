@@ -112,13 +112,15 @@ class ProducerCost:
 class Consolidated:
     """The result of a consolidation. `status` is that of the session that needs most attention;
     `pending` counts sessions in the queue. `needs` is what a host has to give, with the status
-    `input-required`. `costs` has a row for each model and each program that was asked."""
+    `input-required`. `costs` has a row for each model and each program that was asked. `more`: the
+    limit of the call was reached, and the next call may find others that wait."""
 
     status: Status
     sessions: tuple[SessionResult, ...] = ()
     pending: int = 0
     needs: HostRequest | None = None
     costs: tuple[ProducerCost, ...] = ()
+    more: bool = False
 
 
 def costs_of(results: Iterable[SessionResult]) -> tuple[ProducerCost, ...]:

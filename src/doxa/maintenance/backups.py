@@ -213,7 +213,9 @@ def _reserved(folder: Path, name: str) -> Iterator[Path]:
 
 def _clear_unfinished(folder: Path) -> None:
     """Remove what backups that were killed had begun and did not come to list. What somebody makes
-    now is locked."""
+    now is locked; where nothing can be locked, nothing is removed."""
+    if fcntl is None:
+        return
     for mark in folder.glob(f"*.db{_MAKING}"):
         name = mark.name.removesuffix(_MAKING)
         with _locked(mark) as mine:

@@ -94,7 +94,8 @@ class ConsolidationVerbs(EntityVerbs):
             left = limit - len(found)
             found += self._retried(place, left, dry_run=dry_run, progress=progress)
         self._memory.wake()
-        return self._consolidated(found, place)
+        whole = not (target or user or context or structure is not None)
+        return self._consolidated(found, place, more=whole and len(found) >= limit > 0)
 
     def _night_work(self, project: str, dreaming: DreamOptions) -> dict[str, Work]:
         from doxa.dream.nightshift import Work
@@ -440,10 +441,12 @@ class ConsolidationVerbs(EntityVerbs):
             )
         return units
 
-    def _consolidated(self, found: list[Any], project: str, needs: Any = None) -> Consolidated:
+    def _consolidated(
+        self, found: list[Any], project: str, needs: Any = None, *, more: bool = False
+    ) -> Consolidated:
         from doxa.consolidation import queue
         from doxa.consolidation.consolidate import Consolidated, costs_of, overall
 
         with self._store.read() as reader:
             left = len(queue.pending(reader, project=project))
-        return Consolidated(overall(found), tuple(found), left, needs, costs_of(found))
+        return Consolidated(overall(found), tuple(found), left, needs, costs_of(found), more)
