@@ -215,6 +215,14 @@ def test_a_run_that_died_is_said(memory: Memory) -> None:
     assert [(run.state, run.error) for run in memory.runs()] == [("running", "its process died")]
 
 
+def test_of_a_job_without_a_lease_nobody_says_that_it_died(memory: Memory) -> None:
+    begin(memory.store, "mentions", project="default")
+    clock = memory.store.clock
+    assert isinstance(clock, FakeClock)
+    clock.advance(seconds=61)
+    assert [(run.state, run.error) for run in memory.runs()] == [("running", "")]
+
+
 def test_a_run_is_no_part_of_a_transaction(memory: Memory) -> None:
     run = begin(memory.store, "test", project="default")
     with (

@@ -238,6 +238,27 @@ def test_what_a_killed_backup_left_goes_with_the_next(tmp_path: Path, stage: str
     assert {path.name for path in folder.iterdir()} == {LIST, first.path, second.path}
 
 
+@pytest.mark.parametrize("stage", ["bytes copied", "bytes restored", "note"])
+def test_an_interrupted_backup_leaves_nothing(tmp_path: Path, stage: str) -> None:
+    def stages(name: str, total: int) -> Callable[[int], None]:
+        if name == stage:
+            raise KeyboardInterrupt
+        return lambda done: None
+
+    def note(path: Path) -> None:
+        if stage == "note":
+            raise KeyboardInterrupt
+
+    folder = tmp_path / "backups"
+    with opened(tmp_path / "m.db") as memory:
+        memory.remember("Ana lives in Berlin.")
+        with pytest.raises(KeyboardInterrupt):
+            make_backup(memory.store, folder, note=note, progress=stages)
+        assert [path.name for path in folder.iterdir() if path.name != LIST] == []
+        made, _ = make_backup(memory.store, folder)
+        assert made.passed
+
+
 def test_a_line_that_was_cut_short_takes_no_other_with_it(tmp_path: Path) -> None:
     folder = tmp_path / "b"
     with opened(tmp_path / "m.db", clock=FakeClock(START)) as memory:

@@ -163,3 +163,49 @@ def test_a_file_that_another_process_has_open_stays(
         assert here._file("acme").exists()
     here.evict()
     assert not here._file("acme").exists()
+
+
+def test_an_eviction_that_fails_holds_nobody_up(
+    open_tenants: OpenTenants, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The other replicas are closed, and every one can be used again."""
+    here = open_tenants("one", open_max=3)
+    names = ["acme", "shop", "zoo"]
+    for name in [*names, "last"]:
+        assert here.create(name)
+    memories = {name: here.enter(name)._memory for name in names}
+    real = Memory.close
+
+    def failing(memory: Memory) -> None:
+        real(memory)
+        if memory is memories["acme"]:
+            raise OSError("no space")
+
+    monkeypatch.setattr(Memory, "close", failing)
+    here._open_max = 1
+    for name in names:
+        here.leave(name)
+    assert here.enter("last").name == "last"
+    assert [name for name, _ in here.memories()] == ["last"]
+    for name in names:
+        with here.using(name) as database:
+            assert database.name == name
+    here.leave("last")
+    assert len(here.memories()) == 1
+
+
+def test_a_tenant_is_made_once_however_many_ask(open_tenants: OpenTenants) -> None:
+    here = open_tenants("one")
+    made: list[bool] = []
+    for number in range(6):
+        threads = [
+            threading.Thread(
+                target=lambda name=f"tenant{number}": made.append(here.create(name, lenient=True))
+            )
+            for _ in range(4)
+        ]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    assert sorted(made) == [False] * 18 + [True] * 6

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from doxa.app import Memory
-from doxa.base.errors import ConflictError, NotFoundError, UnreachableError
+from doxa.base.errors import ClosedError, ConflictError, NotFoundError, UnreachableError
 from doxa.servers.databases.folder import DatabaseFolder
 from tests.fixtures_shared import opened
 
@@ -86,6 +86,41 @@ def test_who_wants_another_database_does_not_wait(
     for name in ("slow", "slow", "doxa"):
         folder.leave(name)
     assert folder.drop("slow", destroys=True)
+
+
+def test_a_folder_that_is_closed_leaves_nothing_open(
+    folder: DatabaseFolder, opening: SlowOpening, tmp_path: Path
+) -> None:
+    first, got_first = in_thread(lambda: folder.enter("slow"))
+    assert opening.begun.wait(WAIT_S)
+    closing, _ = in_thread(folder.close)
+    while not folder._closed:
+        closing.join(0.01)
+    opening.may_end.set()
+    for thread in (first, closing):
+        thread.join(WAIT_S)
+        assert not thread.is_alive()
+    assert isinstance(got_first[0], ClosedError) and folder.memories() == []
+    assert not list((tmp_path / "data").glob("*.db-wal"))
+
+
+def test_who_wants_another_database_does_not_wait_for_one_that_is_made(
+    folder: DatabaseFolder, opening: SlowOpening
+) -> None:
+    opening.may_end.set()
+    assert folder.drop("slow", destroys=True)
+    opening.may_end.clear()
+    opening.begun.clear()
+    making, got_made = in_thread(lambda: folder.create("slow"))
+    assert opening.begun.wait(WAIT_S)
+    other, got_other = in_thread(lambda: folder.database("doxa").name)
+    again, got_again = in_thread(lambda: folder.create("slow", lenient=True))
+    other.join(WAIT_S)
+    assert got_other == ["doxa"] and got_again == []
+    opening.may_end.set()
+    for thread in (making, again):
+        thread.join(WAIT_S)
+    assert (got_made, got_again) == ([True], [False])
 
 
 def test_what_cannot_be_opened_is_told_to_all_and_tried_again(

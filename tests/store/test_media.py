@@ -244,6 +244,12 @@ def test_the_largest_file_is_as_a_full_disk(tmp_path: Path) -> None:
     assert names(tmp_path) == ["a.db"]
 
 
+@pytest.mark.parametrize("size", [1_000, 40_000])
+def test_a_file_that_is_not_made_for_want_of_space_is_told_so(tmp_path: Path, size: int) -> None:
+    with largest_file(size), pytest.raises(DiskFullError, match=r"no space left for .*new\.db"):
+        Store(tmp_path / "new.db")
+
+
 def test_an_erasure_is_done_where_freed_pages_find_no_space(tmp_path: Path) -> None:
     filled(tmp_path / "a.db", nodes=300)
     with Store(tmp_path / "a.db") as store:

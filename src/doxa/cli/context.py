@@ -184,9 +184,10 @@ def errors_reported(as_json: bool) -> Iterator[None]:
         found = StoreError(
             f"The system refused {what}.", next_step="Check the path, its folder and permissions."
         )
-        if error.errno in NO_SPACE and not error.filename:  # it was open: the output
+        if error.errno in NO_SPACE and not error.filename:  # it was open: a file, or the output
             found = DiskFullError(
-                f"There is no space left where the output of the command goes: {error.strerror}.",
+                "There is no space left for the output of the command, or for a file that it"
+                f" writes: {error.strerror}.",
                 next_step="Free space there. If the command changes something, look whether it did"
                 " before you repeat it.",
             )

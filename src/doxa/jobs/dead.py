@@ -17,6 +17,7 @@ from doxa.jobs.runs import RunInfo, open_run
 from doxa.store import Node, Reader, Store, Transaction
 
 _DIED = "its process died"
+_LEASED = frozenset(("dream", NIGHTSHIFT))  # the jobs that hold a lease as long as they work
 _RUNNING = (
     "SELECT n.id FROM node_label l JOIN node n ON n.id = l.node WHERE l.label = 'Run' AND n.props"
     " ->> '$.state' = 'running' AND n.props ->> '$.job' = ?1 AND n.project = ?2 ORDER BY n.id"
@@ -38,8 +39,10 @@ def is_dead(reader: Reader, run: Node, *, now: int, mine: Collection[str] = ()) 
 
 def with_death(reader: Reader, run: RunInfo) -> RunInfo:
     """Return a run as it is listed: one whose process died has that as its error, until the next
-    run of its job goes on with it or ends it."""
-    node = reader.node_by_kref(run.kref) if run.state == "running" else None
+    run of its job goes on with it or ends it. Of a job that works without a lease nobody can say
+    so."""
+    may_say = run.state == "running" and run.job in _LEASED
+    node = reader.node_by_kref(run.kref) if may_say else None
     try:
         died = node is not None and is_dead(reader, node, now=reader.now)
     except UnreachableError:  # nobody can say who holds the lease

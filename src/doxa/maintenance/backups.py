@@ -139,17 +139,16 @@ def make_backup(
     stamp = datetime.fromtimestamp(now // NS, UTC).strftime("%Y%m%dT%H%M%SZ")
     _clear_unfinished(folder)
     with _reserved(folder, f"{Path(store.path).stem}-{stamp}") as target:
-        size = file_bytes(store)
-        store.backup(target, progress=progress("bytes copied", size))
-        note(target)
-        made = _tested(target, now, store._expressions, progress)
-        with _holding_list(folder):
-            try:
+        try:
+            store.backup(target, progress=progress("bytes copied", file_bytes(store)))
+            note(target)
+            made = _tested(target, now, store._expressions, progress)
+            with _holding_list(folder):
                 _append(folder / LIST, made)
-            except BaseException:
-                discard(target)  # which no rule would ever remove
-                raise
-            removed = _remove_old(folder, made, rule) if made.passed else []
+                removed = _remove_old(folder, made, rule) if made.passed else []
+        except BaseException:
+            _discard_unlisted(folder, target.name)
+            raise
     return made, removed
 
 
@@ -220,10 +219,16 @@ def _clear_unfinished(folder: Path) -> None:
         name = mark.name.removesuffix(_MAKING)
         with _locked(mark) as mine:
             if mine and _NAME.fullmatch(name):
-                is_listed = any(one.path == name for one in backups_in(folder))
-                for end in (".part", ".restored.part", ".restored", *(() if is_listed else ("",))):
-                    discard(folder / (name + end))
+                _discard_unlisted(folder, name)
                 mark.unlink(missing_ok=True)
+
+
+def _discard_unlisted(folder: Path, name: str) -> None:
+    """Remove what a backup has begun, and itself if the list lacks it: no rule would ever remove
+    it."""
+    is_listed = any(one.path == name for one in backups_in(folder))
+    for end in (".part", ".restored.part", ".restored", *(() if is_listed else ("",))):
+        discard(folder / (name + end))
 
 
 @contextmanager

@@ -14,10 +14,9 @@ import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
+from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Protocol
-
-import msgspec
 
 from doxa.base.errors import LimitError, StoreError
 from doxa.models.contract import Usage
@@ -38,14 +37,16 @@ def used_for(purpose: str) -> Iterator[None]:
         _PURPOSE.reset(token)
 
 
-class Price(msgspec.Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class Price:
     """The price of a million tokens, in any currency."""
 
     tokens_in: float
     tokens_out: float
 
 
-class ModelSpend(msgspec.Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class ModelSpend:
     """The usage of one model. `money` is None if no price is configured for it."""
 
     model: str
@@ -56,7 +57,8 @@ class ModelSpend(msgspec.Struct, frozen=True):
     money: float | None
 
 
-class Spend(msgspec.Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class Spend:
     """The usage of endpoints. `calls` includes repeated attempts; `tokens_estimated` is how many of
     the tokens are estimates, because the endpoint did not report them or its answer was lost.
     `money` covers the models with a price (None if none has one); `unpriced` names the others."""
@@ -85,15 +87,17 @@ class Watch(Protocol):
         ...
 
 
-class _Count(msgspec.Struct):
+@dataclass(slots=True)
+class _Count:
     calls: int = 0
     tokens_in: int = 0
     tokens_out: int = 0
     tokens_estimated: int = 0
 
 
-class _Totals(msgspec.Struct):
-    models: dict[str, _Count] = msgspec.field(default_factory=dict)
+@dataclass(slots=True)
+class _Totals:
+    models: dict[str, _Count] = field(default_factory=dict)
     calls: int = 0
     tokens: int = 0
     reserved: int = 0

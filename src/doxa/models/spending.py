@@ -20,11 +20,11 @@ import os
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import apsw
-import msgspec
 
 from doxa.base.clock import NS, Clock, format_time
 from doxa.base.errors import InputError, LimitError, StoreError
@@ -60,7 +60,8 @@ _HELD = (
 )
 
 
-class SpendCap(msgspec.Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class SpendCap:
     """How much may be used in a day (UTC); None: no limit."""
 
     tokens: int | None = None
@@ -70,7 +71,8 @@ class SpendCap(msgspec.Struct, frozen=True):
 Caps = Mapping[str, SpendCap]
 
 
-class DaySpend(msgspec.Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class DaySpend:
     """What one purpose used of one model on one day, such as 2026-11-23 (UTC). `tokens_estimated`
     is how many of the tokens are estimates. `tokens_reserved` belong to calls in progress.
     `interrupted` calls were not ended by their process; they count by the most that they may have
@@ -87,7 +89,8 @@ class DaySpend(msgspec.Struct, frozen=True):
     interrupted: int = 0
 
 
-class Spending(msgspec.Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class Spending:
     """What was spent by day, purpose and model, the latest day first, and the caps of a day by
     purpose; `all` is that of all purposes together. `left` is what the caps leave today, with
     what is reserved taken off."""
@@ -97,7 +100,8 @@ class Spending(msgspec.Struct, frozen=True):
     left: Mapping[str, SpendCap]
 
 
-class Reservation(msgspec.Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class Reservation:
     """What a call has reserved. Made by `SpendLedger.reserve`."""
 
     id: int
@@ -195,9 +199,7 @@ class SpendLedger:
         caps = self._caps()
         with self._writing() as (db, now):
             self._take_back(db, held)
-            wanted = msgspec.structs.replace(
-                held, calls=held.calls + 1, tokens=held.tokens + tokens
-            )
+            wanted = replace(held, calls=held.calls + 1, tokens=held.tokens + tokens)
             return self._inserted(db, wanted, caps, now)
 
     def settle(
@@ -237,7 +239,7 @@ class SpendLedger:
             " VALUES(?, ?, ?, ?, ?, ?)",
             row,
         )
-        return msgspec.structs.replace(wanted, id=db.last_insert_rowid())
+        return replace(wanted, id=db.last_insert_rowid())
 
     def _take_back(self, db: apsw.Connection, held: Reservation) -> None:
         """Remove a reservation; if it has expired, what was counted for it."""

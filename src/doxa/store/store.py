@@ -108,8 +108,10 @@ class Store:
         made = not read_only and make_private(self.path)
         try:
             with damage_reported(self.path, "its tables"):
+                db = self._engine.connection()
+            with damage_reported(self.path, "its tables", db):
                 prepare(
-                    self._engine.connection(),
+                    db,
                     self.path,
                     migrations,
                     read_only=read_only,

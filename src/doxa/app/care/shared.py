@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import re
+import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -168,8 +170,10 @@ class TenantDirectory:
     def remember(self, tenant: str) -> None:
         """Keep the name of a tenant whose replica is made, since its file's name is a hash."""
         path = Path(f"{self.file(tenant)}.tenant")
-        if not path.exists():
-            path.write_text(tenant)
+        if not path.exists():  # in one step, since others list the folder meanwhile
+            part = path.with_name(f"{path.name}.{os.getpid()}-{threading.get_ident()}.part")
+            part.write_text(tenant)
+            part.replace(path)
 
     def known(self) -> list[str]:
         """Return the tenants whose replicas were made in the folder."""

@@ -13,14 +13,21 @@ import os
 import shutil
 import threading
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future
-from contextlib import contextmanager, suppress
+from concurrent.futures import Future, wait
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple
 
 from doxa.app import Memory
 from doxa.base.clock import SystemClock, format_time
-from doxa.base.errors import ConflictError, InputError, LimitError, NotFoundError, StoreError
+from doxa.base.errors import (
+    ClosedError,
+    ConflictError,
+    InputError,
+    LimitError,
+    NotFoundError,
+    StoreError,
+)
 from doxa.base.limits import DATABASES_ITEMS_MAX
 from doxa.base.places import hooks_folder, imports_folder, mark_of_replica, signals_folder
 from doxa.servers.credentials import Principal
@@ -66,6 +73,7 @@ class DatabaseFolder:
         self._opened: dict[str, _Opened] = {}
         self._users: dict[str, int] = {}  # sessions by database
         self._taken: dict[str, Future[None]] = {}  # while one thread opens or closes a database
+        self._closed = False
         if not self._file(DATABASE).exists():
             self.create(DATABASE, lenient=True)
 
@@ -106,15 +114,18 @@ class DatabaseFolder:
             if not self._exists(name):
                 raise _unknown(name)
             memory = self._open(name)
+            held = _Opened(memory, MemoryDatabase(memory, name=name, known=self.names_for))
+            with self._lock:
+                is_late = self._closed
+                if not is_late:
+                    self._opened[name] = held
+            if is_late:
+                memory.close()
+                raise ClosedError("The server is stopping.", next_step="Try again later.")
         except BaseException as error:
-            self._give_back(name)
-            mine.set_exception(error)
+            self._give_back(name, error)
             raise
-        held = _Opened(memory, MemoryDatabase(memory, name=name, known=self.names_for))
-        with self._lock:
-            self._opened[name] = held
-            self._give_back(name)
-        mine.set_result(None)
+        self._give_back(name)
         return held
 
     def _take(self, name: str) -> Future[None]:
@@ -123,9 +134,29 @@ class DatabaseFolder:
         self._taken[name] = found
         return found
 
-    def _give_back(self, name: str) -> None:
+    def _give_back(self, name: str, error: BaseException | None = None) -> None:
+        """Let those go on that wait for a database; with an error, they get it."""
         with self._lock:
-            del self._taken[name]
+            taken = self._taken.pop(name)
+        if error is None:
+            taken.set_result(None)
+        else:
+            taken.set_exception(error)
+
+    @contextmanager
+    def _alone(self, name: str) -> Iterator[None]:
+        """Take a database for the block, as soon as nobody else has it."""
+        while True:
+            with self._lock:
+                taken = self._taken.get(name)
+                if taken is None:
+                    self._take(name)
+                    break
+            wait((taken,))
+        try:
+            yield
+        finally:
+            self._give_back(name)
 
     def _exists(self, name: str) -> bool:
         return name in self.names()
@@ -161,8 +192,10 @@ class DatabaseFolder:
     def create(self, name: str, *, lenient: bool = False) -> bool:
         """Create a database. False if it exists and `lenient` is set; else ConflictError."""
         name = check_database_name(name)
-        with self._lock:
-            known = self.names()
+        with self._alone(name):
+            with self._lock:
+                known = self.names()
+                coming = len(self._taken.keys() - set(known))
             if name in known:
                 if lenient:
                     return False
@@ -171,7 +204,7 @@ class DatabaseFolder:
                     next_step="Use CREATE DATABASE … IF NOT EXISTS, or another name.",
                     database=name,
                 )
-            if len(known) >= DATABASES_ITEMS_MAX:
+            if len(known) + coming > DATABASES_ITEMS_MAX:
                 raise LimitError(
                     f"A folder holds up to {DATABASES_ITEMS_MAX:,} databases.",
                     next_step="Serve another folder for more.",
@@ -204,10 +237,14 @@ class DatabaseFolder:
                     database=name,
                 )
             held = self._opened.pop(name, None)
+            self._take(name)
+        try:
             if held is not None:
                 held.memory.close()
             self._take_away(name, destroys=destroys)
-            return True
+        finally:
+            self._give_back(name)
+        return True
 
     def _take_away(self, name: str, *, destroys: bool) -> None:
         file = self._file(name)
@@ -241,11 +278,15 @@ class DatabaseFolder:
             return [(name, held.memory) for name, held in self._opened.items()]
 
     def close(self, end: Callable[[Memory], None] = Memory.close) -> None:
-        """Close every memory, by `end`."""
+        """Close every memory, by `end`. What is just being opened is closed by who opens it, and
+        what is being closed is waited for."""
         with self._lock:
-            for held in self._opened.values():
-                end(held.memory)
-            self._opened.clear()
+            self._closed = True
+            taken = list(self._taken.values())
+        wait(taken)
+        with self._lock, ExitStack() as stack:
+            while self._opened:
+                stack.callback(end, self._opened.popitem()[1].memory)
 
     def _file(self, name: str) -> Path:
         return self.path / f"{check_database_name(name)}{SUFFIX}"

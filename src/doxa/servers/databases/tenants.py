@@ -7,6 +7,7 @@ engine has what they held. What is in use stays.
 
 from __future__ import annotations
 
+import logging
 import threading
 import time
 from collections.abc import Callable
@@ -24,6 +25,7 @@ from doxa.servers.databases.folder import DatabaseFolder, _Opened
 from doxa.servers.databases.names import check_database_name
 from doxa.servers.memory import DATABASE
 
+_LOG = logging.getLogger("doxa.serve")
 _NAMES_S = 5.0
 _ASKED_S = 0.25  # that a request waits for the engine
 _SIDES = ("-wal", "-shm", ".heard")
@@ -52,7 +54,8 @@ class TenantFolder(DatabaseFolder):
         self._directory, self._open_tenant = directory, open_memory
         self._open_max, self._bytes_max = open_max, bytes_max
         self._listed: tuple[float, list[str]] = -_NAMES_S, []
-        self._asking, self._evicting = threading.Lock(), threading.Lock()
+        self._asking = threading.Lock()
+        self._evictions, self._is_evicting = 0, False  # asked for; whether a thread is at it
         self._asked: threading.Event | None = None  # while the engine is asked
         self._made: set[str] = set()  # meanwhile, which the answer may lack
         super().__init__(directory.folder, lambda path: open_memory(path.stem))
@@ -101,20 +104,38 @@ class TenantFolder(DatabaseFolder):
 
     def _opened_by(self, mine: Future[None], name: str) -> _Opened:
         found = super()._opened_by(mine, name)
-        self.evict(but=name)
+        self._evict_quietly(but=name)
         return found
+
+    def leave(self, name: str) -> None:
+        super().leave(name)
+        if len(self._opened) > self._open_max:
+            self._evict_quietly(but=name)
+
+    def _evict_quietly(self, *, but: str = "") -> None:
+        """Evict; what fails concerns other tenants than the caller's."""
+        try:
+            self.evict(but=but)
+        except (DoxaError, OSError) as error:
+            _LOG.warning("replicas beyond the limits stay: %s", error)
 
     def create(self, name: str, *, lenient: bool = False) -> bool:
         name = check_database_name(name)
-        if self._directory.exists(name):
-            if lenient:
-                return False
-            raise ConflictError(
-                f"The tenant {name} exists already.",
-                next_step="Use CREATE DATABASE … IF NOT EXISTS, or another name.",
-                database=name,
-            )
-        self._directory.create(name)
+        with self._alone(name):
+            if self._directory.exists(name):
+                if lenient:
+                    return False
+                raise ConflictError(
+                    f"The tenant {name} exists already.",
+                    next_step="Use CREATE DATABASE … IF NOT EXISTS, or another name.",
+                    database=name,
+                )
+            try:
+                self._directory.create(name)
+            except ConflictError:  # another server made it meanwhile
+                if lenient:
+                    return False
+                raise
         with self._asking:
             self._made.add(name)
             self._listed = -_NAMES_S, [*self._listed[1], name] if self._listed[1] else []
@@ -129,26 +150,44 @@ class TenantFolder(DatabaseFolder):
         )
 
     def evict(self, *, but: str = "") -> Evicted:
-        """Close and delete what is beyond the limits; not `but`, nor what is in use. Nothing if
-        another thread is at it."""
-        if not self._evicting.acquire(blocking=False):
-            return Evicted((), ())
+        """Close and delete what is beyond the limits; not `but`, nor what is in use. If another
+        thread is at it, that one looks once more."""
+        with self._lock:
+            self._evictions += 1
+            if self._is_evicting:
+                return Evicted((), ())
+            self._is_evicting = True
+        closed: list[str] = []
+        deleted: list[str] = []
+        looked = 0
         try:
-            return Evicted(tuple(self._close_beyond(but)), tuple(self._delete_beyond()))
-        finally:
-            self._evicting.release()
+            while True:
+                with self._lock:
+                    if looked == self._evictions:
+                        self._is_evicting = False
+                        return Evicted(tuple(closed), tuple(deleted))
+                    looked = self._evictions
+                closed += self._close_beyond(but)
+                deleted += self._delete_beyond()
+        except BaseException:
+            with self._lock:
+                self._is_evicting = False
+            raise
 
     def _close_beyond(self, but: str) -> list[str]:
         with self._lock:
             idle = [name for name in self._opened if name != but and not self._users.get(name)]
             names = idle[: max(0, len(self._opened) - self._open_max)]
-            leaving = [(name, self._opened.pop(name).memory, self._take(name)) for name in names]
-        for name, memory, mine in leaving:
+            leaving = [(name, self._opened.pop(name).memory) for name in names]
+            for name in names:
+                self._take(name)
+        for name, memory in leaving:
             try:
                 memory.close()
+            except Exception as error:  # whatever it is: the others are closed, and given back
+                _LOG.error("the replica of %s was not closed well: %s", name, error)
             finally:
                 self._give_back(name)
-                mine.set_result(None)
         return names
 
     def _delete_beyond(self) -> list[str]:
@@ -165,7 +204,7 @@ class TenantFolder(DatabaseFolder):
                     continue
                 if log.exists() and log.stat().st_size:  # in another process
                     continue
-                mine = self._take(name)
+                self._take(name)
             try:
                 self._directory.withdraw(name)
                 for path in (files[name], *(Path(f"{files[name]}{side}") for side in _SIDES)):
@@ -174,7 +213,6 @@ class TenantFolder(DatabaseFolder):
                 break
             finally:
                 self._give_back(name)
-                mine.set_result(None)
             total -= sizes[name]
             deleted.append(name)
         return deleted

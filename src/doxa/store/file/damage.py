@@ -22,11 +22,11 @@ NEXT_STEP = (
 
 
 @contextmanager
-def damage_reported(path: str, place: str) -> Iterator[None]:
+def damage_reported(path: str, place: str, db: apsw.Connection | None = None) -> Iterator[None]:
     """Convert every exception that what was read can cause to CorruptError, which names the place.
-    Errors of doxa, of the system and of memory pass."""
+    Errors of doxa, of the system and of memory pass. `db` is the connection that is used."""
     try:
-        with translated(path):
+        with translated(path, db):
             yield
     except (DoxaError, OSError, MemoryError, apsw.InterruptError):
         raise

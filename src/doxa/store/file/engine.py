@@ -134,8 +134,8 @@ class Engine:
             if self._pid != process.number:
                 self._inherited, self._all, self._pid = _let_go(self._all), [], process.number
                 self._moments.clear()
-        with translated(self.path):
-            made = self._connect()
+        with translated(self.path) as errors:
+            made = self._connect(errors)
         self._local.connection, self._local.pid = made, process.number
         self._local.turn = None  # that of this thread, if another's connection is used in it
         with self._lock:
@@ -252,12 +252,12 @@ class Engine:
             self._queue, self._queue_pid = queue_of(str(self._place)), process.number
         return self._queue
 
-    def _connect(self) -> apsw.Connection:
+    def _connect(self, errors: translated) -> apsw.Connection:
         self.require_in_place()  # first: to open would make a file where there is none
         flags = apsw.SQLITE_OPEN_READONLY if self.read_only else apsw.SQLITE_OPEN_READWRITE
         if not self.read_only and self._file == (0, 0):
             flags |= apsw.SQLITE_OPEN_CREATE
-        connection = self._open(str(self._place), flags)
+        errors.db = connection = self._open(str(self._place), flags)
         if self._file == (0, 0):
             self._file = self._found()
         try:
