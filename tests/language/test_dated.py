@@ -9,6 +9,7 @@ import pytest
 from doxa.app import open_memory
 from doxa.base.clock import FakeClock, parse_time
 from doxa.language.dated import without_date
+from doxa.language.long_ago import is_long_ago
 from doxa.language.statement import read_statement
 
 TOLD = parse_time("2026-11-28T10:00:00Z")
@@ -105,6 +106,51 @@ NEWS = [
     ("Ana habite à Berlin.", "Ana a déménagé de Berlin à Munich en 2010."),
     ("安娜住在柏林。", "安娜搬到了慕尼黑。"),
 ]
+
+
+NO_TIMES = [
+    "The default font was changed to Aptos in Office 2019",
+    "The engine was switched to URP in Unity 2021",
+    "The meeting was moved to Ulm in room 2010",
+    "Ana ist in Zimmer 2010 gezogen",
+    "La réunion a été déplacée à Ulm en salle 2010",
+    "Ana moved to the house built in 1920",
+    "Ana joined the company founded in 1998 by Bob",
+    "Ana se mudó a la casa construida en 1920",
+    "Ana a déménagé dans la maison construite en 1920",
+    "Ana ist in das 1920 gebaute Haus gezogen",
+    "安娜搬到了1990年建的房子",
+    "Ana se mudó ayer a Ulm, donde vivió hace diez años",
+    "Ana moved to Oslo this week, twenty years ago she studied there",
+    "The deadline was moved to 2027, in 2019 it was 2020",
+    "The deadline was moved to May 2024",
+    "截止日期改成2019年",
+    "截止日期改成了2019年",
+    "截止日期改到了2019年",
+    "Die Miete wurde auf 2000 Euro erhöht",
+    "We switched to Office 2010",
+]
+
+
+@pytest.mark.parametrize("clause", NO_TIMES)
+def test_a_number_or_year_of_something_else_is_no_time(clause: str) -> None:
+    assert not is_long_ago(clause, TOLD)
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("Ana moved to Munich in 2010 for work.", "Munich"),
+        ("The deadline was changed to the one in June 2027 because of Bob.", "the one in June"),
+        ("Ana joined the company founded in 1998 by Bob.", "the company founded in 1998"),
+        ("The slot was moved to the one on 3 December 2026 with Ana.", "the one on 3 December"),
+    ],
+)
+def test_a_date_before_more_words_is_cut_only_where_it_tells_of_the_change(
+    text: str, value: str
+) -> None:
+    (claim,) = read_statement(text, time_ns=TOLD)
+    assert claim.value.text.startswith(value)
 
 
 @pytest.mark.parametrize(

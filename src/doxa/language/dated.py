@@ -4,9 +4,7 @@
     "In May 2019, Ana joined Acme"        ->  "Ana joined Acme", the end of May 2019
     "Ana moved to Oslo two years ago"     ->  the clause as it is, the end of that year
     "The deadline is 3 May 2026"          ->  the clause as it is, no date: the value is one
-
-    "Ana moved to Munich in 2010 for work", "Ana ist 2010 nach München gezogen"
-                                          ->  as they are; a year long past is named as a time
+    "Ana moved to Ulm in 2010 for work"   ->  "Ana moved to Ulm for work", the end of 2010
 
 A change is news for a year. After that the sentence tells history, which stays true whatever
 happens later and says nothing of now; but what it ends, or names as the former value, is over.
@@ -14,14 +12,10 @@ happens later and says nothing of now; but what it ends, or names as the former 
 
 from __future__ import annotations
 
-from datetime import date
-
 from doxa.base.dates import find_dates
 from doxa.base.patterns import lazy_re
+from doxa.language.long_ago import says_of_what
 
-_DAY_NS = 86_400 * 10**9
-_EPOCH = date(1970, 1, 1).toordinal()
-NEWS_NS = 365 * _DAY_NS
 _HINT = lazy_re(
     r"[0-9]| (?:in|on) [A-Z]| ago$|^(?:back )?[io]n [A-Z]|^[A-Za-z ]{1,14} ago|last ", 2
 )
@@ -37,28 +31,6 @@ _GOES_ON = lazy_re(
 _RELATIVE = lazy_re(r" ago$|^(?:last|this past|yesterday|the (?:day|week) before)", 2)
 _YEAR_FIRST = lazy_re(r"(?:back )?in (?P<year>(?:19|20|21)[0-9]{2}),? (?=[A-Za-z])", 2)
 _MAY = lazy_re(r",? (?:back )?in May$")
-_YEARS = r"(?P<year>(?:19|20)[0-9]{2})(?P<decade>s|er(?:n|[ -]Jahren?)?)?(?![\w.:/-])"
-# What makes a time of a year: a word before it, with a month or season between; a German verb in
-# two parts around it; a whole date behind "on"; the Chinese word for it. Behind "to" it is a value.
-_TIMES = tuple(
-    lazy_re(source, 2)
-    for source in (
-        r"\b(?:in|during|around|im|en|vers)"
-        rf" (?:(?:the |el |den |l['’])?(?:[^\W\d_]+\.?,? (?:de |del |of )?)?)?{_YEARS}",
-        r"\b(?:ist|bin|sind|hat|habe|haben|war|wurde)"
-        rf" {_YEARS}(?= (?:nach|zu[rm]?|in|bei|auf|von|aus))",
-        r"(?<!para )\b(?:on|am|le|el) (?:[0-3]?[0-9](?:st|nd|rd|th|\.|er|º)? (?:de |of )?"
-        rf"[^\W\d_]+\.?,? (?:de |del )?|[^\W\d_]+ [0-3]?[0-9](?:st|nd|rd|th)?,? )?{_YEARS}",
-        r"\b(?:on|in|am|le|el|en) (?P<year>(?:19|20)[0-9]{2})(?P<decade>)-[01][0-9]",
-        r"(?<![0-9到为至改])(?P<year>(?:19|20)[0-9]{2})(?P<decade>) ?年",
-    )
-)
-_COUNTED = lazy_re(
-    r"\b(?:(?!one\b|an?\b)\w+ (?:years|decades) ago|vor (?!eine)\w+ (?:jahr|jahrzehnt)en"
-    r"|hace (?!un)\w+ (?:años|décadas)|il y a (?!un)\w+ (?:ans|années|décennies))\b"
-    r"|(?<![0-9一])[0-9二两三四五六七八九十几多]+年(?:之|以)?前",
-    2,
-)
 
 
 def without_date(clause: str, day_ns: int | None) -> tuple[str, int | None]:
@@ -81,23 +53,11 @@ def without_date(clause: str, day_ns: int | None) -> tuple[str, int | None]:
             return clause[: before.start()], found.end_ns
         elif before.start() == 0:
             return clause[found.end :].lstrip(", "), found.end_ns
-        elif _GOES_ON.match(clause, found.end):
+        elif (
+            found.end_ns is not None
+            and (day_ns is None or found.end_ns <= day_ns)
+            and _GOES_ON.match(clause, found.end)
+            and not says_of_what(clause[: before.start()])
+        ):
             return f"{clause[: before.start()]}{clause[found.end :]}", found.end_ns
     return (clause if day_ns is None else _MAY.sub("", clause)), None
-
-
-def is_long_ago(clause: str, day_ns: int | None) -> bool:
-    """Whether a clause, in any of the languages that are read, names as a time a year or a decade
-    that ended more than NEWS_NS before the day, and none that ended later."""
-    if day_ns is None:
-        return False
-    ends = [
-        _end_ns(int(found["year"]) + (9 if found["decade"] else 0))
-        for pattern in _TIMES
-        for found in pattern.finditer(clause)
-    ]
-    return day_ns - max(ends) > NEWS_NS if ends else _COUNTED.search(clause) is not None
-
-
-def _end_ns(year: int) -> int:
-    return (date(year + 1, 1, 1).toordinal() - _EPOCH) * _DAY_NS

@@ -26,7 +26,8 @@ from doxa.base.limits import CLAIMS_PER_TEXT_ITEMS_MAX, STATEMENT_CHARS_READ
 from doxa.base.patterns import lazy_re
 from doxa.base.words import stem
 from doxa.language.clause_parser import SETTERS, ClauseParts, by_unknown_verb, by_verb, parse_clause
-from doxa.language.dated import NEWS_NS, is_long_ago, without_date
+from doxa.language.dated import without_date
+from doxa.language.long_ago import NEWS_NS, is_long_ago
 from doxa.language.phrases import cut_relative, why_incomplete
 from doxa.language.predicates import ANY, BY_NAME, PRODUCTS, SPELLINGS, VERBS
 from doxa.language.sentences import says_besides, sentences, without_times

@@ -23,8 +23,8 @@ from typing import NamedTuple
 import Stemmer
 
 from doxa.base.limits import CLAIMS_PER_TEXT_ITEMS_MAX, STATEMENT_CHARS_READ
-from doxa.language.dated import is_long_ago
 from doxa.language.languages import Language
+from doxa.language.long_ago import is_long_ago
 from doxa.language.sentences import sentences
 from doxa.language.stated_values import NOTHING, StatedValue, read_value
 from doxa.language.statement import Claim, read_fact, read_statement
