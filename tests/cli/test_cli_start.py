@@ -7,6 +7,7 @@ What opens a memory needs neither typer nor numpy, and compiles no expression th
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -174,10 +175,21 @@ def test_a_thread_that_works_is_waited_for(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is full")
-def test_output_that_cannot_be_written_is_reported(tmp_path: Path) -> None:
-    program = "import sys; sys.argv[1:] = ['stats']; from doxa.cli import main; main()"
+def test_output_that_is_left_and_cannot_be_written_is_reported(tmp_path: Path) -> None:
+    """What a handler writes at the end finds no space: then the interpreter ends and says so."""
+    program = (
+        "import atexit, sys\n"
+        "sys.argv[1:] = ['stats']\n"
+        "atexit.register(lambda: sys.stdout.write('left'))\n"
+        "from doxa.cli import main\nmain()\n"
+    )
     with Path("/dev/full").open("w") as full:
         done = subprocess.run(
-            [sys.executable, "-c", program], stdout=full, stderr=subprocess.PIPE, cwd=tmp_path
+            [sys.executable, "-c", program],
+            stdin=subprocess.DEVNULL,
+            stdout=full,
+            stderr=subprocess.PIPE,
+            cwd=tmp_path,
+            env={key: value for key, value in os.environ.items() if key != "PYTHONUNBUFFERED"},
         )
-    assert done.returncode != 0 and b"space" in done.stderr
+    assert done.returncode == 120 and b"No space left" in done.stderr
