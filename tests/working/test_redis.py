@@ -133,3 +133,11 @@ def test_a_url_that_the_package_does_not_take_is_told(given: dict[str, str]) -> 
     pytest.importorskip("redis")
     with pytest.raises(InputError, match="cannot be used"):
         at(1, login=":a-password@", **given)
+
+
+@pytest.mark.parametrize("rest", ["doxa/0?prefix=x&nosuch=1", "doxa/x?prefix=x", "?prefix=x"])
+def test_a_url_of_sentinel_has_no_other_options(rest: str) -> None:
+    pytest.importorskip("redis")
+    url = f"redis+sentinel://127.0.0.1:1/{rest}"
+    with pytest.raises(InputError, match="Sentinel"):
+        open_working(url, Path("unused"), clock=FakeClock(), ttl_s=3_600, read_only=False)

@@ -272,11 +272,17 @@ def _client(redis: Any, parts: SplitResult) -> Any:
             next_step="Write redis+sentinel://host:26379/SERVICE/0?prefix=NAME.",
             field="working",
         )
+    if parts.query or not (number.isdigit() or not number):
+        raise InputError(
+            "The URL of a master that Sentinel names has a number and a prefix, and nothing else.",
+            next_step="Write redis+sentinel://host:26379/SERVICE/0?prefix=NAME.",
+            field="working",
+        )
     user, _, password = parts.netloc.rpartition("@")[0].partition(":")
     settings |= {
         "username": unquote(user) or None,
         "password": unquote(password) or None,
-        "db": int(number) if number.isdigit() else 0,
+        "db": int(number or 0),
         "ssl": parts.scheme.startswith("rediss"),
     }
     sentinel = import_module("redis.sentinel").Sentinel(
