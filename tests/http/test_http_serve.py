@@ -217,6 +217,6 @@ def test_a_full_disk_under_its_output_is_no_reason_not_to_serve(db: Path) -> Non
             check=False,
         )
     assert told.returncode == 5
-    assert b"no space left where the output of the command goes" in told.stderr
+    assert b"no space left for the output of the command" in told.stderr
     with doxa.open(db, read_only=True, embedder=None) as memory:
         assert memory.stats()["items"] == 1
