@@ -209,3 +209,16 @@ def test_a_tenant_is_made_once_however_many_ask(open_tenants: OpenTenants) -> No
         for thread in threads:
             thread.join()
     assert sorted(made) == [False] * 18 + [True] * 6
+
+
+def test_what_another_thread_has_taken_is_not_evicted(open_tenants: OpenTenants) -> None:
+    here = open_tenants("one", open_max=1)
+    for name in ("acme", "shop"):
+        here.create(name)
+    here.database("acme")
+    # as CREATE DATABASE ... IF NOT EXISTS takes it
+    with here._alone("acme"), here.using("shop"):
+        assert {name for name, _ in here.memories()} == {"acme", "shop"}
+    assert here._taken == {}
+    here.evict()
+    assert len(here.memories()) == 1

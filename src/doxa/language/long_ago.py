@@ -38,6 +38,7 @@ _NAMES = "|".join(
 )
 _BETWEEN = rf"(?:(?:the|el|la|los|les|den|dem|of|de|del|du|l['’])[ ]?|(?:{_NAMES})[.,]?[ -]){{0,5}}"
 _YEAR = r"(?P<year>(?:19|20)[0-9]{2})(?P<decade>s|ern?\b)?(?![\w.:/-])"
+_HINT = lazy_re(r"(?:19|20)[0-9]{2}| ago\b|\bvor |hace |il y a |年", 2)  # what most lack
 _TIMES = tuple(
     lazy_re(source, 2)
     for source in (
@@ -87,7 +88,7 @@ def says_of_what(before: str) -> bool:
 def is_long_ago(clause: str, day_ns: int | None) -> bool:
     """Return whether a clause names as a time a year or a decade that ended more than NEWS_NS
     before the day, or years counted back from it, and nothing later."""
-    if day_ns is None or _NOW.search(clause):
+    if day_ns is None or not _HINT.search(clause) or _NOW.search(clause):
         return False
     latest = [day_ns - _end_ns(int(found)) for found in _ANY_YEAR.findall(clause)]
     if latest and min(latest) <= NEWS_NS:

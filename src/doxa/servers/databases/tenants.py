@@ -176,7 +176,8 @@ class TenantFolder(DatabaseFolder):
 
     def _close_beyond(self, but: str) -> list[str]:
         with self._lock:
-            idle = [name for name in self._opened if name != but and not self._users.get(name)]
+            kept = {but, *self._taken}  # who made or opens one gives it back
+            idle = [name for name in self._opened if name not in kept and not self._users.get(name)]
             names = idle[: max(0, len(self._opened) - self._open_max)]
             leaving = [(name, self._opened.pop(name).memory) for name in names]
             for name in names:
