@@ -16,8 +16,14 @@ import pytest
 
 from doxa.app import Memory, open_memory
 from doxa.models import Embedder, HashEmbedder, find_weights, load_minilm
+from doxa.store.indexing import blocks, vector_tables
 from doxa.store.migration.schema import VECTORS_NUMBERED
 
+# what later formats added
+_LATER = " ".join(
+    f"DROP TABLE {table};"
+    for table in ("idempotency_key", "doc_block", "vector_code_block", "block_state")
+)
 _ROOT = Path(__file__).resolve().parents[1]
 
 
@@ -76,6 +82,15 @@ def opened(path: Path, **options: Any) -> Memory:
     )
 
 
+def small_blocks(patch: pytest.MonkeyPatch) -> None:
+    """Blocks of four search rows, for projects of eight (blocks.py)."""
+    for module in (blocks, vector_tables):
+        patch.setattr(module, "BLOCK_ROWS", 4)
+    patch.setattr(blocks, "BLOCKED_ROWS_MIN", 8)
+    patch.setattr(blocks, "_CHANGED_MAX", 6)
+    patch.setattr(blocks, "_AT_ONCE", 2)
+
+
 def as_format_6(path: Path) -> None:
     """Turn a file into one of format 6: vectors under composite keys, and signs as codes."""
     raw = apsw.Connection(str(path))
@@ -98,7 +113,7 @@ def as_format_6(path: Path) -> None:
         raw.execute(f"ALTER TABLE {table} DROP COLUMN project")
     raw.execute(
         "UPDATE doc SET trust = trust - 1 WHERE trust >= 1;"  # `inferred` came with format 9
-        f" DROP TABLE idempotency_key; DELETE FROM migration WHERE name >= '{VECTORS_NUMBERED}';"
+        f" {_LATER} DELETE FROM migration WHERE name >= '{VECTORS_NUMBERED}';"
         " PRAGMA user_version = 6"
     )
     raw.close()
@@ -112,10 +127,7 @@ def as_format_8(path: Path) -> None:
         " UPDATE doc SET trust = 2 WHERE node IN (SELECT id FROM node WHERE props ->> '$.trust' IS"
         " NULL)"
     )
-    raw.execute(
-        "DROP TABLE idempotency_key; DELETE FROM migration WHERE name >= '0009';"
-        " PRAGMA user_version = 8"
-    )
+    raw.execute(f"{_LATER} DELETE FROM migration WHERE name >= '0009'; PRAGMA user_version = 8")
     raw.close()
 
 

@@ -20,12 +20,11 @@ from doxa.recall.filters import believed_now, find_scopes
 from doxa.recall.indexes import vector_index
 from doxa.recall.indexes.arrays import distinct
 from doxa.recall.indexes.project_index import Believed, IndexCache, ProjectIndex
-from doxa.recall.indexes.reading import COLUMNS
 from doxa.recall.indexes.vector_index import VectorIndex
 from doxa.recall.lanes import words as words_lane
 from doxa.recall.lanes.meaning import without_centre
 from doxa.recall.lanes.words import Coverage, Posting, asked_terms, read_postings
-from doxa.store import INDEXED_PARTS, code_products, codes_of, pack_part, unpack_parts
+from doxa.store import DOC_COLUMNS, INDEXED_PARTS, code_products, codes_of, pack_part, unpack_parts
 from doxa.store.indexing.packing import pack_vector
 from tests.fixtures_shared import opened
 
@@ -367,7 +366,7 @@ def test_rows_that_share_the_row_before_them_are_known() -> None:
     index = ProjectIndex(1)
     for size in (40, 60, 60, 200):  # some rows are new, others have another row before them
         rows = np.sort(random.choice(size, size // 3 if index.count else size, replace=False))
-        columns = {name: np.zeros(len(rows), dtype=kind) for name, kind in COLUMNS}
+        columns = {name: np.zeros(len(rows), dtype=kind) for name, kind in DOC_COLUMNS}
         columns["node"][:] = 1
         before = np.where(random.random(len(rows)) < 0.5, rows // 2, rows // 3)
         columns["prev"][:] = np.where(random.random(len(rows)) < 0.2, -1, before)

@@ -19,9 +19,9 @@ from doxa.recall import constants
 from doxa.recall.filters import find_scopes
 from doxa.recall.indexes import reading
 from doxa.recall.indexes.project_index import IndexCache, ProjectIndex
-from doxa.recall.indexes.reading import COLUMNS
-from doxa.store import INDEXED_PARTS, Reader, unpack_codes, unpack_vectors
-from tests.fixtures_shared import opened
+from doxa.store import DOC_COLUMNS, INDEXED_PARTS, Reader, unpack_codes, unpack_vectors
+from doxa.store.indexing import blocks
+from tests.fixtures_shared import opened, small_blocks
 
 DAY = 86_400 * 10**9
 LONG = "A line of the log, which says little.\n" * 90
@@ -35,12 +35,12 @@ INT64 = st.sampled_from([0, 1, -1, TIME_MAX, -TIME_MAX, -TIME_MAX - 1]) | st.int
 
 def assert_as_the_store(reader: Reader, index: ProjectIndex) -> None:
     """The arrays of an index are what the rows of the store say, read one by one."""
-    names = [name for name, _ in COLUMNS]
+    names = [name for name, _ in DOC_COLUMNS]
     rows = reader.rows(
         f"SELECT doc, {', '.join(names)} FROM doc WHERE scope = ? ORDER BY doc", (index.scope,)
     )
     assert [row[0] for row in rows] == list(range(index.count))
-    for place, (name, kind) in enumerate(COLUMNS, 1):
+    for place, (name, kind) in enumerate(DOC_COLUMNS, 1):
         assert index[name].dtype == np.dtype(kind)
         assert index[name].tolist() == [row[place] for row in rows], name
     following = [-1] * index.count
@@ -115,16 +115,18 @@ def act(memory: Memory, clock: FakeClock, random: np.random.Generator, krefs: li
         memory.embed(limit=int(random.integers(1, 30)))
 
 
-@pytest.mark.parametrize("exact_max", [100_000, 0])
+@pytest.mark.parametrize(("exact_max", "blocked"), [(100_000, False), (0, False), (0, True)])
 @pytest.mark.parametrize("seed", range(3))
 def test_what_is_read_is_what_the_store_holds_whatever_happened(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int, exact_max: int
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int, exact_max: int, blocked: bool
 ) -> None:
+    if blocked:
+        small_blocks(monkeypatch)
     monkeypatch.setattr(constants, "EXACT_VECTORS_MAX", exact_max)
     monkeypatch.setattr("doxa.recall.indexes.project_index._ROWS_AT_ONCE", 11)
     monkeypatch.setattr(reading, "_ROWS_JOINED", 4)
     monkeypatch.setattr(reading, "_ROWS_DECODED", 5)
-    clock, random, krefs = FakeClock(), np.random.default_rng(seed), list[str]()
+    clock, random, krefs, seen = FakeClock(), np.random.default_rng(seed), list[str](), 0
     path = tmp_path / "m.db"
     with opened(path, embedder=HashEmbedder(), clock=clock) as memory:
         for step in range(60):
@@ -133,13 +135,17 @@ def test_what_is_read_is_what_the_store_holds_whatever_happened(
                 with memory.store.read() as reader:
                     for scope in find_scopes(reader, ""):
                         assert_as_the_store(reader, IndexCache().get(reader, scope))
+                        seen += len(blocks.doc_blocks(reader, scope)[1])
+                        seen += len(list(blocks.code_blocks(reader, scope, (0, 10**6))))
+                    assert not list(blocks.block_problems(reader._db))
+        assert (seen > 9) == blocked
         questions = ("fact of north", "what did Speaker 2 say", "a line of the log", "other words")
         filters: list[dict[str, Any]] = [{}, {"project": "south"}, {"kinds": ("exchange",)}]
         asked = [(text, one) for text in questions for one in filters]
         with opened(path, embedder=HashEmbedder(), clock=clock) as fresh:
             joined = [fresh.recall(text, **one).hits for text, one in asked]
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(reading, "_read_joined", lambda *_: None)
+            patch.setattr(reading, "_read_whole", lambda *_: None)
             patch.setattr(reading, "_ASTRAL", 65_535)  # places that lie before themselves
             patch.setattr(reading, "_ROWS_JOINED", 1)
             with opened(path, embedder=HashEmbedder(), clock=clock) as plain:
@@ -189,7 +195,7 @@ def test_a_row_of_any_numbers_is_read_as_it_is(
             numbers, joined = reading.read_all(reader, scope)
             assert numbers.tolist() == list(range(9))
             plain = reading._read_plain(reader, "", (scope,))[1]
-            for name, kind in COLUMNS:
+            for name, kind in DOC_COLUMNS:
                 assert joined[name].dtype == plain[name].dtype == np.dtype(kind)
                 assert joined[name].tolist() == plain[name].tolist(), name
 

@@ -145,6 +145,7 @@ def embed_pending(
     if not stop() and job.switch(embedder.name):
         while not stop() and job.drop_former():
             pass
+    job.make_blocks()
     return job.done
 
 
@@ -215,6 +216,16 @@ class _Job:
                 return False
         with self._store.write(_IDENTITY, op="embed") as tx:
             return tx.switch_vectors(model)
+
+    def make_blocks(self) -> None:
+        """Make the blocks by which large projects are read at once."""
+        with self._store.read() as snapshot:
+            lacking = snapshot.lack_blocks()
+        for scope in lacking:
+            left = True
+            while left and not self._stop():
+                with self._store.write(_IDENTITY, op="embed") as tx:
+                    left = tx.make_blocks(scope)
 
     def _due(self, sql: str, args: tuple[int, ...]) -> list[_PendingDoc]:
         from doxa.recall import field_texts  # with numpy, which who only counts does without

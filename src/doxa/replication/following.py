@@ -46,6 +46,7 @@ _ANSWER = (
 _STATE_AND_DERIVED = (
     "node node_label edge node_past edge_past access catalogue entry entry_past doc posting"
     " posting_new atom vector vector_code vector_next vector_code_next vector_next_due"
+    " block_state doc_block vector_code_block"
 ).split()
 _IMPORTS = ("node.import", "edge.import")
 

@@ -20,6 +20,12 @@ from doxa.store.image.adjacency import ResidentEdges
 from doxa.store.image.columns import CODES, NUMBERS, Codes, LabelColumns, Numbers, WantedColumn
 from doxa.store.image.images import ImageView
 from doxa.store.index import Indexes, IndexRule
+from doxa.store.indexing.blocks import (
+    DOC_COLUMNS,
+    code_blocks,
+    doc_blocks,
+    unpack_rows,
+)
 from doxa.store.indexing.keys import after_key, key_of, rank_of
 from doxa.store.indexing.packing import (
     code_levels,
@@ -68,6 +74,7 @@ from doxa.store.visibility.visible_now import VisibilityFilter
 
 __all__ = [
     "CODES",
+    "DOC_COLUMNS",
     "DYNAMIC",
     "FIELDS_FROM",
     "INDEXED_PARTS",
@@ -121,6 +128,7 @@ __all__ = [
     "attributes_of",
     "check",
     "checked_access",
+    "code_blocks",
     "code_levels",
     "code_products",
     "code_signs",
@@ -128,6 +136,7 @@ __all__ = [
     "codes_of",
     "damage_reported",
     "digest",
+    "doc_blocks",
     "edge_versions",
     "entries_of",
     "int64_array",
@@ -144,6 +153,7 @@ __all__ = [
     "trust_of",
     "unpack_codes",
     "unpack_parts",
+    "unpack_rows",
     "unpack_vectors",
     "vector_id",
     "verify_log",

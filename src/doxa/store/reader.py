@@ -17,6 +17,7 @@ import apsw
 from doxa.base.errors import ConstraintError, LimitError
 from doxa.base.ids import EdgeId, NodeId, TxId
 from doxa.base.values import canonical, decode, decode_properties
+from doxa.store.indexing.blocks import lack_blocks
 from doxa.store.indexing.vector_tables import (
     another_model,
     embedder_name,
@@ -444,6 +445,10 @@ class Reader:
     def has_former_vectors(self) -> bool:
         """Return whether vectors of a set that is not wanted any more wait to be deleted."""
         return has_former(self._db)
+
+    def lack_blocks(self) -> list[int]:
+        """Return the projects of which blocks of search rows are lacking or old (blocks.py)."""
+        return lack_blocks(self._db)
 
     def another_model(self, model: str) -> ConstraintError:
         """Return the error to raise where a model can add to no set of vectors."""

@@ -33,6 +33,7 @@ from doxa.store.elements import ElementWriter
 from doxa.store.file.scrub import mark
 from doxa.store.guard import misfits, rank
 from doxa.store.index import Indexes, build, drop
+from doxa.store.indexing.blocks import make_blocks
 from doxa.store.indexing.search_rows import parse_rule
 from doxa.store.indexing.vector_tables import VectorWriter
 from doxa.store.intake.secrets import check_name, without_secrets
@@ -483,6 +484,11 @@ class Transaction(ElementWriter):
     def drop_former_vectors(self) -> bool:
         """Delete some rows of a set that is not wanted any more. True if more are left."""
         return self._vectors.drop_former()
+
+    def make_blocks(self, scope: int) -> bool:
+        """Make some of the blocks of search rows that a large project lacks (blocks.py). Not
+        logged. True if more are left."""
+        return make_blocks(self._db, scope)
 
     def notes_of_what_was_there(self) -> list[AccessRecord]:
         """Return the notes of an undone transaction about elements that were there before it."""

@@ -26,10 +26,10 @@ _PARTS: tuple[tuple[str, tuple[str, ...], str], ...] = (
     ("past versions", ("node_past", "edge_past", "entry_past"), _RETAIN),
     ("log", ("log", "receipt"), "nothing: it proves what happened"),
     ("log contents", ("log_payload",), _RETAIN),
-    ("search by words", ("doc", "posting", "posting_new", "atom", "token"), ""),
+    ("search by words", ("doc", "doc_block", "posting", "posting_new", "atom", "token"), ""),
     (
         "vectors",
-        ("vector", "vector_code", "vector_next", "vector_code_next"),
+        ("vector", "vector_code", "vector_next", "vector_code_next", "vector_code_block"),
         "a model with fewer dimensions: `doxa embed --anew`",
     ),
     ("indexes of queries", ("entry",), "an index that no query uses: `SHOW INDEXES`"),

@@ -19,14 +19,13 @@ from numpy.typing import NDArray
 from doxa.recall import constants
 from doxa.recall.indexes.arrays import distinct
 from doxa.recall.indexes.reading import (
-    COLUMNS,
     Columns,
     read_all,
     read_changed,
     read_entries,
 )
 from doxa.recall.indexes.vector_index import VectorIndex
-from doxa.store import INDEXED_PARTS, Reader, int64_array
+from doxa.store import DOC_COLUMNS, INDEXED_PARTS, Reader, int64_array
 
 _WINDOWS = ("valid_from", "valid_until", "vis_from", "vis_until")
 # How rows are read; none of these changes what is read.
@@ -59,7 +58,7 @@ class ProjectIndex:
         self.oldest_changed = 0  # the lowest row that changed since this was last set to `count`
         self._lock = threading.Lock()
         self._columns: dict[str, NDArray[Any]] = {
-            name: np.zeros(_CAPACITY_MIN, dtype=kind) for name, kind in COLUMNS
+            name: np.zeros(_CAPACITY_MIN, dtype=kind) for name, kind in DOC_COLUMNS
         }
         self._indexed = np.zeros(_CAPACITY_MIN, dtype=bool)
         self._following = np.full(_CAPACITY_MIN, -1, dtype=np.int32)
@@ -190,7 +189,7 @@ class ProjectIndex:
         """Take all rows of the project for those that are held, and begin another index."""
         count = int(rows[-1]) + 1 if len(rows) else 0
         if count > len(rows):
-            sparse = {name: np.zeros(count, dtype=kind) for name, kind in COLUMNS}
+            sparse = {name: np.zeros(count, dtype=kind) for name, kind in DOC_COLUMNS}
             for name, column in columns.items():
                 sparse[name][rows] = column
             columns = sparse
@@ -260,12 +259,14 @@ class ProjectIndex:
         else:
             spans = [(row, row) for row in missing.tolist()]
         for span in spans:
-            found, data = read_entries(reader, self.scope, span, exact=self.vector_index.exact)
-            new = ~self._indexed[found]
-            if not new.all():
-                found, data = found[new], data[new]
-            self.vector_index.add(found, data)
-            self._indexed[found] = True
+            for found, data in read_entries(
+                reader, self.scope, span, exact=self.vector_index.exact
+            ):
+                new = ~self._indexed[found]
+                if not new.all():
+                    found, data = found[new], data[new]
+                self.vector_index.add(found, data)
+                self._indexed[found] = True
             if len(spans) > 1:
                 self._reserve(min(span[1] + 1, self.count))
 

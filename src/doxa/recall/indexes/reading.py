@@ -1,6 +1,7 @@
 """How the rows of a project and the entries of its vectors are read from the store into arrays.
 
-A project is read whole at the first question of a process. Most of that would be the making of
+A project is read whole at the first question of a process. Of a large project the store keeps
+blocks of rows and codes, which are arrays already. Most of reading the rest would be the making of
 Python objects, so the store joins what can be joined: two small numbers of a row in one large one,
 the codes of many entries in one blob. What does not fit that form is read in the plain one.
 """
@@ -15,26 +16,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from doxa.base.clock import TIME_MAX
-from doxa.store import INDEXED_PARTS, PARTS, Reader, unpack_codes, unpack_vectors, vector_id
-
-COLUMNS: tuple[tuple[str, str], ...] = (
-    ("node", "i8"),
-    ("live", "?"),
-    ("kind", "i4"),
-    ("space", "i4"),
-    ("speaker", "i4"),
-    ("thread", "i4"),
-    ("time", "i8"),
-    ("valid_from", "i8"),
-    ("valid_until", "i8"),
-    ("trust", "i1"),
-    ("prev", "i4"),
-    ("length", "f4"),
-    ("vectors", "i4"),
-    ("vis_from", "i8"),
-    ("vis_until", "i8"),
+from doxa.store import (
+    DOC_COLUMNS,
+    INDEXED_PARTS,
+    PARTS,
+    Reader,
+    code_blocks,
+    doc_blocks,
+    unpack_codes,
+    unpack_rows,
+    unpack_vectors,
+    vector_id,
 )
-_SELECT = ", ".join(name for name, _ in COLUMNS)
+
+_SELECT = ", ".join(name for name, _ in DOC_COLUMNS)
 # The windows of most rows: valid from ever, visible from the start, both without an end.
 _ALWAYS = {
     "valid_from": -TIME_MAX,
@@ -81,11 +76,14 @@ def read_changed(reader: Reader, scope: int, change: int) -> tuple[Rows, Columns
 
 def read_all(reader: Reader, scope: int) -> tuple[Rows, Columns]:
     """Return all rows of a project in the same way."""
-    first, last = reader.rows("SELECT min(doc), max(doc) FROM doc WHERE scope = ?", (scope,))[0]
-    _keep_memory(0 if last is None else last + 1)
+    # each alone is a step in the tree, both together a scan
+    ends = ", ".join(f"(SELECT {end}(doc) FROM doc WHERE scope = ?1)" for end in ("min", "max"))
+    first, last = reader.rows(f"SELECT {ends}", (scope,))[0]
+    count = 0 if last is None else last + 1
+    _keep_memory(count)
     # rows are numbered without a gap, unless by hand
-    found = None if first != 0 else _read_joined(reader, scope, last + 1)
-    return _read_plain(reader, "", (scope,)) if found is None else (np.arange(last + 1), found)
+    found = None if first != 0 else _read_whole(reader, scope, count)
+    return _read_plain(reader, "", (scope,)) if found is None else (np.arange(count), found)
 
 
 def _keep_memory(rows: int) -> None:
@@ -97,43 +95,66 @@ def _keep_memory(rows: int) -> None:
     np.empty(rows * _BYTES_KEPT, dtype=np.uint8)
 
 
-def _read_joined(reader: Reader, scope: int, count: int) -> Columns | None:
-    """The columns of so many rows that begin with 0; None if there are fewer."""
-    sql = f"SELECT {_JOINED} FROM doc WHERE scope = ? ORDER BY doc"
-    values, width = chain.from_iterable(reader.stream(sql, (scope,))), 3 + len(_PAIRS)
-    columns: Columns = {name: np.empty(count, dtype=kind) for name, kind in COLUMNS}
+def _read_whole(reader: Reader, scope: int, count: int) -> Columns | None:
+    """The columns of so many rows that begin with 0; None if there are fewer. Blocks are read
+    first, then what lies between them, then what has changed since the blocks were made."""
+    columns: Columns = {name: np.empty(count, dtype=kind) for name, kind in DOC_COLUMNS}
+    change, blocks = doc_blocks(reader, scope)
+    done = 0
+    for rows, data in blocks:
+        if rows.start > done and not _read_joined(reader, scope, (done, rows.start), columns):
+            return None
+        if rows.stop > count:
+            break
+        for name, values in unpack_rows(data).items():
+            columns[name][rows] = values
+        done = rows.stop
+    if done < count and not _read_joined(reader, scope, (done, count), columns):
+        return None
+    if blocks:
+        numbers, changed = read_changed(reader, scope, change)
+        for name, column in columns.items():
+            column[numbers] = changed[name]
+    return columns
+
+
+def _read_joined(reader: Reader, scope: int, span: tuple[int, int], columns: Columns) -> bool:
+    """Read the rows from a first up to an end into columns. Returns False if there are fewer."""
+    where, args = "WHERE scope = ? AND doc BETWEEN ? AND ?", (scope, span[0], span[1] - 1)
+    rows = reader.stream(f"SELECT {_JOINED} FROM doc {where} ORDER BY doc", args)
+    values, width = chain.from_iterable(rows), 3 + len(_PAIRS)
     for name, value in _ALWAYS.items():
-        columns[name][:] = value
+        columns[name][slice(*span)] = value
     windowed = False
-    for start in range(0, count, _ROWS_DECODED):
-        size = min(_ROWS_DECODED, count - start)
+    for start in range(*span, _ROWS_DECODED):
+        size = min(_ROWS_DECODED, span[1] - start)
         block = np.fromiter(islice(values, size * width), np.int64)
         if len(block) < size * width:
-            return None
-        rows = slice(start, start + size)
+            return False
+        at = slice(start, start + size)
         node, time, *pairs, small = block.reshape(size, width).T
-        columns["node"][rows], columns["time"][rows] = node, time
+        columns["node"][at], columns["time"][at] = node, time
         for (high, low), pair in zip(_PAIRS, pairs, strict=True):
             lower = pair.astype(np.int32)
-            columns[high][rows], columns[low][rows] = (pair - lower) >> 32, lower
+            columns[high][at], columns[low][at] = (pair - lower) >> 32, lower
         inverted = small < 0
         windowed |= bool(inverted.any())
         small = np.where(inverted, ~small, small)
-        columns["live"][rows], columns["trust"][rows] = small & 1, small >> 1 & 255
-        columns["vectors"][rows] = (small >> 9) - 1
+        columns["live"][at], columns["trust"][at] = small & 1, small >> 1 & 255
+        columns["vectors"][at] = (small >> 9) - 1
     if windowed:
-        sql = f"SELECT doc, {', '.join(_ALWAYS)} FROM doc WHERE scope = ? AND NOT ({_IS_ALWAYS})"
-        windows = _table(reader.stream(sql, (scope,)), 1 + len(_ALWAYS))
+        sql = f"SELECT doc, {', '.join(_ALWAYS)} FROM doc {where} AND NOT ({_IS_ALWAYS})"
+        windows = _table(reader.stream(sql, args), 1 + len(_ALWAYS))
         for place, name in enumerate(_ALWAYS, 1):
             columns[name][windows[:, 0]] = windows[:, place]
-    return columns
+    return True
 
 
 def _read_plain(reader: Reader, where: str, args: tuple[int, ...]) -> tuple[Rows, Columns]:
     sql = f"SELECT doc, {_SELECT} FROM doc WHERE scope = ? {where} ORDER BY doc"
-    table = _table(reader.stream(sql, args), 1 + len(COLUMNS))
+    table = _table(reader.stream(sql, args), 1 + len(DOC_COLUMNS))
     return table[:, 0], {
-        name: table[:, place].astype(kind) for place, (name, kind) in enumerate(COLUMNS, 1)
+        name: table[:, place].astype(kind) for place, (name, kind) in enumerate(DOC_COLUMNS, 1)
     }
 
 
@@ -143,9 +164,24 @@ def _table(rows: Iterator[tuple[int, ...]], width: int) -> Rows:
     return np.fromiter(chain.from_iterable(rows), np.int64).reshape(-1, width)
 
 
-def read_entries(reader: Reader, scope: int, span: tuple[int, int], *, exact: bool) -> IndexEntries:
-    """Return the entries of the rows from the first to the last of a span: vectors if `exact`,
-    otherwise codes. Raises CorruptError unless all have one length."""
+def read_entries(
+    reader: Reader, scope: int, span: tuple[int, int], *, exact: bool
+) -> Iterator[IndexEntries]:
+    """Yield the entries of the rows from the first to the last of a span, some at a time: vectors
+    if `exact`, otherwise codes. Raises CorruptError unless all have one length."""
+    first, last = span
+    for block in () if exact or first == last else code_blocks(reader, scope, span):
+        if block.first > first:
+            yield _read_entries(reader, scope, (first, block.first - 1), exact=False)
+        yield IndexEntries(block.rows, block.codes)
+        first = block.end
+    if first <= last:
+        yield _read_entries(reader, scope, (first, last), exact=exact)
+
+
+def _read_entries(
+    reader: Reader, scope: int, span: tuple[int, int], *, exact: bool
+) -> IndexEntries:
     table, column = ("vector", "data") if exact else ("vector_code", "code")
     unpack, unit = (unpack_vectors, 2) if exact else (unpack_codes, 32)
     size = 2 if exact else 1  # bytes of a number

@@ -30,7 +30,7 @@ tables are derived from state and can be rebuilt; state can be rebuilt from the 
 
 from __future__ import annotations
 
-FORMAT = 11
+FORMAT = 12
 APPLICATION_ID = 0x646F7861  # "doxa"
 
 _FIRST = """
@@ -210,6 +210,14 @@ CREATE TABLE idempotency_key(key BLOB PRIMARY KEY, tx INTEGER NOT NULL, expires 
 CREATE INDEX idempotency_key_expires ON idempotency_key(expires);
 """
 
+# Rows and codes once more, BLOCK_ROWS rows in one (indexing/blocks.py).
+_BLOCKS = """
+CREATE TABLE doc_block(id INTEGER PRIMARY KEY, data BLOB NOT NULL);
+CREATE TABLE vector_code_block(id INTEGER PRIMARY KEY, data BLOB NOT NULL);
+CREATE TABLE block_state(scope INTEGER PRIMARY KEY, change INTEGER NOT NULL,
+  vector_set INTEGER NOT NULL);
+"""
+
 PAST_ENTRIES = "0003-past-entries"  # the store fills the table from the past that there is
 VECTORS_NUMBERED = "0007-vectors-numbered"  # the store makes codes of the vectors that there are
 TRUST_OF_TURNS = "0010-trust-of-turns"  # the store labels the rows of turns that have no label
@@ -225,4 +233,5 @@ MIGRATIONS: tuple[tuple[str, str], ...] = (
     ("0009-inferred", _INFERRED),
     (TRUST_OF_TURNS, ""),
     ("0011-idempotency-keys", _IDEMPOTENCY_KEYS),
+    ("0012-blocks", _BLOCKS),
 )

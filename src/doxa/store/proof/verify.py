@@ -28,6 +28,7 @@ from doxa.store.file.damage import damage_reported, findings_of
 from doxa.store.guard import End, Guards, misfits
 from doxa.store.index import Indexes
 from doxa.store.index import problems as index_problems
+from doxa.store.indexing.blocks import block_problems
 from doxa.store.indexing.packing import problems as vector_problems
 from doxa.store.indexing.search_rows import (
     COUNT_MAX,
@@ -280,6 +281,7 @@ def _checks(snapshot: Reader) -> Iterator[tuple[str, Callable[[], list[str]]]]:
         yield f"what shows {text}", partial(_broken_invariant, db, text, sql)
     for end, coming in (("", ""), ("_next", "coming ")):
         yield f"its {coming}vectors", partial(_vector_problems, db, end, coming)
+    yield "its blocks of search rows", lambda: list(block_problems(db))
     yield "its edges", lambda: _check_edges(snapshot)
     yield "its addresses", lambda: address_problems(db, snapshot.catalogue_all("guard:"))
     yield "its epochs", lambda: epoch_problems(snapshot)

@@ -178,6 +178,9 @@ def _search(mine: str, tokens: str, scopes: str) -> list[tuple[str, str]]:
         "vector_next_due",
     ):
         found.append((table, f"SELECT * FROM main.{table} WHERE {_WHOLE} OR scope IN {tokens}"))
+    # a block holds rows of a project that may be about nodes of another: they are read one by one
+    for table in ("block_state", "doc_block", "vector_code_block"):
+        found.append((table, f"SELECT * FROM main.{table} WHERE {_WHOLE}"))
     return found
 
 
