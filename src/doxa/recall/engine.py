@@ -13,14 +13,12 @@ lane and no part in a statistic, and every hit is read again from the store on t
 from __future__ import annotations
 
 import threading
-from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from doxa.base.errors import ModelError
 from doxa.models.contract import Completer, Embedder, Reranker
 from doxa.recall import constants
 from doxa.recall.answerability import Signals, level_of, score_of, signals_of
@@ -40,10 +38,9 @@ from doxa.recall.hits import Ranked, read_hits
 from doxa.recall.indexes.project_index import IndexCache, ProjectIndex
 from doxa.recall.lane_names import LANES
 from doxa.recall.lanes.calibration import Calibrations
-from doxa.recall.lanes.meaning import with_request
 from doxa.recall.lanes.names import extract_names
-from doxa.recall.lanes.noise import Noise, Noises
 from doxa.recall.lanes.phrases import phrases_of
+from doxa.recall.lanes.question_vector import QuestionVectors
 from doxa.recall.lanes.time import named_times
 from doxa.recall.lanes.words import asked_terms
 from doxa.recall.question import read_question
@@ -73,7 +70,6 @@ from doxa.recall.updates import asks_current_state
 from doxa.store import TRUSTS, UNTRUSTED, Reader, Store
 from doxa.store.retention.horizon import require_believed
 
-_QUERY_CACHE = 256  # vectors of recent questions
 _FILTERS = (
     "project",
     "space",
@@ -87,7 +83,7 @@ _FILTERS = (
     "as_of",
     "history",
 )
-Floats = NDArray[np.float32]
+_BESIDE_ROWS_MIN = 16_384  # in fewer rows words are found sooner than a thread begins
 
 
 class _Found(NamedTuple):
@@ -117,11 +113,10 @@ class Recaller:
         `embedder` takes the model of the vectors in use and that of a set that will replace them
         (None: there is none), and returns the embedder of questions and a warning."""
         self._store = store
-        self._embedder, self._reranker, self._model = embedder, reranker, model
+        self._reranker, self._model = reranker, model
         self._indexes = IndexCache()
         self._calibrations = Calibrations()
-        self._noises = Noises()
-        self._vectors: OrderedDict[tuple[str, str], Floats] = OrderedDict()
+        self._vectors = QuestionVectors(embedder)
         # held while the arrays of an index are read: a question in another thread must not resize
         # them meanwhile
         self._lock = threading.Lock()
@@ -188,14 +183,19 @@ class Recaller:
             expansions = [
                 extract_names(reader, projects, text, places=places)[0] for text in expansions
             ]
-        query = self._prepare(reader, ask, plain, speakers, warnings)
-        others = [self._prepare(reader, ask, text, speakers, warnings) for text in expansions]
+            beside = sum(project.count for project in projects) >= _BESIDE_ROWS_MIN
+
+        def prepared(text: str) -> PreparedQuery:
+            return self._prepare(reader, ask, text, speakers, warnings, beside=beside)
+
+        query = prepared(plain)
+        others = [prepared(text) for text in expansions]
         with self._lock:
             pending = sum(project.pending for project in projects)
             sets, ranked = self._rank(reader, projects, ask, [query, *others], wanted=0)
         aliases = questions_by_alias(ranked, plain)[: constants.ALIASES_MAX]
         if aliases:
-            others += [self._prepare(reader, ask, text, speakers, warnings) for text in aliases]
+            others += [prepared(text) for text in aliases]
         with self._lock:
             if aliases:
                 sets, ranked = self._rank(reader, projects, ask, [query, *others], wanted=0)
@@ -207,6 +207,7 @@ class Recaller:
             searched = sum(one.searched for one in sets)
             trusted = sum(one.trusted for one in sets)
             faded = sum(one.faded for one in sets)
+            warnings += [one.warning for one in (query, *others) if one.warning]
             if not searched:
                 warnings += check_filters(reader, ask)
             candidates = [one for one in sets if len(one.rows)]
@@ -282,14 +283,22 @@ class Recaller:
             return hits
 
     def _prepare(
-        self, reader: Reader, ask: Ask, text: str, speakers: frozenset[int], warnings: list[str]
+        self,
+        reader: Reader,
+        ask: Ask,
+        text: str,
+        speakers: frozenset[int],
+        warnings: list[str],
+        *,
+        beside: bool = False,
     ) -> PreparedQuery:
         question = read_question(text)
         request = quoted_request(question.text)
-        vector, noise = self._vector(reader, question.text, ask, warnings=warnings)
-        if request and vector is not None:
-            asked, _ = self._vector(reader, request, ask, warnings=warnings)
-            vector = vector if asked is None else with_request(vector, asked)
+        meaning = None
+        if "meaning" in ask.lanes:
+            meaning = self._vectors.begin(
+                reader, question.text, request, beside=beside, warnings=warnings
+            )
         terms = asked_terms(question.text) if "words" in ask.lanes else {}
         times = named_times(question.text, reader.now) if "time" in ask.lanes else ()
         phrases = phrases_of(question.text) if terms else []
@@ -298,39 +307,11 @@ class Recaller:
             request,
             terms,
             phrases,
-            vector,
+            meaning,
             speakers,
             times,
             frozenset(ask.lanes),
-            noise,
         )
-
-    def _vector(
-        self, reader: Reader, text: str, ask: Ask, *, warnings: list[str]
-    ) -> tuple[Floats | None, Noise | None]:
-        """The vector of a question and the noise of its language."""
-        if "meaning" not in ask.lanes:
-            return None, None
-        embedder, warning = self._embedder(reader.embedder_name(), reader.embedder_next())
-        if warning:
-            warnings.append(warning)
-        if embedder is None:
-            return None, None
-        key = embedder.name, text
-        known = self._vectors.get(key)
-        if known is not None:
-            return known, self._noises.of(embedder, text, known)
-        try:
-            vector: Floats = embedder.embed([text])[0]
-        except ModelError as error:
-            warnings.append(
-                f"Meaning search failed, this answer is by words alone: {error.message}"
-            )
-            return None, None
-        self._vectors[key] = vector
-        if len(self._vectors) > _QUERY_CACHE:
-            self._vectors.popitem(last=False)
-        return vector, self._noises.of(embedder, text, vector)
 
     def _collect(
         self,
