@@ -3,6 +3,7 @@ are the answers."""
 
 from __future__ import annotations
 
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -152,6 +153,44 @@ def test_what_is_read_is_what_the_store_holds_whatever_happened(
                 assert joined == [plain.recall(text, **one).hits for text, one in asked]
         assert joined == [memory.recall(text, **one).hits for text, one in asked]
         assert any(joined)
+
+
+def test_blocks_fit_in_every_snapshot_while_others_write(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    small_blocks(monkeypatch)
+    monkeypatch.setattr(constants, "EXACT_VECTORS_MAX", 0)
+    path, errors, writing = tmp_path / "m.db", list[BaseException](), threading.Event()
+    with opened(path, embedder=HashEmbedder()) as memory:
+        act(memory, FakeClock(), np.random.default_rng(0), [])
+
+    def write(seed: int) -> None:
+        try:
+            random, krefs = np.random.default_rng(seed), list[str]()
+            with opened(path, embedder=HashEmbedder()) as memory:
+                for _ in range(12):
+                    act(memory, FakeClock(), random, krefs)
+                    memory.embed(limit=8)
+        except BaseException as error:
+            errors.append(error)
+        finally:
+            writing.set()
+
+    threads = [threading.Thread(target=write, args=(seed,)) for seed in (1, 2)]
+    for thread in threads:
+        thread.start()
+    seen = 0
+    with opened(path, embedder=HashEmbedder()) as memory:
+        while not writing.is_set() or any(thread.is_alive() for thread in threads):
+            with memory.store.read() as reader:
+                for scope in find_scopes(reader, ""):
+                    assert_as_the_store(reader, IndexCache().get(reader, scope))
+                    seen += len(blocks.doc_blocks(reader, scope)[1])
+                assert not list(blocks.block_problems(reader._db))
+        for thread in threads:
+            thread.join()
+        assert not errors and memory.check() == []
+    assert seen > 9
 
 
 @settings(max_examples=60, deadline=None)
