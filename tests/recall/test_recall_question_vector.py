@@ -6,6 +6,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Sequence
+from contextvars import ContextVar
 from pathlib import Path
 
 import numpy as np
@@ -23,6 +24,7 @@ QUESTIONS = (
     "what does Ana keep?",
     'Bob came in late. He said to the car: "Is the baker closed on Monday?"',
 )
+PURPOSE: ContextVar[str] = ContextVar("purpose", default="")
 
 
 class Watched(HashEmbedder):
@@ -33,9 +35,11 @@ class Watched(HashEmbedder):
         self.threads: list[str] = []
         self.error: Exception | None = None
         self.takes_s = 0.0
+        self.asked_for = ""
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
         self.threads += [threading.current_thread().name] * len(texts)
+        self.asked_for = PURPOSE.get()
         time.sleep(self.takes_s)
         if self.error is not None:
             raise self.error
@@ -69,7 +73,9 @@ def test_answers_are_the_same(tmp_path: Path, embedder: Watched) -> None:
     embedder = Watched()
     with filled(tmp_path / "n.db", embedder) as memory, pytest.MonkeyPatch.context() as patch:
         everywhere(patch)
+        PURPOSE.set("this test")
         found = [memory.recall(text) for text in QUESTIONS]
+        assert embedder.asked_for == "this test"
         assert set(embedder.threads) == {"doxa-question"} and len(embedder.threads) == 4
         embedder.threads.clear()
         again = [memory.recall(text) for text in QUESTIONS]

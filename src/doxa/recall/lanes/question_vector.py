@@ -12,6 +12,7 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable
+from contextvars import copy_context
 from typing import NamedTuple
 
 import numpy as np
@@ -52,7 +53,10 @@ class PendingMeaning:
         if beside:
             # a daemon: a process that is to end does not wait for the answer to a question
             self._thread = threading.Thread(
-                target=self._run, args=(make,), name="doxa-question", daemon=True
+                target=copy_context().run,  # who asked, and for what, is known there too
+                args=(self._run, make),
+                name="doxa-question",
+                daemon=True,
             )
             self._thread.start()
         else:
