@@ -16,13 +16,23 @@ import pytest
 
 from doxa.app import Memory, open_memory
 from doxa.models import Embedder, HashEmbedder, find_weights, load_minilm
-from doxa.store.indexing import blocks, vector_tables
+from doxa.store import Identity, Store
+from doxa.store.indexing import blocks
+from doxa.store.migration import schema
 from doxa.store.migration.schema import VECTORS_NUMBERED
+from doxa.store.proof import verify
 
 # what later formats added
 _LATER = " ".join(
-    f"DROP TABLE {table};"
-    for table in ("idempotency_key", "doc_block", "vector_code_block", "block_state")
+    f"DROP {one};"
+    for one in (
+        "TABLE idempotency_key",
+        "TRIGGER doc_vectors_change",
+        "TRIGGER doc_text_goes",
+        "TABLE doc_block",
+        "TABLE vector_code_block",
+        "TABLE block_state",
+    )
 )
 _ROOT = Path(__file__).resolve().parents[1]
 
@@ -84,11 +94,22 @@ def opened(path: Path, **options: Any) -> Memory:
 
 def small_blocks(patch: pytest.MonkeyPatch) -> None:
     """Blocks of four search rows, for projects of eight (blocks.py)."""
-    for module in (blocks, vector_tables):
-        patch.setattr(module, "BLOCK_ROWS", 4)
+    patch.setattr(blocks, "BLOCK_ROWS", 4)
     patch.setattr(blocks, "BLOCKED_ROWS_MIN", 8)
-    patch.setattr(blocks, "_CHANGED_MAX", 6)
+    patch.setattr(blocks, "_CHANGED_OF", 4)
     patch.setattr(blocks, "_AT_ONCE", 2)
+    small = tuple((name, sql.replace("doc / 1024", "doc / 4")) for name, sql in schema.MIGRATIONS)
+    patch.setitem(Store.__init__.__kwdefaults__, "migrations", small)
+    patch.setattr(verify, "MIGRATIONS", small)
+
+
+def make_some_blocks(memory: Memory) -> None:
+    """One transaction for each project, as a job that is stopped then leaves them."""
+    with memory.store.read() as reader:
+        scopes = reader.lack_blocks()
+    for scope in scopes:
+        with memory.store.write(Identity("test", "system"), op="embed") as tx:
+            tx.make_blocks(scope)
 
 
 def as_format_6(path: Path) -> None:

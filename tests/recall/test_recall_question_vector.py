@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 import doxa
 from doxa.app import Memory
 from doxa.models import HashEmbedder
+from doxa.recall import Recall
 from tests.fixtures_shared import opened
 
 TEXTS = ("The ferry leaves at nine.", "The baker is closed on Monday.", "Ana keeps three hens.")
@@ -117,6 +118,50 @@ def test_a_slow_model_is_waited_for_before_the_lock(
         everywhere(monkeypatch, brief_s=0.06)
         memory.recall(QUESTIONS[1])  # after one that took as long
         assert embedder.threads == ["doxa-question", "MainThread"]
+
+
+def test_a_slow_model_holds_no_lock(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, embedder: Watched
+) -> None:
+    """Also where the question before was embedded fast, and where the model fails in the end."""
+    everywhere(monkeypatch)
+    monkeypatch.setattr("doxa.recall.lanes.question_vector._BRIEF_S", 60)
+    with filled(tmp_path / "m.db", embedder) as memory:
+        begun, goes_on = threading.Event(), threading.Event()
+
+        def dawdle(texts: Sequence[str]) -> NDArray[np.float32]:
+            begun.set()
+            assert goes_on.wait(60)
+            raise doxa.ModelError("It is away.", next_step="Wait.")
+
+        monkeypatch.setattr(embedder, "embed", dawdle)
+        memory.recall("a first question, embedded", lanes=("words",))
+        monkeypatch.setattr("doxa.recall.lanes.question_vector._WAITED_S", 0.001)
+        found = list[Recall]()
+        asked = threading.Thread(target=lambda: found.append(memory.recall(QUESTIONS[0])))
+        asked.start()
+        assert begun.wait(60)
+        for text in QUESTIONS:
+            assert memory.recall(text, lanes=("words",)).hits  # while the other one waits
+        assert not found
+        goes_on.set()
+        asked.join()
+        assert found[0].mode == "fulltext" and len(found[0].warnings) == 1
+        assert found[0].hits[0].text == TEXTS[0]
+
+
+def test_without_another_thread_it_is_embedded_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, embedder: Watched
+) -> None:
+    everywhere(monkeypatch)
+    with filled(tmp_path / "m.db", embedder) as memory:
+
+        def refused(thread: threading.Thread) -> None:
+            raise RuntimeError("can't start new thread")
+
+        monkeypatch.setattr(threading.Thread, "start", refused)
+        assert memory.recall(QUESTIONS[0]).mode == "hybrid"
+        assert set(embedder.threads) == {"MainThread"}
 
 
 def test_a_question_without_meaning_embeds_nothing(

@@ -22,7 +22,7 @@ from doxa.recall.indexes import reading
 from doxa.recall.indexes.project_index import IndexCache, ProjectIndex
 from doxa.store import DOC_COLUMNS, INDEXED_PARTS, Reader, unpack_codes, unpack_vectors
 from doxa.store.indexing import blocks
-from tests.fixtures_shared import opened, small_blocks
+from tests.fixtures_shared import make_some_blocks, opened, small_blocks
 
 DAY = 86_400 * 10**9
 LONG = "A line of the log, which says little.\n" * 90
@@ -114,6 +114,7 @@ def act(memory: Memory, clock: FakeClock, random: np.random.Generator, krefs: li
         clock.advance(days=int(random.integers(1, 4)))
     else:
         memory.embed(limit=int(random.integers(1, 30)))
+        make_some_blocks(memory)
 
 
 @pytest.mark.parametrize(("exact_max", "blocked"), [(100_000, False), (0, False), (0, True)])
@@ -136,7 +137,7 @@ def test_what_is_read_is_what_the_store_holds_whatever_happened(
                 with memory.store.read() as reader:
                     for scope in find_scopes(reader, ""):
                         assert_as_the_store(reader, IndexCache().get(reader, scope))
-                        seen += len(blocks.doc_blocks(reader, scope)[1])
+                        seen += len(blocks.doc_blocks(reader, scope, 10**6)[1])
                         seen += len(list(blocks.code_blocks(reader, scope, (0, 10**6))))
                     assert not list(blocks.block_problems(reader._db))
         assert (seen > 9) == blocked
@@ -171,6 +172,7 @@ def test_blocks_fit_in_every_snapshot_while_others_write(
                 for _ in range(12):
                     act(memory, FakeClock(), random, krefs)
                     memory.embed(limit=8)
+                    make_some_blocks(memory)
         except BaseException as error:
             errors.append(error)
         finally:
@@ -185,7 +187,7 @@ def test_blocks_fit_in_every_snapshot_while_others_write(
             with memory.store.read() as reader:
                 for scope in find_scopes(reader, ""):
                     assert_as_the_store(reader, IndexCache().get(reader, scope))
-                    seen += len(blocks.doc_blocks(reader, scope)[1])
+                    seen += len(blocks.doc_blocks(reader, scope, 10**6)[1])
                 assert not list(blocks.block_problems(reader._db))
         for thread in threads:
             thread.join()

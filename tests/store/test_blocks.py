@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +14,10 @@ from doxa.app import Memory
 from doxa.models import HashEmbedder
 from doxa.recall import constants
 from doxa.recall.filters import find_scopes
-from doxa.store import code_blocks, doc_blocks
+from doxa.store import Identity, code_blocks, doc_blocks, vector_id
 from doxa.store.indexing import blocks
-from tests.fixtures_shared import opened, small_blocks
+from doxa.store.migration import schema
+from tests.fixtures_shared import make_some_blocks, opened, small_blocks
 
 OTHER = HashEmbedder(dimensions=128)
 
@@ -35,7 +37,7 @@ def held(memory: Memory) -> tuple[list[int], list[int]]:
     """The first rows of the blocks of rows and of codes that a question reads."""
     with memory.store.read() as reader:
         scope = find_scopes(reader, "")[0]
-        rows = [one.start for one, _ in doc_blocks(reader, scope)[1]]
+        rows = [one.start for one, _ in doc_blocks(reader, scope, 10**6)[1]]
         return rows, [one.first for one in code_blocks(reader, scope, (0, 10**6))]
 
 
@@ -66,6 +68,8 @@ def test_rows_that_wait_for_their_vectors_have_no_block(tmp_path: Path) -> None:
     with opened(tmp_path / "m.db") as memory:
         fill(memory, 16)
         memory.embed(limit=9)
+        assert held(memory) == ([], [])  # what is short makes none
+        make_some_blocks(memory)
         assert held(memory) == ([0, 4], [0, 4])
 
 
@@ -95,22 +99,114 @@ def test_what_changed_since_is_read_from_its_row(tmp_path: Path) -> None:
         made = [memory.remember(f"Ferry {n} is late.", name=f"f{n}") for n in range(16)]
         memory.embed()
         assert held(memory)[0] == [0, 4, 8, 12]
+        former = lying(memory, "SELECT data FROM vector_code_block ORDER BY id")
         memory.deprecate(str(made[5].kref).partition("?")[0])
         assert held(memory)[0] == [0, 4, 8, 12]
+        memory.embed()
+        changes = lying(memory, "SELECT change FROM block_state ORDER BY id")
+        assert len(set(changes)) == 1  # one row is not enough
     with opened(tmp_path / "m.db") as memory:
         texts = [hit.text for hit in memory.recall("Ferry 5 is late.", limit=30).hits]
         assert len(texts) == 15 and "Ferry 5 is late." not in texts
-        for one in (0, 1, 6, 8, 9, 12):
+        for one in (0, 1, 6, 7, 4):
             memory.deprecate(str(made[one].kref).partition("?")[0])
-        memory.embed()  # so many that their blocks are made again
         with memory.store.read() as reader:
             scope = find_scopes(reader, "")[0]
-            assert (
-                doc_blocks(reader, scope)[0]
-                == reader.rows("SELECT value FROM meta WHERE key = 'change'")[0][0]
-            )
+            assert doc_blocks(reader, scope, 10) == (0, [])  # so many that rows are read
+        memory.embed()
+        assert lying(memory, "SELECT DISTINCT change FROM block_state") == lying(
+            memory, "SELECT value FROM meta WHERE key = 'change'"
+        )
+        assert lying(memory, "SELECT data FROM vector_code_block ORDER BY id") == former
         assert held(memory)[0] == [0, 4, 8, 12]
         assert memory.check() == []
+
+
+def test_blocks_are_made_beside_one_who_writes_all_the_time(tmp_path: Path) -> None:
+    with opened(tmp_path / "m.db") as memory:
+        made = [memory.remember(f"Ferry {n} is late.", name=f"f{n}") for n in range(40)]
+        memory.embed()
+        with memory.store.read() as reader:
+            scope = find_scopes(reader, "")[0]
+        left, rounds = True, 0
+        for one in made[:12]:
+            memory.deprecate(str(one.kref).partition("?")[0])
+        while left:
+            rounds += 1
+            with memory.store.write(Identity("test", "system"), op="embed") as tx:
+                left = tx.make_blocks(scope)
+            for one in made[rounds::13]:  # rows of three blocks
+                krefs = str(one.kref).partition("?")[0]
+                (memory.restore if rounds % 2 else memory.deprecate)(krefs)
+            assert rounds < 20
+        assert held(memory)[0] == [*range(0, 40, 4)]
+        assert memory.check() == []
+
+
+def test_a_process_of_the_former_version_takes_blocks_along_too(tmp_path: Path) -> None:
+    """It knows nothing of blocks: what it runs is what `_remove` and `put` ran."""
+    with opened(tmp_path / "m.db") as memory:
+        fill(memory, 16)
+        memory.embed()
+        raw = apsw.Connection(str(tmp_path / "m.db"))
+        raw.execute("UPDATE doc SET vectors = 1, changed = changed + 1 WHERE doc = 2")
+        assert held(memory) == ([0, 4, 8, 12], [4, 8, 12])
+        raw.execute(
+            "DELETE FROM vector WHERE doc = 9; DELETE FROM vector_code WHERE doc = 9;"
+            " UPDATE doc SET live = 0, node = -9, vectors = 1 WHERE doc = 9"
+        )
+        assert held(memory) == ([0, 4, 12], [4, 12])
+        raw.execute("UPDATE doc SET live = 0, changed = changed + 1 WHERE doc = 13")
+        assert held(memory) == ([0, 4, 12], [4, 12])
+        raw.close()
+
+
+def test_triggers_know_how_blocks_are_numbered() -> None:
+    sql = dict(schema.MIGRATIONS)["0012-blocks"]
+    assert sql.count(f"(old.scope * {blocks.BLOCKS} + old.doc / {1 << 10})") == 3
+    assert vector_id(1, 0) // vector_id(0, 1) == blocks.BLOCKS << 10
+
+
+def test_an_erasure_proof_looks_into_blocks(tmp_path: Path) -> None:
+    path = tmp_path / "m.db"
+    with opened(path) as memory:
+        fill(memory, 16)
+        memory.embed()
+        kref = memory.recall("ferry number 5").hits[0].kref
+        raw = apsw.Connection(str(path))
+        kept = raw.execute("SELECT 'vector_code_block', id, data FROM vector_code_block").fetchall()
+        rows = raw.execute("SELECT 'doc_block', id, data FROM doc_block").fetchall()
+        shown = memory.forget(kref, erase=True, preview=True)
+        memory.forget(kref, erase=True, confirm=shown.token)
+        assert vectors_of(memory) == "gone"
+        for table, identity, data in (*kept, *rows):
+            raw.execute(f"INSERT OR IGNORE INTO {table} VALUES(?, ?)", (identity, data))
+            wanted = "holds" if identity % 4 == 1 else "gone"
+            assert vectors_of(memory) == wanted
+            if wanted == "holds":
+                raw.execute(f"DELETE FROM {table} WHERE id = ?", (identity,))
+        raw.close()
+
+
+def vectors_of(memory: Memory) -> str:
+    (trace,) = [
+        one for one in memory.verify_erased("ferry number 5").traces if one.place == "vectors"
+    ]
+    return trace.state
+
+
+@pytest.mark.parametrize("value", ["'x'", "9e30", "NULL"])
+def test_a_damaged_row_has_no_block(tmp_path: Path, value: str) -> None:
+    path = tmp_path / "m.db"
+    with opened(path) as memory:
+        fill(memory, 16)
+        raw = apsw.Connection(str(path))
+        with suppress(apsw.ConstraintError):
+            raw.execute(f"UPDATE doc SET time = {value} WHERE doc = 5")
+            memory.embed()
+            assert held(memory)[0] == [0, 8, 12]
+            assert not [one for one in memory.check() if "block" in one]
+        raw.close()
 
 
 def test_blocks_of_another_set_of_vectors_are_not_read_and_go(tmp_path: Path) -> None:
@@ -122,8 +218,9 @@ def test_blocks_of_another_set_of_vectors_are_not_read_and_go(tmp_path: Path) ->
     with opened(path, embedder=OTHER) as memory:
         memory.embed(anew=True, limit=12)
         assert held(memory)[0] == [*range(0, 28, 4)]  # of the set in use
+        with memory.store.read() as reader:
+            assert reader.lack_blocks() == []
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(blocks, "_forget", lambda *_: True)
             patch.setattr("doxa.maintenance.embedding._Job.make_blocks", lambda self: None)
             memory.embed()
         assert held(memory) == ([], [])
@@ -192,7 +289,7 @@ def test_a_bound_session_reads_rows(tmp_path: Path) -> None:
         memory.embed()
         bound = memory.session(projects=["default"])
         with bound._store.read() as reader:
-            assert doc_blocks(reader, find_scopes(reader, "")[0]) == (0, [])
+            assert doc_blocks(reader, find_scopes(reader, "")[0], 10**6) == (0, [])
         assert bound.recall("ferry number 5").hits[0].text == "ferry number 5"
 
 
@@ -206,8 +303,8 @@ def test_what_a_stopped_job_left_is_made_by_the_next(tmp_path: Path) -> None:
         raw.execute("DELETE FROM doc_block WHERE id % 3 = 0; DELETE FROM vector_code_block")
         raw.close()
         assert held(memory)[1] == []
-        with memory.store.write(doxa.store.Identity("test", "system"), op="embed") as tx:
+        with memory.store.write(Identity("test", "system"), op="embed") as tx:
             assert tx.make_blocks(scope)
         assert held(memory)[1] == [0, 4]
-        memory.embed(limit=1)
+        memory.embed()
         assert held(memory) == ([*range(0, 28, 4)], [*range(0, 28, 4)])

@@ -206,6 +206,7 @@ PUBLIC = {
         "access_records",
         "after_key",
         "attributes_of",
+        "blocks_of_gone",
         "check",
         "checked_access",
         "code_blocks",

@@ -15,10 +15,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from itertools import islice
 from typing import Any, NamedTuple
 
-from doxa.base.errors import ModelError
+from doxa.base.errors import BusyError, ModelError
 from doxa.base.limits import (
     EMBED_BATCH_DOCS,
     EMBED_FIELDS_PER_DOC_MAX,
@@ -145,7 +146,8 @@ def embed_pending(
     if not stop() and job.switch(embedder.name):
         while not stop() and job.drop_former():
             pass
-    job.make_blocks()
+    if limit is None:
+        job.make_blocks()
     return job.done
 
 
@@ -218,14 +220,16 @@ class _Job:
             return tx.switch_vectors(model)
 
     def make_blocks(self) -> None:
-        """Make the blocks by which large projects are read at once."""
+        """Make the blocks by which large projects are read at once. They can wait for others who
+        write: the next run makes them."""
         with self._store.read() as snapshot:
             lacking = snapshot.lack_blocks()
-        for scope in lacking:
-            left = True
-            while left and not self._stop():
-                with self._store.write(_IDENTITY, op="embed") as tx:
-                    left = tx.make_blocks(scope)
+        with suppress(BusyError):
+            for scope in lacking:
+                left = True
+                while left and not self._stop():
+                    with self._store.write(_IDENTITY, op="embed") as tx:
+                        left = tx.make_blocks(scope)
 
     def _due(self, sql: str, args: tuple[int, ...]) -> list[_PendingDoc]:
         from doxa.recall import field_texts  # with numpy, which who only counts does without

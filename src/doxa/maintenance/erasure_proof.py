@@ -20,7 +20,7 @@ from doxa.base.errors import InputError
 from doxa.base.places import REFUSED, agents_folder, hooks_folder, imports_folder, signals_folder
 from doxa.base.values import canonical, check_text
 from doxa.base.words import term_counts
-from doxa.store import Reader, Store
+from doxa.store import Reader, Store, blocks_of_gone
 from doxa.store.file.scrub import left_over, marked
 from doxa.store.retention.copies import REMOTE, Copy, copies_of
 from doxa.store.retention.leftovers import RawFinding, cells_of_file, cells_with, scan_files
@@ -150,6 +150,7 @@ def _vectors(db: apsw.Connection) -> list[Trace]:
         ).get
         for end in ("", "_next")
     )
+    orphans += blocks_of_gone(db)
     return [
         Trace("vectors", "holds" if orphans else "gone", f"{orphans} of no text" if orphans else "")
     ]

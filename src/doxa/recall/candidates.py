@@ -53,22 +53,27 @@ class PreparedQuery(NamedTuple):
 
     @property
     def vector(self) -> Floats | None:
-        """Its vector, which is waited for; None: there is none."""
-        return self._made.vector
+        """Its vector; None: there is none. Raises StillPending, like the others."""
+        return self.made().vector
 
     @property
     def noise(self) -> Noise | None:
         """The noise of its language; None: not known."""
-        return self._made.noise
+        return self.made().noise
 
     @property
     def warning(self) -> str:
         """Why it has no vector, if that is to be said."""
-        return self._made.warning
+        return self.made().warning
 
-    @property
-    def _made(self) -> AskedMeaning:
+    def made(self) -> AskedMeaning:
+        """Return what was made of it, as `PendingMeaning.get` does."""
         return NO_MEANING if self.meaning is None else self.meaning.get()
+
+    def wait(self) -> None:
+        """Wait for its vector."""
+        if self.meaning is not None:
+            self.meaning.wait()
 
 
 class CandidateSet:

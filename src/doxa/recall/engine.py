@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -40,7 +41,7 @@ from doxa.recall.lane_names import LANES
 from doxa.recall.lanes.calibration import Calibrations
 from doxa.recall.lanes.names import extract_names
 from doxa.recall.lanes.phrases import phrases_of
-from doxa.recall.lanes.question_vector import QuestionVectors
+from doxa.recall.lanes.question_vector import QuestionVectors, StillPending
 from doxa.recall.lanes.time import named_times
 from doxa.recall.lanes.words import asked_terms
 from doxa.recall.question import read_question
@@ -183,20 +184,15 @@ class Recaller:
             expansions = [
                 extract_names(reader, projects, text, places=places)[0] for text in expansions
             ]
-            beside = sum(project.count for project in projects) >= _BESIDE_ROWS_MIN
-
-        def prepared(text: str) -> PreparedQuery:
-            return self._prepare(reader, ask, text, speakers, warnings, beside=beside)
-
-        query = prepared(plain)
-        others = [prepared(text) for text in expansions]
-        with self._lock:
-            pending = sum(project.pending for project in projects)
-            sets, ranked = self._rank(reader, projects, ask, [query, *others], wanted=0)
+            beside = not expansions and sum(one.count for one in projects) >= _BESIDE_ROWS_MIN
+        query = self._prepare(reader, ask, plain, speakers, warnings, beside=beside)
+        others = [self._prepare(reader, ask, text, speakers, warnings) for text in expansions]
+        sets, ranked = self._rank_first(reader, projects, ask, [query, *others])
         aliases = questions_by_alias(ranked, plain)[: constants.ALIASES_MAX]
         if aliases:
-            others += [prepared(text) for text in aliases]
+            others += [self._prepare(reader, ask, text, speakers, warnings) for text in aliases]
         with self._lock:
+            pending = sum(project.pending for project in projects)
             if aliases:
                 sets, ranked = self._rank(reader, projects, ask, [query, *others], wanted=0)
             ranked = put_echoes_last(ranked, ask.text)
@@ -225,6 +221,25 @@ class Recaller:
         ranked = order_by_lane(ranked, searched=trusted)
         hits = _read_enough(reader, ranked, ask)
         return _Found(hits, _mode(candidates, query), searched, pending, signals, faded)
+
+    def _rank_first(
+        self,
+        reader: Reader,
+        projects: list[ProjectIndex],
+        ask: Ask,
+        queries: list[PreparedQuery],
+    ) -> tuple[list[CandidateSet], list[Ranked]]:
+        """Rank by queries whose vectors may still be made. A slow model is waited for without the
+        lock."""
+        with suppress(StillPending), self._lock:
+            found = self._rank(reader, projects, ask, queries, wanted=0)
+            for query in queries:
+                query.made()  # also where there was nothing to compare with
+            return found
+        for query in queries:
+            query.wait()
+        with self._lock:
+            return self._rank(reader, projects, ask, queries, wanted=0)
 
     def _rank(
         self,

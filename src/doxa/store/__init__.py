@@ -22,6 +22,7 @@ from doxa.store.image.images import ImageView
 from doxa.store.index import Indexes, IndexRule
 from doxa.store.indexing.blocks import (
     DOC_COLUMNS,
+    blocks_of_gone,
     code_blocks,
     doc_blocks,
     unpack_rows,
@@ -126,6 +127,7 @@ __all__ = [
     "added_statements",
     "after_key",
     "attributes_of",
+    "blocks_of_gone",
     "check",
     "checked_access",
     "code_blocks",

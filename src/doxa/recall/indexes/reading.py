@@ -99,7 +99,7 @@ def _read_whole(reader: Reader, scope: int, count: int) -> Columns | None:
     """The columns of so many rows that begin with 0; None if there are fewer. Blocks are read
     first, then what lies between them, then what has changed since the blocks were made."""
     columns: Columns = {name: np.empty(count, dtype=kind) for name, kind in DOC_COLUMNS}
-    change, blocks = doc_blocks(reader, scope)
+    change, blocks = doc_blocks(reader, scope, count)
     done = 0
     for rows, data in blocks:
         if rows.start > done and not _read_joined(reader, scope, (done, rows.start), columns):

@@ -1,9 +1,9 @@
 """The vector of a question, which a local model makes while words are looked up.
 
 A model takes some milliseconds in which the interpreter can do something else, about as long as the
-lane of words needs. So a thread asks it, once a question has been answered in this process that was
-embedded fast; a model that is slow is waited for first, since what needs the vector is done under
-a lock.
+lane of words needs: so a thread asks it. What needs the vector is done under the lock of the
+indexes, where it is waited for only briefly; then all that is done again without the lock's being
+held meanwhile. After a slow question the next one waits first, as the first of a process does.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable
+from contextlib import suppress
 from contextvars import copy_context
 from typing import NamedTuple
 
@@ -25,7 +26,8 @@ from doxa.recall.lanes.noise import Noise, Noises
 from doxa.store import Reader
 
 _CACHED = 256  # vectors of recent questions
-_BRIEF_S = 0.05  # what takes longer is not made under a lock
+_BRIEF_S = 0.03  # what took longer is waited for before, the next time
+_WAITED_S = 0.03  # under a lock
 
 Floats = NDArray[np.float32]
 
@@ -42,6 +44,10 @@ class AskedMeaning(NamedTuple):
 NO_MEANING = AskedMeaning(None, None, "")
 
 
+class StillPending(Exception):
+    """A vector is not made yet. Never leaves this package."""
+
+
 class PendingMeaning:
     """What a function returns, made by a thread of its own from now on if `beside`, and at once
     otherwise. What it raises, `get` raises."""
@@ -52,14 +58,16 @@ class PendingMeaning:
         self._thread: threading.Thread | None = None
         if beside:
             # a daemon: a process that is to end does not wait for the answer to a question
-            self._thread = threading.Thread(
+            thread = threading.Thread(
                 target=copy_context().run,  # who asked, and for what, is known there too
                 args=(self._run, make),
                 name="doxa-question",
                 daemon=True,
             )
-            self._thread.start()
-        else:
+            with suppress(RuntimeError):  # there are too many
+                thread.start()
+                self._thread = thread
+        if self._thread is None:
             self._made = make()
 
     def _run(self, make: Callable[[], AskedMeaning]) -> None:
@@ -68,10 +76,17 @@ class PendingMeaning:
         except BaseException as error:  # raised by the thread that asked
             self._error = error
 
-    def get(self) -> AskedMeaning:
-        """Return what was made, and wait for it if it is not yet."""
+    def wait(self) -> None:
+        """Wait until it is made, or has failed."""
         if self._thread is not None:
             self._thread.join()
+
+    def get(self) -> AskedMeaning:
+        """Return what was made. Raises StillPending where that takes longer than a moment."""
+        if self._thread is not None:
+            self._thread.join(_WAITED_S)
+            if self._thread.is_alive():
+                raise StillPending
             self._thread = None
         if self._error is not None:
             raise self._error
@@ -88,7 +103,7 @@ class QuestionVectors:
         self._embedder = embedder
         self._noises = Noises()
         self._held: OrderedDict[tuple[str, str], Floats] = OrderedDict()
-        self._took_s = float("inf")  # the last question that a model embedded
+        self._took_s = float("inf")  # the last question that was not held
 
     def begin(
         self, reader: Reader, text: str, request: str, *, beside: bool, warnings: list[str]
@@ -100,11 +115,19 @@ class QuestionVectors:
             warnings.append(warning)
         if embedder is None:
             return PendingMeaning(lambda: NO_MEANING, beside=False)
-        known = all((embedder.name, one) in self._held for one in (text, request) if one)
+        if all((embedder.name, one) in self._held for one in (text, request) if one):
+            return PendingMeaning(lambda: self._made(embedder, text, request), beside=False)
         return PendingMeaning(
-            lambda: self._made(embedder, text, request),
-            beside=beside and not known and self._took_s < _BRIEF_S,
+            lambda: self._timed(embedder, text, request),
+            beside=beside and self._took_s < _BRIEF_S,
         )
+
+    def _timed(self, embedder: Embedder, text: str, request: str) -> AskedMeaning:
+        start = time.perf_counter()
+        try:
+            return self._made(embedder, text, request)
+        finally:
+            self._took_s = time.perf_counter() - start
 
     def _made(self, embedder: Embedder, text: str, request: str) -> AskedMeaning:
         try:
@@ -125,9 +148,7 @@ class QuestionVectors:
         known = self._held.get(key)
         if known is not None:
             return known
-        start = time.perf_counter()
         vector: Floats = embedder.embed([text])[0]
-        self._took_s = time.perf_counter() - start
         self._held[key] = vector
         if len(self._held) > _CACHED:
             self._held.popitem(last=False)

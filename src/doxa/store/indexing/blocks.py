@@ -1,15 +1,15 @@
 """The search rows and codes of a large project once more, many at a time: the first question of a
 process then reads some hundred values and not some hundred thousand.
 
-    doc_block          the columns of BLOCK_ROWS rows of doc, as of block_state.change or later
+    doc_block          the columns of BLOCK_ROWS rows of doc, as of the block's change or later
     vector_code_block  the codes of these rows, as they are
-    block_state        of which project, as of which change, for which set of vectors
+    block_state        as of which change a block is, and of which set of vectors
 
 A block is made of rows that are all there and have their vectors, or were given up. What a reader
-takes from doc_block it brings up to date by the rows that changed since. A vector that comes or
-goes takes the block of its code along, a text that goes both (forget_vectors): so of what was
-erased no block keeps anything. The rows of a missing block are read one by one, until it is made
-again; a file may lack any of them.
+takes from doc_block it brings up to date by the rows that changed since the oldest of them.
+Triggers of doc take the block of codes along where vectors come or go, and both where a text goes:
+so of what was erased no block keeps anything. The rows of a missing block are read one by one,
+until it is made again; a file may lack any of them.
 
 A block of rows begins with a byte for each column: 1, and the column has one value for all of them,
 or 0. A block of codes begins with their number, then their places (row and part from the first of
@@ -19,15 +19,13 @@ the block on) in 4 bytes each, then the codes. All numbers are little endian.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import chain, islice
+from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import apsw
 
 from doxa.base.errors import CorruptError
 from doxa.store.indexing.vector_tables import (
-    BLOCK_ROWS,
-    BLOCKS,
     INDEXED_PARTS,
     PARTS,
     embedder_next,
@@ -40,6 +38,7 @@ from doxa.store.indexing.vector_tables import (
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+BLOCK_ROWS, BLOCKS = 1 << 10, 1 << 20  # of a block, of a project; triggers of doc know them too
 BLOCKED_ROWS_MIN = 64 * BLOCK_ROWS  # of a project; fewer are read fast enough
 DOC_COLUMNS: tuple[tuple[str, str], ...] = (
     ("node", "i8"),
@@ -58,26 +57,30 @@ DOC_COLUMNS: tuple[tuple[str, str], ...] = (
     ("vis_from", "i8"),
     ("vis_until", "i8"),
 )
-_CHANGED_MAX = 4 * BLOCK_ROWS  # rows that a first question reads again
-_AT_ONCE = 8  # blocks that a transaction makes or deletes: some 30 ms
+_CHANGED_OF = 16  # blocks are brought up to date when one row of so many has changed
+_AT_ONCE = 8  # blocks that a transaction makes: some 30 ms
+_LOOKS = 16  # at blocks of which nothing changed, for each that is made
 _TOLD_MAX = 10
+_NO_NUMBERS = (TypeError, ValueError, OverflowError)  # what a damaged row makes of an array
 _SELECT = ", ".join(name for name, _ in DOC_COLUMNS)
 _TABLES = ("doc_block", "vector_code_block")
-_STATE = (
-    "SELECT change FROM {}block_state WHERE scope = ? AND vector_set ="
-    " coalesce((SELECT value FROM meta WHERE key = 'vector_set'), 0)"
-)
+_SET = "s.vector_set = coalesce((SELECT value FROM meta WHERE key = 'vector_set'), 0)"
 _DATA = (
-    "SELECT id, CASE typeof(data) WHEN 'blob' THEN data END FROM {} WHERE id BETWEEN ? AND ?"
-    " ORDER BY id"
+    "SELECT s.id, CASE typeof(b.data) WHEN 'blob' THEN b.data END, s.change FROM block_state s"
+    f" CROSS JOIN {{}} b USING(id) WHERE s.id BETWEEN ? AND ? AND {_SET} ORDER BY s.id"
+)
+_OLDEST = (
+    "SELECT min(s.change) FROM main.block_state s CROSS JOIN main.doc_block b USING(id) WHERE s.id"
+    f" BETWEEN ? AND ? AND {_SET}"
 )
 _CODES = (
     f"SELECT id, code FROM main.vector_code WHERE id BETWEEN ? AND ? AND (id & {PARTS - 1}) <"
     f" {INDEXED_PARTS} ORDER BY id"
 )
-_CHANGED = (
-    "SELECT count(*) FROM (SELECT 1 FROM doc INDEXED BY doc_changed WHERE scope = ? AND changed > ?"
-    " LIMIT ?)"
+_CHANGED = "SELECT count(*) FROM (SELECT 1 FROM {}doc {}WHERE scope = ? AND changed > ? LIMIT ?)"
+_WAITING = (
+    "SELECT 1 FROM main.doc INDEXED BY doc_unembedded WHERE scope = ? AND doc BETWEEN ? AND ? AND"
+    " vectors = 0 LIMIT 1"
 )
 
 
@@ -96,19 +99,22 @@ class CodeBlock(NamedTuple):
     codes: NDArray[Any]
 
 
-def doc_blocks(reader: BlockSource, scope: int) -> tuple[int, list[tuple[slice, bytes]]]:
-    """Return as of which change a project's blocks of rows are at the earliest, and the rows of
-    each with what `unpack_rows` takes, in order."""
-    since = reader.rows(_STATE.format(""), (scope,))
-    if not since:
-        return 0, []
+def doc_blocks(reader: BlockSource, scope: int, rows: int) -> tuple[int, list[tuple[slice, bytes]]]:
+    """Return as of which change the blocks of a project of so many rows are at the earliest, and
+    the rows of each with what `unpack_rows` takes, in order; none where so much has changed since
+    that reading rows is faster."""
     ids = _ids(scope, 0, BLOCKS)
-    found = reader.rows(_DATA.format("doc_block"), ids)
-    firsts = [(identity - ids[0]) * BLOCK_ROWS for identity, _ in found]
-    return since[0][0], [
-        (slice(first, first + BLOCK_ROWS), data)
-        for first, (_, data) in zip(firsts, found, strict=True)
+    since = reader.rows(_OLDEST.replace("main.", ""), ids)[0][0]
+    if since is None:
+        return 0, []
+    most = 2 * rows // _CHANGED_OF + 1
+    if reader.rows(_CHANGED.format("", ""), (scope, since, most))[0][0] == most:
+        return 0, []
+    found = [
+        ((identity - ids[0]) * BLOCK_ROWS, data)
+        for identity, data, _ in reader.rows(_DATA.format("doc_block"), ids)
     ]
+    return since, [(slice(first, first + BLOCK_ROWS), data) for first, data in found]
 
 
 def unpack_rows(data: bytes) -> dict[str, NDArray[Any]]:
@@ -133,11 +139,8 @@ def unpack_rows(data: bytes) -> dict[str, NDArray[Any]]:
 def code_blocks(reader: BlockSource, scope: int, rows: tuple[int, int]) -> Iterator[CodeBlock]:
     """Yield the blocks of codes all of whose rows lie among these, the first and the last, in
     order. Raises CorruptError for any other bytes."""
-    if not reader.rows(_STATE.format(""), (scope,)):
-        return
     ids = _ids(scope, -(-rows[0] // BLOCK_ROWS), (rows[1] + 1) // BLOCK_ROWS)
-    sql = _DATA.format("vector_code_block")
-    for identity, data in reader.rows(sql, ids):
+    for identity, data, _ in reader.rows(_DATA.format("vector_code_block"), ids):
         if data != b"":
             first = (identity - _ids(scope, 0, 0)[0]) * BLOCK_ROWS
             yield CodeBlock(first, first + BLOCK_ROWS, *_unpack_codes(first, data))
@@ -165,91 +168,113 @@ def lack_blocks(db: apsw.Connection) -> list[int]:
     if embedder_next(db) is not None or has_former(db):
         return []
     large = (
-        "SELECT t.id FROM token t WHERE t.text >= 'scope:' AND t.text < 'scope;' AND EXISTS"
-        " (SELECT 1 FROM doc WHERE scope = t.id AND doc = ?)"
+        "SELECT t.id FROM main.token t WHERE t.text >= 'scope:' AND t.text < 'scope;' AND EXISTS"
+        " (SELECT 1 FROM main.doc WHERE scope = t.id AND doc = ?)"
     )
     scopes: list[Any] = db.execute(large, (BLOCKED_ROWS_MIN - 1,)).fetchall()
     return [
         scope
         for (scope,) in scopes
-        if (since := db.execute(_STATE.format("main."), (scope,)).get) is None
-        or next(_missing(db, scope), None) is not None
-        or db.execute(_CHANGED, (scope, since, _CHANGED_MAX)).get == _CHANGED_MAX
+        if next(_missing(db, scope), None) is not None or next(_old(db, scope), None) is not None
     ]
 
 
 def make_blocks(db: apsw.Connection, scope: int) -> bool:
-    """Make some of the blocks that a project lacks, and make again some that hold rows that changed
-    since; those of former vectors go. Returns True if more is left."""
+    """Make some of the blocks that a project lacks, or make again some of the oldest where many
+    rows changed. Returns True if more may be left."""
     if embedder_next(db) is not None or has_former(db):
         return False
-    since = db.execute(_STATE.format("main."), (scope,)).get
-    if _forget(db, scope, since):
-        return True
-    db.execute(
-        "INSERT OR REPLACE INTO main.block_state(scope, change, vector_set)"
-        " SELECT ?, value, ? FROM meta WHERE key = 'change'",
-        (scope, sets_before(db)),
-    )
-    missing = list(islice(_missing(db, scope), _AT_ONCE + 1))
-    for block in missing[:_AT_ONCE]:
-        ids = (_ids(scope, block, block + 1)[0],)
-        for table, packed in zip(_TABLES, _packed(db, scope, block), strict=True):
-            db.execute(
-                f"INSERT OR REPLACE INTO main.{table}(id, data) VALUES(?, ?)", (*ids, packed)
-            )
-    return len(missing) > _AT_ONCE
+    done = 0
+    for block in chain(_missing(db, scope), _old(db, scope)):
+        done += _LOOKS if _make(db, scope, block) else 1
+        if done >= _AT_ONCE * _LOOKS:
+            return True
+    return False
 
 
-def _forget(db: apsw.Connection, scope: int, since: int | None) -> bool:
-    """Delete some of the blocks of rows that changed after `since`, or of all blocks. Returns True
-    if more may be left."""
-    ids = _ids(scope, 0, BLOCKS)
-    deleted = 0
-    for table in _TABLES[: 2 if since is None else 1]:
-        found = f"SELECT id FROM main.{table} WHERE id BETWEEN ? AND ? LIMIT ?"
-        args: tuple[int, ...] = (*ids, _AT_ONCE)
-        if since is not None:
-            found = (
-                "SELECT DISTINCT b.id FROM main.doc d INDEXED BY doc_changed CROSS JOIN"
-                f" main.doc_block b ON b.id = ? + d.doc / {BLOCK_ROWS} WHERE d.scope = ? AND"
-                " d.changed > ? LIMIT ?"
-            )
-            args = (ids[0], scope, since, _AT_ONCE)
-        for row in db.execute(found, args).fetchall():
-            db.execute(f"DELETE FROM main.{table} WHERE id = ?", row)
-            deleted += 1
-    return deleted >= _AT_ONCE
+def _rows(db: apsw.Connection, scope: int) -> int:
+    last: Any = db.execute("SELECT max(doc) FROM main.doc WHERE scope = ?", (scope,)).get
+    return 0 if last is None else last + 1
 
 
 def _missing(db: apsw.Connection, scope: int) -> Iterator[int]:
-    """Yield the numbers of the blocks that lack a table and can be made: all rows are there, and
-    none waits for its vectors."""
-    last = db.execute("SELECT max(doc) FROM main.doc WHERE scope = ?", (scope,)).get
-    ids = _ids(scope, 0, (-1 if last is None else last) // BLOCK_ROWS + 1)
-    held = [
-        {
-            row[0] - ids[0]
-            for row in db.execute(f"SELECT id FROM main.{table} WHERE id BETWEEN ? AND ?", ids)
-        }
-        for table in _TABLES
-    ]
-    for block in range(ids[1] - ids[0] + 1):
-        if all(block in one for one in held):
-            continue
+    """Yield the numbers of the blocks that lack a table, or are of another set of vectors, and no
+    row of which waits for its vectors."""
+    complete = _rows(db, scope) // BLOCK_ROWS
+    ids = _ids(scope, 0, complete)
+    whole = (
+        "SELECT s.id FROM main.block_state s CROSS JOIN main.doc_block USING(id) CROSS JOIN"
+        f" main.vector_code_block USING(id) WHERE s.id BETWEEN ? AND ? AND {_SET}"
+    )
+    held: set[Any] = {row[0] - ids[0] for row in db.execute(whole, ids)}
+    for block in range(complete):
         first = block * BLOCK_ROWS
-        rows, waiting = db.execute(
-            "SELECT count(*), sum(vectors = 0) FROM main.doc WHERE scope = ? AND doc BETWEEN ?"
-            " AND ?",
-            (scope, first, first + BLOCK_ROWS - 1),
-        ).get
-        if rows == BLOCK_ROWS and not waiting:
+        if (
+            block not in held
+            and db.execute(_WAITING, (scope, first, first + BLOCK_ROWS - 1)).get is None
+        ):
             yield block
 
 
-def _packed(db: apsw.Connection, scope: int, block: int) -> tuple[bytes, bytes]:
-    """Return the block of rows and that of codes, which is empty where there is none or they have
-    not one length: then they are read one by one."""
+def _old(db: apsw.Connection, scope: int) -> Iterator[int]:
+    """Yield the numbers of the blocks of which rows changed, those that are as of the earliest
+    change first, if many rows changed since the first of them."""
+    ids, most = _ids(scope, 0, BLOCKS), _rows(db, scope) // _CHANGED_OF + 1
+    since: Any = db.execute(_OLDEST, ids).get
+    changed = _CHANGED.format("main.", "INDEXED BY doc_changed ")
+    if since is None or db.execute(changed, (scope, since, most)).get != most:
+        return
+    aged = (
+        "SELECT s.id FROM main.block_state s CROSS JOIN main.doc_block USING(id) WHERE s.id BETWEEN"
+        f" ? AND ? AND {_SET}"
+    )
+    found: list[Any] = db.execute(f"{aged} ORDER BY s.change, s.id", ids).fetchall()
+    yield from (identity - ids[0] for (identity,) in found)
+
+
+def _make(db: apsw.Connection, scope: int, block: int) -> bool:
+    """Make a block, or note that it is as of now where nothing of it changed. Returns whether it
+    was made."""
+    identity = _ids(scope, block, block + 1)[0]
+    first = block * BLOCK_ROWS
+    found: Any = db.execute(
+        f"SELECT s.change, EXISTS (SELECT 1 FROM main.doc_block WHERE id = s.id), EXISTS (SELECT 1"
+        f" FROM main.vector_code_block WHERE id = s.id) FROM main.block_state s WHERE s.id = ? AND"
+        f" {_SET}",
+        (identity,),
+    ).fetchone()
+    since, has_rows, has_codes = found or (-1, False, False)
+    touched = (
+        has_rows
+        and db.execute(
+            "SELECT 1 FROM main.doc WHERE scope = ? AND doc BETWEEN ? AND ? AND changed > ?"
+            " LIMIT 1",
+            (scope, first, first + BLOCK_ROWS - 1, since),
+        ).get
+        is not None
+    )
+    parts: list[bytes | None] = [None, None]
+    if touched or not has_rows:
+        parts[0] = _packed_rows(db, scope, block)
+        if parts[0] is None:
+            return False
+    if not has_codes:
+        parts[1] = _packed_codes(db, scope, block)
+    for table, data in zip(_TABLES, parts, strict=True):
+        if data is not None:
+            db.execute(
+                f"INSERT OR REPLACE INTO main.{table}(id, data) VALUES(?, ?)", (identity, data)
+            )
+    db.execute(
+        "INSERT OR REPLACE INTO main.block_state(id, change, vector_set) SELECT ?, value, ? FROM"
+        " meta WHERE key = 'change'",
+        (identity, sets_before(db)),
+    )
+    return any(data is not None for data in parts)
+
+
+def _packed_rows(db: apsw.Connection, scope: int, block: int) -> bytes | None:
+    """Return the block of rows, or None where some are not there or one is damaged."""
     import numpy as np
 
     first = block * BLOCK_ROWS
@@ -257,41 +282,50 @@ def _packed(db: apsw.Connection, scope: int, block: int) -> tuple[bytes, bytes]:
         f"SELECT {_SELECT} FROM main.doc WHERE scope = ? AND doc BETWEEN ? AND ? ORDER BY doc",
         (scope, first, first + BLOCK_ROWS - 1),
     )
-    table = np.fromiter(chain.from_iterable(rows), np.int64).reshape(-1, len(DOC_COLUMNS))
+    try:
+        table = np.fromiter(chain.from_iterable(rows), np.int64).reshape(-1, len(DOC_COLUMNS))
+    except _NO_NUMBERS:
+        return None
+    if len(table) < BLOCK_ROWS:
+        return None
     shared, columns = bytearray(), []
     for place, (_, kind) in enumerate(DOC_COLUMNS):
         column = table[:, place].astype(np.dtype(kind).newbyteorder("<"))
         shared.append(int((column == column[0]).all()))
         columns.append((column[:1] if shared[-1] else column).tobytes())
+    return bytes(shared) + b"".join(columns)
+
+
+def _packed_codes(db: apsw.Connection, scope: int, block: int) -> bytes:
+    """Return the block of codes, which is empty where there is none or they have not one length:
+    then they are read one by one."""
+    import numpy as np
+
+    first = block * BLOCK_ROWS
     start = vector_id(scope, first)
     found: Any = db.execute(_CODES, (start, vector_id(scope, first + BLOCK_ROWS) - 1)).fetchall()
     codes = [code for _, code in found]
     if not codes or {type(code) for code in codes} != {bytes} or len({*map(len, codes)}) > 1:
-        return bytes(shared) + b"".join(columns), b""
+        return b""
     numbers = np.array([len(codes), *(identity - start for identity, _ in found)], "<u4")
-    return bytes(shared) + b"".join(columns), numbers.tobytes() + b"".join(codes)
+    return numbers.tobytes() + b"".join(codes)
 
 
 def block_problems(db: apsw.Connection) -> Iterator[str]:
     """Yield the blocks in use that are not what their rows say, some of them."""
     found = 0
-    states: list[Any] = db.execute(
-        "SELECT scope, change FROM block_state WHERE vector_set ="
-        " coalesce((SELECT value FROM meta WHERE key = 'vector_set'), 0)"
-    ).fetchall()
-    for scope, change in states:
-        ids = _ids(scope, 0, BLOCKS)
-        for place, (table, what) in enumerate(zip(_TABLES, ("rows", "codes"), strict=True)):
-            rows: Iterator[Any] = db.execute(_DATA.format(table), ids)
-            for identity, data in rows:
-                block = identity - ids[0]
-                if place == 0:
-                    fits = _has_rows(db, scope, block, data, change)
-                else:
-                    fits = data == _packed(db, scope, block)[1]
-                if not fits and found < _TOLD_MAX:
-                    found += 1
-                    yield f"a block of {what} that is not that of its rows: {(scope, block)}"
+    for table, what in zip(_TABLES, ("rows", "codes"), strict=True):
+        rows: Iterator[Any] = db.execute(_DATA.format(table), (-(2**63), 2**63 - 1))
+        for identity, data, change in rows:
+            scope, block = divmod(identity, BLOCKS)
+            fits = (
+                data == _packed_codes(db, scope, block)
+                if what == "codes"
+                else _has_rows(db, scope, block, data, change)
+            )
+            if not fits and found < _TOLD_MAX:
+                found += 1
+                yield f"a block of {what} that is not that of its rows: {(scope, block)}"
 
 
 def _has_rows(db: apsw.Connection, scope: int, block: int, data: object, change: int) -> bool:
@@ -300,11 +334,14 @@ def _has_rows(db: apsw.Connection, scope: int, block: int, data: object, change:
 
     first = block * BLOCK_ROWS
     rows = db.execute(
-        f"SELECT doc, {_SELECT} FROM doc WHERE scope = ? AND doc BETWEEN ? AND ? AND changed <= ?"
-        " ORDER BY doc",
+        f"SELECT doc, {_SELECT} FROM main.doc WHERE scope = ? AND doc BETWEEN ? AND ? AND"
+        " changed <= ? ORDER BY doc",
         (scope, first, first + BLOCK_ROWS - 1, change),
     )
-    table = np.fromiter(chain.from_iterable(rows), np.int64).reshape(-1, 1 + len(DOC_COLUMNS))
+    try:
+        table = np.fromiter(chain.from_iterable(rows), np.int64).reshape(-1, 1 + len(DOC_COLUMNS))
+    except _NO_NUMBERS:
+        return True  # what is wrong with the row is found where it is looked at
     try:
         columns = unpack_rows(data if isinstance(data, bytes) else b"")
     except CorruptError:
@@ -317,6 +354,35 @@ def _has_rows(db: apsw.Connection, scope: int, block: int, data: object, change:
     )
 
 
+def blocks_of_gone(db: apsw.Connection) -> int:
+    """Count the blocks, of any set of vectors, that hold something of a row whose text is gone."""
+    found = 0
+    for table in _TABLES:
+        rows: Iterator[Any] = db.execute(f"SELECT id, data FROM main.{table}")
+        for identity, data in rows:
+            scope, block = divmod(identity, BLOCKS)
+            first = block * BLOCK_ROWS
+            gone: list[Any] = db.execute(
+                "SELECT doc FROM main.doc WHERE scope = ? AND doc BETWEEN ? AND ? AND node < 0",
+                (scope, first, first + BLOCK_ROWS - 1),
+            ).fetchall()
+            found += bool(gone) and _holds(data, first, [doc for (doc,) in gone], table)
+    return found
+
+
+def _holds(data: bytes, first: int, docs: list[int], table: str) -> bool:
+    """Whether a block holds something of these rows; a damaged one may."""
+    import numpy as np
+
+    try:
+        if table == "doc_block":
+            nodes = np.broadcast_to(unpack_rows(data)["node"], BLOCK_ROWS)
+            return bool((nodes[np.array(docs) - first] > 0).any())
+        return data != b"" and bool(np.isin(docs, _unpack_codes(first, data)[0]).any())
+    except CorruptError:
+        return True
+
+
 def _ids(scope: int, first: int, end: int) -> tuple[int, int]:
     """Return the least and the greatest number of the blocks from `first` up to `end` in their
     tables."""
@@ -326,5 +392,8 @@ def _ids(scope: int, first: int, end: int) -> tuple[int, int]:
 def _no_block() -> CorruptError:
     return CorruptError(
         "A block of this file's search rows is damaged: its length is not that of its parts.",
-        next_step="Run `doxa doctor`, which says what else is damaged, and restore a backup.",
+        next_step=(
+            "Run `doxa doctor`, which names what is damaged; `doxa embed --anew` makes all vectors"
+            " and blocks again."
+        ),
     )

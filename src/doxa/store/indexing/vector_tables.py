@@ -34,8 +34,6 @@ INDEXED_PARTS = 64
 # The number of a vector: its scope, row and part in 26, 30 and 7 bits, so that what lies together
 # in a conversation does so in the file.
 PARTS, _ROWS, _SCOPES = 1 << 7, 1 << 30, 1 << 26
-BLOCK_ROWS = 1 << 10  # rows of a block (blocks.py)
-BLOCKS = _ROWS // BLOCK_ROWS  # numbers of the blocks of a project
 # A row of the search that is new is due in the coming set too, if there is one.
 DUE_NEXT = (
     "INSERT INTO main.vector_next_due(scope, doc) SELECT ?, ? FROM meta WHERE key = 'embedder_next'"
@@ -93,15 +91,7 @@ def forget_vectors(db: apsw.Connection, scope: int, doc: int) -> None:
     first = vector_id(scope, doc)
     for table in _TABLES:
         db.execute(f"DELETE FROM main.{table} WHERE id BETWEEN ? AND ?", (first, first + PARTS - 1))
-    for table in ("doc_block", "vector_code_block"):
-        _forget_block(db, table, scope, doc)
     db.execute("DELETE FROM main.vector_next_due WHERE scope = ? AND doc = ?", (scope, doc))
-
-
-def _forget_block(db: apsw.Connection, table: str, scope: int, doc: int) -> None:
-    """Delete the block that holds a row, until it is made again (blocks.py)."""
-    block = scope * BLOCKS + doc // BLOCK_ROWS
-    db.execute(f"DELETE FROM main.{table} WHERE id = ?", (block,))
 
 
 class VectorWriter:
@@ -138,8 +128,6 @@ class VectorWriter:
         if not (self._take_next(scope, doc, model) if coming else self._take(scope, doc, model)):
             return False
         end = "_next" if coming else ""
-        if not coming:
-            _forget_block(self._db, "vector_code_block", scope, doc)
         for part, (data, code) in vectors.items():
             identity = vector_id(scope, doc, part)
             self._db.execute(

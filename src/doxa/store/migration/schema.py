@@ -210,12 +210,19 @@ CREATE TABLE idempotency_key(key BLOB PRIMARY KEY, tx INTEGER NOT NULL, expires 
 CREATE INDEX idempotency_key_expires ON idempotency_key(expires);
 """
 
-# Rows and codes once more, BLOCK_ROWS rows in one (indexing/blocks.py).
-_BLOCKS = """
+# Rows and codes once more, BLOCK_ROWS rows in one (indexing/blocks.py). Triggers and not calls let
+# go of what they hold: a process of the version before may have the file open.
+_BLOCK_OF = "(old.scope * 1048576 + old.doc / 1024)"
+_BLOCKS = f"""
 CREATE TABLE doc_block(id INTEGER PRIMARY KEY, data BLOB NOT NULL);
 CREATE TABLE vector_code_block(id INTEGER PRIMARY KEY, data BLOB NOT NULL);
-CREATE TABLE block_state(scope INTEGER PRIMARY KEY, change INTEGER NOT NULL,
+CREATE TABLE block_state(id INTEGER PRIMARY KEY, change INTEGER NOT NULL,
   vector_set INTEGER NOT NULL);
+CREATE TRIGGER doc_vectors_change AFTER UPDATE OF vectors ON doc
+  BEGIN DELETE FROM vector_code_block WHERE id = {_BLOCK_OF}; END;
+CREATE TRIGGER doc_text_goes AFTER UPDATE OF node ON doc
+  BEGIN DELETE FROM vector_code_block WHERE id = {_BLOCK_OF};
+  DELETE FROM doc_block WHERE id = {_BLOCK_OF}; END;
 """
 
 PAST_ENTRIES = "0003-past-entries"  # the store fills the table from the past that there is
