@@ -143,6 +143,33 @@ def test_blocks_are_made_beside_one_who_writes_all_the_time(tmp_path: Path) -> N
         assert memory.check() == []
 
 
+def test_rows_that_cannot_be_in_a_block_hold_nothing_up(tmp_path: Path) -> None:
+    path = tmp_path / "m.db"
+    with opened(path) as memory, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(blocks, "_LOOKS", 1)
+        fill(memory, 60)
+        memory.embed()
+        raw = apsw.Connection(str(path))
+        raw.execute(
+            "UPDATE meta SET value = value + 9 WHERE key = 'change';"
+            " UPDATE doc SET changed = (SELECT value FROM meta WHERE key = 'change')"
+            " WHERE doc > 29 OR doc IN (0, 4, 8, 12);"
+            " UPDATE doc SET time = 'x' WHERE doc IN (0, 4, 8, 12);"
+            " DELETE FROM doc WHERE doc = 17; DELETE FROM doc_block WHERE id % 16 = 4"
+        )
+        raw.close()
+        with memory.store.read() as reader:
+            scope = find_scopes(reader, "")[0]
+        for _ in range(20):
+            with memory.store.write(Identity("test", "system"), op="embed") as tx:
+                if not tx.make_blocks(scope):
+                    break
+        else:
+            raise AssertionError("it does not end")
+        assert held(memory)[0] == [*range(20, 60, 4)]
+        assert not [one for one in memory.check() if "a block" in one]
+
+
 def test_a_process_of_the_former_version_takes_blocks_along_too(tmp_path: Path) -> None:
     """It knows nothing of blocks: what it runs is what `_remove` and `put` ran."""
     with opened(tmp_path / "m.db") as memory:

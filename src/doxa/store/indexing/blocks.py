@@ -185,7 +185,11 @@ def make_blocks(db: apsw.Connection, scope: int) -> bool:
     if embedder_next(db) is not None or has_former(db):
         return False
     done = 0
-    for block in chain(_missing(db, scope), _old(db, scope)):
+    for block in _missing(db, scope):
+        done += _LOOKS * _make(db, scope, block)  # of those that cannot be made more may be behind
+        if done == _AT_ONCE * _LOOKS:
+            return True
+    for block in _old(db, scope):
         done += _LOOKS if _make(db, scope, block) else 1
         if done >= _AT_ONCE * _LOOKS:
             return True
@@ -217,8 +221,8 @@ def _missing(db: apsw.Connection, scope: int) -> Iterator[int]:
 
 
 def _old(db: apsw.Connection, scope: int) -> Iterator[int]:
-    """Yield the numbers of the blocks of which rows changed, those that are as of the earliest
-    change first, if many rows changed since the first of them."""
+    """Yield the numbers of the blocks that are not as of now, the oldest first, if many rows
+    changed since that was made."""
     ids, most = _ids(scope, 0, BLOCKS), _rows(db, scope) // _CHANGED_OF + 1
     since: Any = db.execute(_OLDEST, ids).get
     changed = _CHANGED.format("main.", "INDEXED BY doc_changed ")
@@ -226,7 +230,7 @@ def _old(db: apsw.Connection, scope: int) -> Iterator[int]:
         return
     aged = (
         "SELECT s.id FROM main.block_state s CROSS JOIN main.doc_block USING(id) WHERE s.id BETWEEN"
-        f" ? AND ? AND {_SET}"
+        f" ? AND ? AND {_SET} AND s.change < (SELECT value FROM meta WHERE key = 'change')"
     )
     found: list[Any] = db.execute(f"{aged} ORDER BY s.change, s.id", ids).fetchall()
     yield from (identity - ids[0] for (identity,) in found)
@@ -256,7 +260,8 @@ def _make(db: apsw.Connection, scope: int, block: int) -> bool:
     parts: list[bytes | None] = [None, None]
     if touched or not has_rows:
         parts[0] = _packed_rows(db, scope, block)
-        if parts[0] is None:
+        if parts[0] is None:  # an old one must not stay the oldest
+            db.execute("DELETE FROM main.doc_block WHERE id = ?", (identity,))
             return False
     if not has_codes:
         parts[1] = _packed_codes(db, scope, block)
