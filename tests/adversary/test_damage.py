@@ -22,7 +22,8 @@ from tests.adversary.damage import KINDS, build, change, examine, rows
 
 CHANGES, LOG_CHANGES, COMMANDS = 70, 30, 7
 # A number of a vector is stored once, and derived from the text: it can be made again, not checked.
-DERIVED = "vector"
+# A block as of an earlier change, or of another set of vectors, is not used and made again.
+DERIVED = ("vector", "block_state")
 
 
 def write(path: Path, data: bytes, log: bytes = b"") -> None:
@@ -49,7 +50,7 @@ def test_changes_of_the_file_are_found_or_harmless(
         write(changed, bytes(now))
         outcome = examine(changed, before)
         counts[outcome.name] += 1
-        assert outcome.name != "missed" or outcome.said == DERIVED, (seed + number, where, outcome)
+        assert outcome.name != "missed" or outcome.said in DERIVED, (seed + number, where, outcome)
     tally(changes=sum(counts.values()), **counts)
     assert counts["found"] > CHANGES * campaign / 4
 

@@ -292,6 +292,32 @@ def test_a_damaged_block_is_named(tmp_path: Path, table: str, change: str, read:
                 memory.recall("ferry number 5")
 
 
+@pytest.mark.parametrize(
+    "damage",
+    [
+        "INSERT INTO doc_block VALUES(7, x'00')",
+        "INSERT INTO vector_code_block VALUES(7, x'00')",
+        "INSERT INTO block_state VALUES(7, 1, 0)",
+        "UPDATE block_state SET change = 1000000 WHERE id % 4 = 1",
+        "UPDATE block_state SET vector_set = 9 WHERE id % 4 = 1",
+    ],
+)
+def test_damage_beside_blocks_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, damage: str
+) -> None:
+    path = tmp_path / "m.db"
+    with opened(path) as memory:
+        fill(memory, 16)
+        memory.embed()
+        assert memory.check() == []
+        raw = apsw.Connection(str(path))
+        raw.execute(damage)
+        raw.close()
+        (problem,) = memory.check()
+        assert "block" in problem and "state" in problem
+        assert memory.recall("ferry number 5").hits[0].text == "ferry number 5"
+
+
 def test_codes_of_unlike_lengths_are_left_to_their_rows(tmp_path: Path) -> None:
     path = tmp_path / "m.db"
     with opened(path) as memory:

@@ -317,7 +317,18 @@ def _packed_codes(db: apsw.Connection, scope: int, block: int) -> bytes:
 
 
 def block_problems(db: apsw.Connection) -> Iterator[str]:
-    """Yield the blocks in use that are not what their rows say, some of them."""
+    """Yield the blocks in use that are not what their rows say, some of them, and what is said of
+    blocks that cannot be."""
+    unlike: Iterator[Any] = db.execute(
+        f"SELECT s.id FROM block_state s LEFT JOIN doc d ON d.scope = s.id / {BLOCKS} AND d.doc ="
+        f" s.id % {BLOCKS} * {BLOCK_ROWS} WHERE d.doc IS NULL OR s.change > (SELECT value FROM meta"
+        " WHERE key = 'change') OR s.vector_set > coalesce((SELECT value FROM meta WHERE key ="
+        " 'vector_set'), 0) LIMIT ?",
+        (_TOLD_MAX,),
+    )
+    for (identity,) in unlike:
+        place = divmod(identity, BLOCKS)
+        yield f"the state of a block of no rows, or of what is yet to come: {place}"
     found = 0
     for table, what in zip(_TABLES, ("rows", "codes"), strict=True):
         rows: Iterator[Any] = db.execute(_DATA.format(table), (-(2**63), 2**63 - 1))

@@ -491,6 +491,13 @@ _INVARIANTS = (
             " d.vectors > 0 AND d.node > 0 AND v.id IS NULL"
         ),
     ),
+    *(
+        (
+            f"a block of {what} without its state",
+            f"SELECT b.id FROM {table} b LEFT JOIN block_state s USING(id) WHERE s.id IS NULL",
+        )
+        for table, what in (("doc_block", "rows"), ("vector_code_block", "codes"))
+    ),
     # a set that was put into use may have other numbers of vectors: they are counted while the
     # former one is dropped
     (
