@@ -510,7 +510,7 @@ def revisions(reader: Reader, kref: str) -> list[Node]:
 
 TestLedger = LedgerMachine.TestCase
 TestLedger.settings = settings(
-    max_examples=150,
+    max_examples=80,
     stateful_step_count=30,
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow],

@@ -27,11 +27,11 @@ def test_random_sequences_are_as_the_model_says(
     clock = FakeClock()
     with Store(tmp_path / "m.db", clock=clock) as store:
         declare(store)
-        for number in range(120 * campaign):
+        for number in range(60 * campaign):
             assert RandomSequence(store, clock, seed + number, windows=number % 2 == 1).run(8) == []
         assert check(store) == [] and digest(store) == replayed_digest(store)
         verify_log(store)
-    tally(sequences=120 * campaign)
+    tally(sequences=60 * campaign)
 
 
 def test_a_wrong_operator_is_found_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -21,7 +21,7 @@ from doxa.query.exec import merging, setting, update_steps
 from doxa.store import digest, replayed_digest, verify_log
 from doxa.store.bulk import edges as bulk_edges
 
-WORLDS, STATEMENTS = 25, 12
+WORLDS, STATEMENTS = 12, 12
 SECRET = "AKIA" + "IOSFODNN7" + "EXAMPLQ"
 KEYS = (0, 1, 2, 3, 4, 5, True, False, "1", "a", "b", 2**53 + 1)
 ODD_KEYS = (None, 1.0, 2.5, "a\x00", [1], float("nan"), {"x": 1}, -0.0)
