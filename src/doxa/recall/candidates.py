@@ -26,7 +26,6 @@ from doxa.recall.lanes.calibration import Calibration
 from doxa.recall.lanes.meaning import Common, cosines_of, without_centre
 from doxa.recall.lanes.noise import Noise
 from doxa.recall.lanes.phrases import phrase_postings
-from doxa.recall.lanes.question_vector import NO_MEANING, AskedMeaning, PendingMeaning
 from doxa.recall.lanes.time import TimeRange
 from doxa.recall.lanes.words import Coverage, read_postings
 from doxa.recall.question import Question
@@ -39,41 +38,19 @@ _UNTRUSTED, _VERIFIED = TRUSTS.index(UNTRUSTED), TRUSTS.index("verified")
 
 class PreparedQuery(NamedTuple):
     """A question as the lanes take it: the request that it quotes (empty: none), its index terms
-    with their words, its quoted phrases, its meaning (None: not asked for), the tokens of the
-    speakers and places and the times that it names, and the lanes in use."""
+    with their words, its quoted phrases, its vector (None: no meaning), the tokens of the speakers
+    and places and the times that it names, the lanes in use, and the noise of its language (None:
+    not known)."""
 
     question: Question
     request: str
     terms: dict[str, str]
     phrases: list[tuple[str, ...]]
-    meaning: PendingMeaning | None
+    vector: Floats | None
     speakers: frozenset[int]
     times: tuple[TimeRange, ...]
     lanes: frozenset[str]
-
-    @property
-    def vector(self) -> Floats | None:
-        """Its vector; None: there is none. Raises StillPending, like the others."""
-        return self.made().vector
-
-    @property
-    def noise(self) -> Noise | None:
-        """The noise of its language; None: not known."""
-        return self.made().noise
-
-    @property
-    def warning(self) -> str:
-        """Why it has no vector, if that is to be said."""
-        return self.made().warning
-
-    def made(self) -> AskedMeaning:
-        """Return what was made of it, as `PendingMeaning.get` does."""
-        return NO_MEANING if self.meaning is None else self.meaning.get()
-
-    def wait(self) -> None:
-        """Wait for its vector."""
-        if self.meaning is not None:
-            self.meaning.wait()
+    noise: Noise | None = None
 
 
 class CandidateSet:
@@ -115,9 +92,8 @@ class CandidateSet:
         allowed = self._eligible.allowed
         by_meaning = max(constants.CANDIDATES_BY_MEANING, 2 * wanted)
         by_words = max(constants.CANDIDATES_BY_WORDS, wanted)
-        said = self._coverage.best(allowed, by_words)  # first: the vector may still be made
         self._near = self._scan(by_meaning, allowed)
-        found = [self._near.rows, said]
+        found = [self._near.rows, self._coverage.best(allowed, by_words)]
         trust = self.project["trust"]
         planted = trust[np.concatenate(found)] == _UNTRUSTED
         if 2 * np.count_nonzero(planted) > len(planted):  # they take the places of others

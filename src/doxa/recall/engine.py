@@ -13,13 +13,14 @@ lane and no part in a statistic, and every hit is read again from the store on t
 from __future__ import annotations
 
 import threading
+from collections import OrderedDict
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from doxa.base.errors import ModelError
 from doxa.models.contract import Completer, Embedder, Reranker
 from doxa.recall import constants
 from doxa.recall.answerability import Signals, level_of, score_of, signals_of
@@ -39,9 +40,10 @@ from doxa.recall.hits import Ranked, read_hits
 from doxa.recall.indexes.project_index import IndexCache, ProjectIndex
 from doxa.recall.lane_names import LANES
 from doxa.recall.lanes.calibration import Calibrations
+from doxa.recall.lanes.meaning import with_request
 from doxa.recall.lanes.names import extract_names
+from doxa.recall.lanes.noise import Noise, Noises
 from doxa.recall.lanes.phrases import phrases_of
-from doxa.recall.lanes.question_vector import QuestionVectors, StillPending
 from doxa.recall.lanes.time import named_times
 from doxa.recall.lanes.words import asked_terms
 from doxa.recall.question import read_question
@@ -71,6 +73,7 @@ from doxa.recall.updates import asks_current_state
 from doxa.store import TRUSTS, UNTRUSTED, Reader, Store
 from doxa.store.retention.horizon import require_believed
 
+_QUERY_CACHE = 256  # vectors of recent questions
 _FILTERS = (
     "project",
     "space",
@@ -84,7 +87,7 @@ _FILTERS = (
     "as_of",
     "history",
 )
-_BESIDE_ROWS_MIN = 16_384  # in fewer rows words are found sooner than a thread begins
+Floats = NDArray[np.float32]
 
 
 class _Found(NamedTuple):
@@ -114,10 +117,11 @@ class Recaller:
         `embedder` takes the model of the vectors in use and that of a set that will replace them
         (None: there is none), and returns the embedder of questions and a warning."""
         self._store = store
-        self._reranker, self._model = reranker, model
+        self._embedder, self._reranker, self._model = embedder, reranker, model
         self._indexes = IndexCache()
         self._calibrations = Calibrations()
-        self._vectors = QuestionVectors(embedder)
+        self._noises = Noises()
+        self._vectors: OrderedDict[tuple[str, str], Floats] = OrderedDict()
         # held while the arrays of an index are read: a question in another thread must not resize
         # them meanwhile
         self._lock = threading.Lock()
@@ -184,15 +188,15 @@ class Recaller:
             expansions = [
                 extract_names(reader, projects, text, places=places)[0] for text in expansions
             ]
-            beside = not expansions and sum(one.count for one in projects) >= _BESIDE_ROWS_MIN
-        query = self._prepare(reader, ask, plain, speakers, warnings, beside=beside)
+        query = self._prepare(reader, ask, plain, speakers, warnings)
         others = [self._prepare(reader, ask, text, speakers, warnings) for text in expansions]
-        sets, ranked = self._rank_first(reader, projects, ask, [query, *others])
+        with self._lock:
+            pending = sum(project.pending for project in projects)
+            sets, ranked = self._rank(reader, projects, ask, [query, *others], wanted=0)
         aliases = questions_by_alias(ranked, plain)[: constants.ALIASES_MAX]
         if aliases:
             others += [self._prepare(reader, ask, text, speakers, warnings) for text in aliases]
         with self._lock:
-            pending = sum(project.pending for project in projects)
             if aliases:
                 sets, ranked = self._rank(reader, projects, ask, [query, *others], wanted=0)
             ranked = put_echoes_last(ranked, ask.text)
@@ -203,7 +207,6 @@ class Recaller:
             searched = sum(one.searched for one in sets)
             trusted = sum(one.trusted for one in sets)
             faded = sum(one.faded for one in sets)
-            warnings += [one.warning for one in (query, *others) if one.warning]
             if not searched:
                 warnings += check_filters(reader, ask)
             candidates = [one for one in sets if len(one.rows)]
@@ -221,25 +224,6 @@ class Recaller:
         ranked = order_by_lane(ranked, searched=trusted)
         hits = _read_enough(reader, ranked, ask)
         return _Found(hits, _mode(candidates, query), searched, pending, signals, faded)
-
-    def _rank_first(
-        self,
-        reader: Reader,
-        projects: list[ProjectIndex],
-        ask: Ask,
-        queries: list[PreparedQuery],
-    ) -> tuple[list[CandidateSet], list[Ranked]]:
-        """Rank by queries whose vectors may still be made. A slow model is waited for without the
-        lock."""
-        with suppress(StillPending), self._lock:
-            found = self._rank(reader, projects, ask, queries, wanted=0)
-            for query in queries:
-                query.made()  # also where there was nothing to compare with
-            return found
-        for query in queries:
-            query.wait()
-        with self._lock:
-            return self._rank(reader, projects, ask, queries, wanted=0)
 
     def _rank(
         self,
@@ -298,22 +282,14 @@ class Recaller:
             return hits
 
     def _prepare(
-        self,
-        reader: Reader,
-        ask: Ask,
-        text: str,
-        speakers: frozenset[int],
-        warnings: list[str],
-        *,
-        beside: bool = False,
+        self, reader: Reader, ask: Ask, text: str, speakers: frozenset[int], warnings: list[str]
     ) -> PreparedQuery:
         question = read_question(text)
         request = quoted_request(question.text)
-        meaning = None
-        if "meaning" in ask.lanes:
-            meaning = self._vectors.begin(
-                reader, question.text, request, beside=beside, warnings=warnings
-            )
+        vector, noise = self._vector(reader, question.text, ask, warnings=warnings)
+        if request and vector is not None:
+            asked, _ = self._vector(reader, request, ask, warnings=warnings)
+            vector = vector if asked is None else with_request(vector, asked)
         terms = asked_terms(question.text) if "words" in ask.lanes else {}
         times = named_times(question.text, reader.now) if "time" in ask.lanes else ()
         phrases = phrases_of(question.text) if terms else []
@@ -322,11 +298,39 @@ class Recaller:
             request,
             terms,
             phrases,
-            meaning,
+            vector,
             speakers,
             times,
             frozenset(ask.lanes),
+            noise,
         )
+
+    def _vector(
+        self, reader: Reader, text: str, ask: Ask, *, warnings: list[str]
+    ) -> tuple[Floats | None, Noise | None]:
+        """The vector of a question and the noise of its language."""
+        if "meaning" not in ask.lanes:
+            return None, None
+        embedder, warning = self._embedder(reader.embedder_name(), reader.embedder_next())
+        if warning:
+            warnings.append(warning)
+        if embedder is None:
+            return None, None
+        key = embedder.name, text
+        known = self._vectors.get(key)
+        if known is not None:
+            return known, self._noises.of(embedder, text, known)
+        try:
+            vector: Floats = embedder.embed([text])[0]
+        except ModelError as error:
+            warnings.append(
+                f"Meaning search failed, this answer is by words alone: {error.message}"
+            )
+            return None, None
+        self._vectors[key] = vector
+        if len(self._vectors) > _QUERY_CACHE:
+            self._vectors.popitem(last=False)
+        return vector, self._noises.of(embedder, text, vector)
 
     def _collect(
         self,
