@@ -317,8 +317,8 @@ def _packed_codes(db: apsw.Connection, scope: int, block: int) -> bytes:
 
 
 def block_problems(db: apsw.Connection) -> Iterator[str]:
-    """Yield the blocks in use that are not what their rows say, some of them, and what is said of
-    blocks that cannot be."""
+    """Yield the blocks in use that are not what their rows say, some of them, and states of blocks
+    that cannot be."""
     unlike: Iterator[Any] = db.execute(
         f"SELECT s.id FROM block_state s LEFT JOIN doc d ON d.scope = s.id / {BLOCKS} AND d.doc ="
         f" s.id % {BLOCKS} * {BLOCK_ROWS} WHERE d.doc IS NULL OR s.change > (SELECT value FROM meta"
