@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -222,18 +221,17 @@ def vectors_of(memory: Memory) -> str:
     return trace.state
 
 
-@pytest.mark.parametrize("value", ["'x'", "9e30", "NULL"])
+@pytest.mark.parametrize("value", ["'x'", "9e30"])
 def test_a_damaged_row_has_no_block(tmp_path: Path, value: str) -> None:
     path = tmp_path / "m.db"
     with opened(path) as memory:
         fill(memory, 16)
         raw = apsw.Connection(str(path))
-        with suppress(apsw.ConstraintError):
-            raw.execute(f"UPDATE doc SET time = {value} WHERE doc = 5")
-            memory.embed()
-            assert held(memory)[0] == [0, 8, 12]
-            assert not [one for one in memory.check() if "block" in one]
+        raw.execute(f"UPDATE doc SET time = {value} WHERE doc = 5")
         raw.close()
+        memory.embed()
+        assert held(memory)[0] == [0, 8, 12]
+        assert not [one for one in memory.check() if "block" in one]
 
 
 def test_blocks_of_another_set_of_vectors_are_not_read_and_go(tmp_path: Path) -> None:
@@ -302,9 +300,7 @@ def test_a_damaged_block_is_named(tmp_path: Path, table: str, change: str, read:
         "UPDATE block_state SET vector_set = 9 WHERE id % 4 = 1",
     ],
 )
-def test_damage_beside_blocks_is_named(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, damage: str
-) -> None:
+def test_damage_beside_blocks_is_named(tmp_path: Path, damage: str) -> None:
     path = tmp_path / "m.db"
     with opened(path) as memory:
         fill(memory, 16)

@@ -130,7 +130,8 @@ def embed_pending(
 ) -> int:
     """Embed pending texts, oldest first, until none is left, `limit` is reached or `stop` returns
     True. Returns the number of memories embedded; one embedded by two models counts twice. `former`
-    returns the model of the vectors in use by name, if it is another one and available. Raises
+    returns the model of the vectors in use by name, if it is another one and available. Without a
+    limit, the blocks by which large projects are read at once are made in the end. Raises
     ConstraintError if texts are pending and neither set of vectors can be extended."""
     job = _Job(store, stop, progress)
     while not stop() and (limit is None or job.done < limit):

@@ -58,7 +58,7 @@ DOC_COLUMNS: tuple[tuple[str, str], ...] = (
     ("vis_until", "i8"),
 )
 _CHANGED_OF = 16  # blocks are brought up to date when one row of so many has changed
-_AT_ONCE = 8  # blocks that a transaction makes: some 30 ms
+_AT_ONCE = 8  # blocks that a transaction makes: 30 to 50 ms
 _LOOKS = 16  # at blocks of which nothing changed, for each that is made
 _TOLD_MAX = 10
 _NO_NUMBERS = (TypeError, ValueError, OverflowError)  # what a damaged row makes of an array
