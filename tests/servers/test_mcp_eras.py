@@ -14,6 +14,7 @@ import pytest
 pytest.importorskip("mcp", reason="the mcp extra is not installed")
 
 from mcp import Client
+from mcp.server.session import ServerSession
 from mcp.shared.exceptions import MCPError
 from mcp_types import (
     ElicitRequestFormParams,
@@ -341,6 +342,35 @@ def test_a_long_call_tells_its_progress(tmp_path: Path, era: str) -> None:
 
         run(lambda: client(memory.session(), era), work)
         assert notes == sorted(set(notes)) and notes[-1] == len(MESSAGES)
+
+
+@every_era
+def test_a_note_on_its_way_as_the_call_ends_still_arrives(
+    tmp_path: Path, era: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ready = ServerSession.report_progress
+
+    async def slow(*args: Any) -> None:
+        await asyncio.sleep(0.3)
+        await ready(*args)
+
+    monkeypatch.setattr(ServerSession, "report_progress", slow)
+    with opened(tmp_path / "m.db", role="agent", project="p") as memory:
+        notes: list[float] = []
+
+        async def note(done: float, *_: Any) -> None:
+            notes.append(done)
+
+        async def work(found: Client) -> None:
+            given = {"source": MESSAGES[:100], "extract": False}
+            await found.call_tool("memory_ingest_messages", given, progress_callback=note)
+            for _ in range(200):
+                if notes:
+                    break
+                await asyncio.sleep(0.05)
+
+        run(lambda: client(memory.session(), era), work)
+        assert notes == [100]
 
 
 @every_era

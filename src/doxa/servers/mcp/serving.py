@@ -4,7 +4,6 @@ sessions, with `server.py`, which knows the protocol."""
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import threading
 from collections.abc import Mapping
 from typing import Any
@@ -126,6 +125,7 @@ class _Progress:
     def __init__(self, context: Context) -> None:
         self._context, self._loop = context, asyncio.get_running_loop()
         self._news, self._lock = asyncio.Event(), threading.Lock()
+        self._sending = asyncio.Lock()
         self._done, self._told = 0, 0
         self._task: asyncio.Task[None] | None = None
 
@@ -140,11 +140,12 @@ class _Progress:
 
     async def __aexit__(self, kind: object, *_: object) -> None:
         assert self._task is not None
-        self._task.cancel()
-        if kind is None:
-            with contextlib.suppress(asyncio.CancelledError):
-                await self._task
-            await self._send()
+        if kind is not None:
+            self._task.cancel()
+            return
+        async with self._sending:  # a note on its way arrives; none is cut off in the middle
+            self._task.cancel()
+        await self._send()
 
     async def _tell(self) -> None:
         while True:
@@ -154,9 +155,10 @@ class _Progress:
             await asyncio.sleep(MCP_PROGRESS_MS / 1000)
 
     async def _send(self) -> None:
-        if self._done > self._told:
-            self._told = self._done
-            await self._context.session.report_progress(self._told, None, f"{self._told} done")
+        async with self._sending:
+            if self._done > self._told:
+                self._told = self._done
+                await self._context.session.report_progress(self._told, None, f"{self._told} done")
 
 
 def memory_server(
