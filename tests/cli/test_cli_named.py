@@ -12,7 +12,7 @@ import pytest
 from typer.main import get_command
 
 from doxa.cli import app
-from tests.tidy.test_house import TREES
+from tests.tidy.test_house import trees
 
 NAMED = re.compile(r"`doxa ([^`]+)`")
 FILLED_IN = "VALUE"  # what a text has in its braces; a word in capitals stands for anything
@@ -46,7 +46,7 @@ def texts(tree: ast.AST) -> Iterator[tuple[int, str]]:
 def named() -> list[tuple[str, str]]:
     return [
         (f"{name}:{line}", found)
-        for name, tree in TREES.items()
+        for name, tree in trees()
         for line, text in texts(tree)
         for found in NAMED.findall(text)
     ]

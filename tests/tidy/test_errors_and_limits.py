@@ -6,11 +6,12 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
+from functools import cache
 
 import pytest
 
 from doxa.base import errors, limits
-from tests.tidy.test_house import TREES
+from tests.tidy.test_house import trees
 
 UNITS = frozenset(
     (
@@ -56,6 +57,7 @@ DESTRUCTIVE = re.compile(
 # Errors
 
 
+@cache
 def drawn() -> dict[str, str]:
     """Class to parent, as the docstring of errors.py draws them."""
     stack: list[tuple[int, str]] = []
@@ -95,7 +97,7 @@ def test_an_error_carries_what_a_door_sends() -> None:
 
 def raised() -> Iterator[tuple[str, ast.Call]]:
     """Every place in src that makes one of our errors."""
-    for name, tree in TREES.items():
+    for name, tree in trees():
         for node in ast.walk(tree):
             if (
                 isinstance(node, ast.Call)

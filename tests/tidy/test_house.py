@@ -6,6 +6,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 
@@ -13,7 +14,6 @@ import pytest
 
 SRC = Path(__file__).parents[2] / "src" / "doxa"
 FILES = {str(path.relative_to(SRC)): path for path in sorted(SRC.rglob("*.py"))}
-TREES = {name: ast.parse(path.read_text()) for name, path in FILES.items()}
 
 FUNCTION_LINES_MAX, FILE_LINES_MAX = 70, 800
 PACKAGE_FILES_MAX, PACKAGE_LINES_MAX = 25, 5_000
@@ -398,6 +398,26 @@ def package_of(name: str) -> str:
     return "doxa" if first == "__init__" else first
 
 
+def files_of(package: str) -> list[str]:
+    return [name for name in FILES if package_of(name) == package]
+
+
+PACKAGES = sorted(set(map(package_of, FILES)))
+# One test for each package, since each test costs more than the check of a file.
+by_package = pytest.mark.parametrize("package", PACKAGES)
+
+
+@cache
+def tree_of(name: str) -> ast.Module:
+    return ast.parse(FILES[name].read_text())
+
+
+def trees() -> Iterator[tuple[str, ast.Module]]:
+    """Yield every module of the package, read when it is first asked for."""
+    for name in FILES:
+        yield name, tree_of(name)
+
+
 def imported(name: str, tree: ast.AST) -> Iterator[str]:
     """The packages that a module imports anywhere in it: at its top, in functions, under
     TYPE_CHECKING."""
@@ -425,12 +445,12 @@ def imported(name: str, tree: ast.AST) -> Iterator[str]:
                 )
 
 
-@pytest.mark.parametrize("name", FILES)
-def test_imports_follow_the_table(name: str) -> None:
-    own = package_of(name)
-    assert own in MAY_IMPORT, f"{own} is missing from the table"
-    beyond = set(imported(name, TREES[name])) - MAY_IMPORT[own] - {own}
-    assert not beyond, f"{name} may not import {sorted(beyond)}"
+@by_package
+def test_imports_follow_the_table(package: str) -> None:
+    assert package in MAY_IMPORT, f"{package} is missing from the table"
+    for name in files_of(package):
+        beyond = set(imported(name, tree_of(name))) - MAY_IMPORT[package] - {package}
+        assert not beyond, f"{name} may not import {sorted(beyond)}"
 
 
 def test_the_table_has_no_cycle() -> None:
@@ -517,7 +537,7 @@ def circles(imports: dict[str, set[str]]) -> set[frozenset[str]]:
 
 def test_no_two_modules_import_each_other() -> None:
     modules = frozenset(map(module_of, FILES))
-    imports = {module_of(name): modules_imported(name, TREES[name], modules) for name in FILES}
+    imports = {module_of(name): modules_imported(name, tree_of(name), modules) for name in FILES}
     assert sorted(map(sorted, circles(imports))) == []
 
 
@@ -560,20 +580,21 @@ def test_packages_inside_a_package_follow_their_table(package: str) -> None:
     for name in FILES:
         parts = name.split("/")
         if parts[0] == package and len(parts) > 2:
-            used = modules_imported(name, TREES[name], modules)
+            used = modules_imported(name, tree_of(name), modules)
             inside = {path.split(".")[1] for path in used if path.startswith(f"{package}.")}
             beyond = inside - table[parts[1]] - {parts[1]}
             assert not beyond, f"{name} may not import {sorted(beyond)} of {package}"
 
 
-@pytest.mark.parametrize("name", FILES)
-def test_sizes_only_shrink(name: str) -> None:
-    lines = FILES[name].read_text().count("\n")
-    assert lines <= FILE_LINES_MAX or name in GENERATED, f"{name} has {lines} lines"
-    for node in ast.walk(TREES[name]):
-        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
-            length = (node.end_lineno or 0) - node.lineno + 1
-            assert length <= FUNCTION_LINES_MAX, f"{name}: {node.name} has {length} lines"
+@by_package
+def test_sizes_only_shrink(package: str) -> None:
+    for name in files_of(package):
+        lines = FILES[name].read_text().count("\n")
+        assert lines <= FILE_LINES_MAX or name in GENERATED, f"{name} has {lines} lines"
+        for node in ast.walk(tree_of(name)):
+            if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+                length = (node.end_lineno or 0) - node.lineno + 1
+                assert length <= FUNCTION_LINES_MAX, f"{name}: {node.name} has {length} lines"
 
 
 # Class names that occur in two modules. A new class gets a name of its own; when one of these is
@@ -584,7 +605,7 @@ REPEATED_CLASSES = frozenset(("Edge", "Node"))
 
 def test_class_names_that_occur_twice_only_shrink() -> None:
     places: dict[str, list[str]] = {}
-    for name, tree in TREES.items():
+    for name, tree in trees():
         for node in ast.walk(tree):
             if isinstance(node, ast.ClassDef):
                 places.setdefault(node.name, []).append(name)
@@ -595,11 +616,12 @@ def test_class_names_that_occur_twice_only_shrink() -> None:
     assert {name: found for name, found in repeated.items() if len(found) > 2} == {}
 
 
-@pytest.mark.parametrize("name", FILES)
-def test_a_module_says_why_it_exists(name: str) -> None:
-    text = ast.get_docstring(TREES[name])
-    assert text
-    assert len(text.splitlines()[0]) > 20
+@by_package
+def test_a_module_says_why_it_exists(package: str) -> None:
+    for name in files_of(package):
+        text = ast.get_docstring(tree_of(name))
+        assert text, f"{name} has no docstring"
+        assert len(text.splitlines()[0]) > 20, f"{name}: {text.splitlines()[0]}"
 
 
 # What the first line of a docstring of a public function does not begin with: it says in the
@@ -628,16 +650,17 @@ def public_functions(tree: ast.AST) -> Iterator[ast.FunctionDef | ast.AsyncFunct
 
 
 @pytest.mark.parametrize(
-    "name", [name for name in FILES if package_of(name) not in NOT_YET_IMPERATIVE]
+    "package", [package for package in PACKAGES if package not in NOT_YET_IMPERATIVE]
 )
-def test_a_public_function_says_in_the_imperative_what_it_does(name: str) -> None:
-    for node in public_functions(TREES[name]):
-        text = ast.get_docstring(node)
-        if text and f"{name}: {node.name}" not in HELP_TEXTS:
-            first = text.split()[0].strip(".,:;")
-            assert first in IMPERATIVE or not NOT_IMPERATIVE.match(text), (
-                f"{name}:{node.lineno} {node.name}: {text.splitlines()[0]}"
-            )
+def test_a_public_function_says_in_the_imperative_what_it_does(package: str) -> None:
+    for name in files_of(package):
+        for node in public_functions(tree_of(name)):
+            text = ast.get_docstring(node)
+            if text and f"{name}: {node.name}" not in HELP_TEXTS:
+                first = text.split()[0].strip(".,:;")
+                assert first in IMPERATIVE or not NOT_IMPERATIVE.match(text), (
+                    f"{name}:{node.lineno} {node.name}: {text.splitlines()[0]}"
+                )
 
 
 @pytest.mark.parametrize(
@@ -656,28 +679,32 @@ def test_the_public_surface_is_pinned(module: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", [name for name in FILES if package_of(name) not in MAY_READ_ENVIRONMENT]
+    "package", [package for package in PACKAGES if package not in MAY_READ_ENVIRONMENT]
 )
-def test_only_interfaces_read_the_environment(name: str) -> None:
-    for node in ast.walk(TREES[name]):
-        if isinstance(node, ast.Attribute):
-            assert node.attr not in ("environ", "getenv", "environb", "expanduser"), (
-                f"{name}:{node.lineno}"
-            )
-        if isinstance(node, ast.ImportFrom) and node.module == "os":
-            assert not {alias.name for alias in node.names} & {"environ", "getenv"}, (
-                f"{name}:{node.lineno}"
-            )
+def test_only_interfaces_read_the_environment(package: str) -> None:
+    for name in files_of(package):
+        for node in ast.walk(tree_of(name)):
+            if isinstance(node, ast.Attribute):
+                assert node.attr not in ("environ", "getenv", "environb", "expanduser"), (
+                    f"{name}:{node.lineno}"
+                )
+            if isinstance(node, ast.ImportFrom) and node.module == "os":
+                assert not {alias.name for alias in node.names} & {"environ", "getenv"}, (
+                    f"{name}:{node.lineno}"
+                )
 
 
-@pytest.mark.parametrize("name", FILES)
-def test_no_path_of_one_machine(name: str) -> None:
-    shown = ast.get_docstring(
-        TREES[name], clean=False
-    )  # a module may draw the layout of somebody else's files
-    for node in ast.walk(TREES[name]):
-        if isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value != shown:
-            found = re.search(
-                r"(?<![\w.:/])/(?:home|root|Users|tmp|usr|opt|etc|var|work|mnt|srv)/", node.value
-            )
-            assert not found, f"{name}:{node.lineno} {node.value[:60]!r}"
+PATH_OF_A_MACHINE = re.compile(
+    r"(?<![\w.:/])/(?:home|root|Users|tmp|usr|opt|etc|var|work|mnt|srv)/"
+)
+
+
+@by_package
+def test_no_path_of_one_machine(package: str) -> None:
+    for name in files_of(package):
+        # a module may draw the layout of somebody else's files
+        shown = ast.get_docstring(tree_of(name), clean=False)
+        for node in ast.walk(tree_of(name)):
+            if isinstance(node, ast.Constant) and isinstance(node.value, str):
+                found = node.value != shown and PATH_OF_A_MACHINE.search(node.value)
+                assert not found, f"{name}:{node.lineno} {node.value[:60]!r}"
