@@ -48,6 +48,7 @@ class Doxa:
     durable = "yes: every write is synced before it returns"
 
     def __init__(self, folder: Path) -> None:
+        self.folder = folder
         self.memory: Any = import_module("doxa").open(
             folder / "doxa.db", role="operator", embedder=None, background=False
         )
@@ -57,23 +58,15 @@ class Doxa:
         return str(import_module("doxa").__version__)
 
     def ready(self, data: Data) -> Callable[[], None]:
-        nodes, edges = data.node_rows(), [list(ends) for ends in data.edge_rows()]
-
-        made = "{key: row.key, name: row.name, city: row.city, score: row.score}"
+        nodes, edges = self.folder / "typed_nodes.csv", self.folder / "typed_edges.csv"
+        for given, head in ((nodes, "key:int,name,city,score:float"), (edges, "src:int,dst:int")):
+            rows = self.folder / given.name.removeprefix("typed_")
+            given.write_text(f"{head}\n" + rows.read_text().partition("\n")[2])
 
         def load() -> None:
             self.session.run(f"CREATE INDEX FOR (n:{LABEL}) ON (n.key)")
-            for first in range(0, len(nodes), 50_000):
-                self.session.run(
-                    f"UNWIND $rows AS row CREATE (:{LABEL} {made})",
-                    {"rows": nodes[first : first + 50_000]},
-                )
-            match = f"MATCH (a:{LABEL} {{key: row[0]}}), (b:{LABEL} {{key: row[1]}})"
-            for first in range(0, len(edges), 50_000):
-                self.session.run(
-                    f"UNWIND $rows AS row {match} CREATE (a)-[:{EDGE}]->(b)",
-                    {"rows": edges[first : first + 50_000]},
-                )
+            self.memory.load(nodes, label=LABEL, key="key")
+            self.memory.load(edges, edge=EDGE, start=f"src:{LABEL}.key", end=f"dst:{LABEL}.key")
 
         return load
 

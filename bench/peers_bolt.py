@@ -33,6 +33,7 @@ def measure_bolt(report: Report, data: Data, *, share: float) -> None:
         return
     with tempfile.TemporaryDirectory() as name:
         system = Doxa(Path(name))
+        data.save(Path(name))
         system.ready(data)()
         inside = median(
             seconds_of(partial(system.ask, _MANY, {})) for _ in range(max(3, round(15 * share)))

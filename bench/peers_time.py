@@ -42,6 +42,7 @@ def measure_time(report: Report, data: Data, *, share: float) -> None:
     rows = []
     with tempfile.TemporaryDirectory() as name:
         system = Doxa(Path(name))
+        data.save(Path(name))
         system.ready(data)()
         with system.memory.store.write(Identity("bench", "system"), op="bench") as tx:
             tx.set_catalogue("guard:address", None)  # addresses are doxa's; here they are measured

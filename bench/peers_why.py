@@ -16,8 +16,8 @@ _COLUMN = "it reads a column of native values, doxa takes the property out of ea
 
 _WHY = {
     "load": (
-        "each edge costs doxa two lookups and five inserts from Python, one after the other: state,"
-        " log, hash chain, two adjacency indexes"
+        "each edge of doxa is a row of three B-trees, an entry of the log and a part of its hash"
+        " chain, and passes through Python"
     ),
     "lookup": (
         "half of doxa's time is the plan's Python around one SQL statement, the other the statement"

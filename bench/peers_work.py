@@ -104,6 +104,7 @@ def memory_bytes(system: System) -> float:
 def disk_bytes(folder: Path) -> int:
     """What the system itself has written next to the graph that it was given."""
     given = {"graph.npz", "nodes.csv", "edges.csv", "plan.json", "Thing.csv", "TOUCHES.csv"}
+    given |= {"typed_nodes.csv", "typed_edges.csv"}
     return sum(
         path.stat().st_size
         for path in folder.rglob("*")
