@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from doxa.recall import constants
 from doxa.recall.hits import Ranked
 from doxa.recall.types import Hit
-from doxa.store import Reader, int64_array, unpack_vectors, vector_id
+from doxa.store import Reader, int64_array, pair_products, unpack_vectors, vector_id
 
 
 def diversify(
@@ -23,7 +23,7 @@ def diversify(
     if len(best) < 3:
         return ranked
     vectors = _text_vectors(reader, best)
-    cosines = vectors @ vectors.T
+    cosines = pair_products(vectors, vectors)
     top = max(abs(item.score) for item in best) or 1.0
     value = np.array([item.score / top for item in best])
     chosen: list[int] = []

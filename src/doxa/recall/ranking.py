@@ -18,7 +18,16 @@ from doxa.recall.namesakes import name_others, names_in, other_names
 from doxa.recall.slots import states_nothing
 from doxa.recall.types import Ask
 from doxa.recall.updates import RankedTurn, reorder
-from doxa.store import TRUSTS, UNTRUSTED, Reader, int64_array, trust_of, unpack_vectors, vector_id
+from doxa.store import (
+    TRUSTS,
+    UNTRUSTED,
+    Reader,
+    int64_array,
+    pair_products,
+    trust_of,
+    unpack_vectors,
+    vector_id,
+)
 
 _SAID = """
 SELECT id, props ->> '$.kref', coalesce(props ->> '$.text', props ->> '$.summary', ''),
@@ -357,7 +366,7 @@ def _likeness(
         if not rows:
             continue
         vectors = unpack_vectors([row[1] for row in rows])
-        apart = (vectors @ vectors.T - one.calibration.mean) / one.calibration.spread
+        apart = (pair_products(vectors, vectors) - one.calibration.mean) / one.calibration.spread
         for i, (doc, _) in enumerate(rows):
             for j, (other, _) in enumerate(rows):
                 found[own[doc]][own[other]] = float(apart[i, j])

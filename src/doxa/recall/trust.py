@@ -31,6 +31,7 @@ from doxa.store import (
     UNTRUSTED,
     Reader,
     int64_array,
+    row_products,
     unpack_parts,
     unpack_vectors,
     vector_id,
@@ -176,7 +177,7 @@ def _likeness(
     ):
         if not parts:
             continue
-        cosines = unpacked([row[2] for row in parts], len(vector)) @ vector
+        cosines = row_products(unpacked([row[2] for row in parts], len(vector)), vector)
         apart = (cosines - owner.calibration.mean) / owner.calibration.spread
         for (row, *_), value in zip(parts, apart.tolist(), strict=True):
             place = own.get(row)

@@ -40,6 +40,7 @@ from doxa.store.indexing.packing import (
     unpack_vectors,
     wrong_length,
 )
+from doxa.store.indexing.products import pair_products, row_products
 from doxa.store.indexing.search_rows import (
     attributes_of,
     rule_of,
@@ -148,8 +149,10 @@ __all__ = [
     "latest_time",
     "node_versions",
     "pack_part",
+    "pair_products",
     "rank_of",
     "replayed_digest",
+    "row_products",
     "rule_of",
     "text_of",
     "trust_of",

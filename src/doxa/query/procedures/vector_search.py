@@ -13,7 +13,7 @@ from typing import Any
 from doxa.query.core.elements import Edge, Node
 from doxa.query.core.errors import fail, shown
 from doxa.query.procedures.index_entries import declared_index, index_entries, visible_elements
-from doxa.store import IndexRule
+from doxa.store import IndexRule, row_products
 from doxa.store.index import FLOAT_MAX
 
 
@@ -112,7 +112,10 @@ def _similarity(rule: IndexRule, matrix: Any, sought: Any) -> Any:
         return 1 / (1 + ((matrix - sought) ** 2).sum(axis=1))
     norms = np.linalg.norm(matrix, axis=1) * np.linalg.norm(sought)
     return (
-        1 + np.divide(matrix @ sought, norms, out=np.full(len(matrix), -1.0), where=norms > 0)
+        1
+        + np.divide(
+            row_products(matrix, sought), norms, out=np.full(len(matrix), -1.0), where=norms > 0
+        )
     ) / 2
 
 

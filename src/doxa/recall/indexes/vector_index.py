@@ -26,6 +26,7 @@ from doxa.store import (
     code_signs,
     code_vectors,
     codes_of,
+    row_products,
     unpack_codes,
     unpack_vectors,
     wrong_length,
@@ -177,7 +178,7 @@ class VectorIndex:
 
     def _by_cosine(self, vector: Floats, keep: Mask, depth: int) -> tuple[Rows, float, float]:
         assert self._data is not None
-        cosines = self._data[: len(keep)] @ vector
+        cosines = row_products(self._data[: len(keep)], vector)
         kept = int(np.count_nonzero(keep))
         if not kept:
             return np.zeros(0, dtype=np.int64), 0.0, 0.0

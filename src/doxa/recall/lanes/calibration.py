@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from doxa.recall import constants
 from doxa.recall.indexes.project_index import ProjectIndex
-from doxa.store import Reader, int64_array, unpack_vectors, vector_id
+from doxa.store import Reader, int64_array, pair_products, unpack_vectors, vector_id
 
 Floats = NDArray[np.float32]
 Rows = NDArray[np.int64]
@@ -47,7 +47,7 @@ def calibrate(reader: Reader, project: ProjectIndex, rows: Rows) -> Calibration:
         coded = project.vector_index.wholes(rows, data.shape[1])[1]
         shift = data.mean(axis=0) - coded.mean(axis=0) if len(coded) else None
     if len(data) < constants.CALIBRATION_ROWS_MIN:
-        pairs = (data @ data.T)[np.triu_indices(len(data), 1)]
+        pairs = pair_products(data, data)[np.triu_indices(len(data), 1)]
         return Calibration(
             constants.SPREAD_DEFAULT, centre, float(pairs.mean()) if len(pairs) else 0.0, shift
         )

@@ -32,6 +32,7 @@ from doxa.store import (
     added_statements,
     entries_of,
     int64_array,
+    row_products,
     unpack_parts,
     unpack_vectors,
     vector_id,
@@ -140,7 +141,7 @@ def cosines_of(
         lent = lent + shift
         lent /= np.maximum(np.linalg.norm(lent, axis=1, keepdims=True), np.float32(1e-6))
     lent = without_centre(centre, lent)
-    cosines = lent @ vector
+    cosines = row_products(lent, vector)
     parts = ((previous, constants.PREVIOUS), (following, constants.NEXT_MEANING))
     for other, part in parts if len(known) else ():
         place = np.minimum(np.searchsorted(known, other), len(known) - 1)
@@ -185,7 +186,7 @@ def _load(
         data = np.concatenate((data, unpack_parts([row[2] for row in sentences], len(vector))))
         found += sentences
     data = without_centre(centre, data)
-    cosines = data @ vector
+    cosines = row_products(data, vector)
     docs, numbers, _ = zip(*found, strict=True)
     position, part = (
         np.searchsorted(rows, np.array(docs, dtype=np.int64)),

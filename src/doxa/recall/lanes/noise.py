@@ -32,6 +32,7 @@ from doxa.base.patterns import lazy_re
 from doxa.models.contract import Embedder
 from doxa.recall import constants
 from doxa.recall.lanes.noise_texts import ENGLISH, TEXTS
+from doxa.store import pair_products, row_products
 
 Floats = NDArray[np.float32]
 SHIPPED = Path(__file__).with_name("noise_minilm.npz")
@@ -63,7 +64,7 @@ class Noise(NamedTuple):
 
     def deviations(self, cosines: Floats, question: Floats, memories: Floats) -> Floats:
         """Return how far cosines of a question with memories lie above those of unrelated texts."""
-        expected = question @ self.statement + memories @ self.question - self.mean
+        expected = question @ self.statement + row_products(memories, self.question) - self.mean
         return np.asarray((cosines - expected) / self.spread, dtype=np.float32)
 
     def includes(self, question: Floats) -> bool:
@@ -74,7 +75,7 @@ class Noise(NamedTuple):
 def measure_noise(questions: Floats, statements: Floats) -> Noise:
     """Measure on the vectors of unrelated texts. A few pairs share a subject after all:
     so the spread is half the width of the central 68 %, which these do not move."""
-    cosines = questions @ statements.T
+    cosines = pair_products(questions, statements)
     low, high = np.percentile(cosines, (16, 84))
     return Noise(
         questions.mean(axis=0),

@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any
 import apsw
 
 from doxa.base.errors import CorruptError
+from doxa.store.indexing.products import row_products
 from doxa.store.indexing.vector_tables import INDEXED_PARTS
 
 # numpy takes longer to import than the rest of the store; who opens a file may never need a vector
@@ -130,9 +131,8 @@ def code_products(codes: Codes, vector: Floats) -> Floats:
 
     half = codes.shape[1]
     numbers = np.pad(vector, (0, 2 * half - len(vector)))
-    found: Floats = (codes >> 4).astype(np.float32) @ numbers[:half] + (codes & 0x0F).astype(
-        np.float32
-    ) @ numbers[half:]
+    found: Floats = row_products((codes >> 4).astype(np.float32), numbers[:half])
+    found += row_products((codes & 0x0F).astype(np.float32), numbers[half:])
     found -= np.float32(7.5) * numbers.sum()
     found *= _step(len(vector))
     return found
