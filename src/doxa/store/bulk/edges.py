@@ -27,8 +27,9 @@ _NODES_AT_ONCE = 10_000
 _NODES = "SELECT id, project FROM node WHERE id IN carray(?)"
 _INSERT = (
     "INSERT INTO main.edge(id, type, src, dst, props, since, born, project)"
-    " VALUES(?, ?, ?, ?, jsonb(?), ?, ?, ?)"
+    " VALUES(?, ?, ?, ?, {}, ?, ?, ?)"
 )
+_INSERT_GIVEN, _INSERT_BARE = _INSERT.format("jsonb(?)"), _INSERT.format("x'0c'")  # that of {}
 
 
 def create_edges(
@@ -70,18 +71,17 @@ def _projects(tx: Transaction, edges: Sequence[NewEdge]) -> dict[int, str | None
     return found
 
 
-def _encoded(tx: Transaction, kind: str, given: Sequence[Properties]) -> Sequence[bytes]:
-    if any(given):
-        return [data for _, data in encode_all(given, owner=kind, left_out=tx.left_out)]
-    return [b"{}"] * len(given)
-
-
 def _insert(
     tx: Transaction, kind: str, edges: Sequence[NewEdge], projects: Mapping[int, str | None]
 ) -> list[EdgeId]:
     ids = list(map(EdgeId, range(tx._edge + 1, tx._edge + 1 + len(edges))))
     starts, ends, given = zip(*edges, strict=True)
-    encoded = _encoded(tx, kind, given)
+    bare = not any(given)
+    encoded = (
+        repeat(b"{}", len(given))
+        if bare
+        else [data for _, data in encode_all(given, owner=kind, left_out=tx.left_out)]
+    )
     tail = b',"type":%b}' % canonical(kind)
     payloads = [
         b'{"dst":%d,"id":%d,"props":%b,"src":%d%b' % (dst, identity, data, src, tail)
@@ -89,7 +89,6 @@ def _insert(
     ]
     tx._require_room(len(ids))
     add_entries(tx.entries, "edge.create", ids, payloads)
-    texts = map(bytes.decode, encoded)
     lying = [
         one if one == other else None
         for one, other in zip(
@@ -97,7 +96,12 @@ def _insert(
         )
     ]
     now = repeat(tx.now)
-    rows = zip(ids, repeat(kind), starts, ends, texts, now, now, lying)
-    tx._db.executemany(_INSERT, list(rows))
+    if bare:
+        rows = list(zip(ids, repeat(kind), starts, ends, now, now, lying))
+        tx._db.executemany(_INSERT_BARE, rows)
+    else:
+        texts = map(bytes.decode, encoded)
+        rows = list(zip(ids, repeat(kind), starts, ends, texts, now, now, lying))
+        tx._db.executemany(_INSERT_GIVEN, rows)
     tx._edge = ids[-1]
     return ids
