@@ -374,6 +374,44 @@ def test_a_note_on_its_way_as_the_call_ends_still_arrives(
 
 
 @every_era
+def test_nothing_of_a_call_goes_on_that_was_cancelled_as_a_note_was_on_its_way(
+    tmp_path: Path, era: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    under_way = asyncio.Event()
+
+    async def stuck(*_: Any) -> None:
+        under_way.set()
+        await asyncio.sleep(60)
+
+    monkeypatch.setattr(ServerSession, "report_progress", stuck)
+    with opened(tmp_path / "m.db", role="agent", project="p") as memory:
+
+        async def note(*_: Any) -> None: ...
+
+        def telling() -> list[Any]:
+            return [one for one in asyncio.all_tasks() if "_Progress" in repr(one.get_coro())]
+
+        async def work(found: Client) -> None:
+            given = {"source": MESSAGES[:100], "extract": False}
+            call = asyncio.create_task(
+                found.call_tool("memory_ingest_messages", given, progress_callback=note)
+            )
+            await under_way.wait()
+            while len(list(memory.run("MATCH (n:Exchange) RETURN n.kref"))) < 100:
+                await asyncio.sleep(0.01)
+            await asyncio.sleep(0.1)  # the call is done, and waits for its note
+            assert telling()
+            call.cancel()
+            for _ in range(500):
+                if not telling():
+                    break
+                await asyncio.sleep(0.01)
+            assert not telling()
+
+        run(lambda: client(memory.session(), era), work)
+
+
+@every_era
 def test_a_long_call_ends_with_its_client(tmp_path: Path, era: str) -> None:
     with opened(tmp_path / "m.db", role="agent", project="p") as memory:
 

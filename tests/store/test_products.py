@@ -15,16 +15,17 @@ from doxa.store.indexing.products import BLAS_NUMBERS_MAX
 from tests.fixtures_shared import own_code
 from tests.tidy.test_house import trees
 
-# Where a product stays small: of two vectors, or in a network of some dozens of numbers.
-SMALL = frozenset(
-    (
-        "agent/signals/dynamics.py",
-        "recall/candidates.py",
-        "recall/indexes/project_index.py",
-        "recall/lanes/noise.py",
-        "store/indexing/products.py",
-    )
-)
+# How many products are made otherwise: of two vectors, or in a network of some dozens of numbers.
+SMALL = {
+    "agent/signals/dynamics.py": 10,
+    "recall/candidates.py": 1,
+    "recall/lanes/noise.py": 2,
+    "store/indexing/products.py": 1,
+}
+# Names of numpy's functions that its library works on, and may share among threads.
+SHARED = frozenset(
+    ("dot", "vdot", "inner", "matmul", "tensordot", "multi_dot", "vecdot", "matvec", "vecmat")
+) | frozenset(("cov", "corrcoef", "svd", "qr", "inv", "pinv", "solve", "lstsq", "eig", "eigh"))
 PROBE = """
 import os, sys, time
 import numpy as np
@@ -81,13 +82,48 @@ def test_no_other_thread_works_on_them() -> None:
     assert mine == 0
 
 
+def products_of(tree: ast.AST) -> int:
+    """How many places of a module multiply by numpy's library."""
+    found = 0
+    for node in ast.walk(tree):
+        if isinstance(node, (ast.BinOp, ast.AugAssign)):
+            found += isinstance(node.op, ast.MatMult)
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+            of_numpy = ast.unparse(node.func.value) in ("np", "numpy", "np.linalg", "numpy.linalg")
+            shared = node.func.attr in SHARED
+            planned = node.func.attr == "einsum" and any(
+                one.arg == "optimize" for one in node.keywords
+            )
+            found += (of_numpy and (shared or planned)) or node.func.attr == "dot"
+        elif isinstance(node, ast.ImportFrom) and (node.module or "").startswith("numpy"):
+            found += sum(one.name in SHARED for one in node.names)
+    return found
+
+
 def test_every_product_that_may_be_large_is_made_so() -> None:
     """A single `@` elsewhere would wake the threads of the library at each question."""
-    found = {
-        name
-        for name, tree in trees()
-        for node in ast.walk(tree)
-        if (isinstance(node, ast.BinOp) and isinstance(node.op, ast.MatMult))
-        or (isinstance(node, ast.Attribute) and node.attr in ("dot", "matmul", "tensordot"))
-    }
-    assert found == SMALL
+    assert {name: count for name, tree in trees() if (count := products_of(tree))} == SMALL
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a @ b",
+        "a @= b",
+        "a.dot(b)",
+        "np.vdot(a, b)",
+        "np.linalg.multi_dot([a, b])",
+        "np.einsum('ij,j->i', a, b, optimize=True)",
+        "from numpy import dot",
+        "np.cov(a)",
+        "numpy.linalg.svd(a)",
+    ],
+)
+def test_a_product_by_the_library_is_found(text: str) -> None:
+    assert products_of(ast.parse(text)) == 1
+
+
+def test_a_vector_of_another_length_is_refused() -> None:
+    for rows in (10, 2_000):
+        with pytest.raises(ValueError, match=r".*"):
+            row_products(np.zeros((rows, 384)), np.ones(1))

@@ -299,7 +299,7 @@ class IndexCache:
 def believed(lengths: NDArray[np.float32], mask: Mask) -> Believed:
     """Count the rows of a mask and their mean length."""
     total = int(np.count_nonzero(mask))
-    return Believed(mask, total, float(lengths @ mask.astype(np.float32)) / total if total else 0.0)
+    return Believed(mask, total, float(lengths[mask].mean(dtype=np.float64)) if total else 0.0)
 
 
 def _resized(column: NDArray[Any], capacity: int) -> NDArray[Any]:

@@ -4,6 +4,7 @@ sessions, with `server.py`, which knows the protocol."""
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import threading
 from collections.abc import Mapping
 from typing import Any
@@ -143,7 +144,10 @@ class _Progress:
         if kind is not None:
             self._task.cancel()
             return
-        async with self._sending:  # a note on its way arrives; none is cut off in the middle
+        try:
+            async with self._sending:  # a note on its way arrives: it is not cut off
+                pass
+        finally:
             self._task.cancel()
         await self._send()
 
@@ -158,7 +162,10 @@ class _Progress:
         async with self._sending:
             if self._done > self._told:
                 self._told = self._done
-                await self._context.session.report_progress(self._told, None, f"{self._told} done")
+                with contextlib.suppress(Exception):  # what is done is done, whoever hears of it
+                    await self._context.session.report_progress(
+                        self._told, None, f"{self._told} done"
+                    )
 
 
 def memory_server(

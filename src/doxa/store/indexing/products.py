@@ -20,11 +20,14 @@ BLAS_NUMBERS_MAX = 400_000  # of the matrix
 
 
 def row_products(matrix: NDArray[Any], vector: NDArray[Any]) -> NDArray[Any]:
-    """Return the scalar product of each row, shape (rows,), with a vector of the rows' length."""
+    """Return the scalar product of each row, shape (rows,), with a vector of the rows' length.
+    Raises ValueError for one of another length."""
     import numpy as np
 
     if matrix.size <= BLAS_NUMBERS_MAX:
         return np.asarray(matrix @ vector)
+    if matrix.shape[1] != len(vector):  # which the loop would repeat, if one of them is 1
+        raise ValueError(f"rows of {matrix.shape[1]} numbers and a vector of {len(vector)}")
     return np.asarray(np.einsum("ij,j->i", matrix, vector))
 
 
