@@ -17,6 +17,7 @@ from bench import (
     locomo_plus,
     pages,
     results,
+    speed,
     speed_graph,
     speed_image,
     speed_recall,
@@ -27,6 +28,7 @@ from bench.corpora import DAY_NS, gap_ns, load_cues, load_locomo, numbered, with
 from bench.embedders import CloudEmbedder
 from bench.report import Report
 from bench.texts import questions_of, turns_of
+from doxa.base.errors import InputError
 from doxa.models import HashEmbedder
 
 WORDS = HashEmbedder(dimensions=384)
@@ -291,3 +293,9 @@ def test_the_document_describes_every_command() -> None:
     text = (pages.DOCUMENT.with_suffix("") / "method.md").read_text()
     assert {"longmemeval", "qa", "ablation", "sensitivity"} <= set(commands)
     assert [name for name in commands if f"python -m bench {name}" not in text] == []
+
+
+def test_a_folder_without_conversations_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "other.txt").write_text("{}")
+    with pytest.raises(InputError, match="has no conversation of LoCoMo"):
+        speed.run(tmp_path, None, seed=7, sizes=(), quick=True)

@@ -162,7 +162,7 @@ class _Progress:
         async with self._sending:
             if self._done > self._told:
                 self._told = self._done
-                with contextlib.suppress(Exception):  # what is done is done, whoever hears of it
+                with contextlib.suppress(Exception):  # the call is done, heard of or not
                     await self._context.session.report_progress(
                         self._told, None, f"{self._told} done"
                     )
