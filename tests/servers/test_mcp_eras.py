@@ -374,6 +374,27 @@ def test_a_note_on_its_way_as_the_call_ends_still_arrives(
 
 
 @every_era
+def test_a_note_that_cannot_be_sent_fails_no_call_and_is_logged(
+    tmp_path: Path, era: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def broken(*_: Any) -> None:
+        raise ConnectionError("gone")
+
+    monkeypatch.setattr(ServerSession, "report_progress", broken)
+    with opened(tmp_path / "m.db", role="agent", project="p") as memory:
+
+        async def note(*_: Any) -> None: ...
+
+        async def work(found: Client) -> None:
+            given = {"source": MESSAGES[:100], "extract": False}
+            result = await found.call_tool("memory_ingest_messages", given, progress_callback=note)
+            assert result.structured_content["added"] == 100
+
+        run(lambda: client(memory.session(), era), work)
+    assert "a note of progress was not sent: ConnectionError" in caplog.text
+
+
+@every_era
 def test_nothing_of_a_call_goes_on_that_was_cancelled_as_a_note_was_on_its_way(
     tmp_path: Path, era: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

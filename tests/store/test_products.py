@@ -125,5 +125,5 @@ def test_a_product_by_the_library_is_found(text: str) -> None:
 
 def test_a_vector_of_another_length_is_refused() -> None:
     for rows in (10, 2_000):
-        with pytest.raises(ValueError, match=r".*"):
+        with pytest.raises(ValueError, match="384"):
             row_products(np.zeros((rows, 384)), np.ones(1))

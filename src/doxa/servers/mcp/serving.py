@@ -4,7 +4,7 @@ sessions, with `server.py`, which knows the protocol."""
 from __future__ import annotations
 
 import asyncio
-import contextlib
+import logging
 import threading
 from collections.abc import Mapping
 from typing import Any
@@ -25,6 +25,7 @@ from doxa.servers.telemetry.calls import CallRecord, Outcome
 from doxa.servers.telemetry.trace_context import PARENT, STATE
 
 # in the `_meta` of a request: who sends it again is the host, so that no model makes up keys
+_LOG = logging.getLogger("doxa.mcp")
 IDEMPOTENCY_KEY = "doxa/idempotencyKey"
 
 
@@ -162,10 +163,12 @@ class _Progress:
         async with self._sending:
             if self._done > self._told:
                 self._told = self._done
-                with contextlib.suppress(Exception):  # the call is done, heard of or not
+                try:
                     await self._context.session.report_progress(
                         self._told, None, f"{self._told} done"
                     )
+                except Exception as error:  # the call is done, heard of or not
+                    _LOG.warning("mcp: a note of progress was not sent: %s", type(error).__name__)
 
 
 def memory_server(
