@@ -295,6 +295,11 @@ def test_the_best_of_very_many_rows_are_those_of_all_rows() -> None:
             assert np.sort(everywhere[best])[::-1].tolist() == pytest.approx(
                 wanted.tolist(), abs=1e-6
             )
+            if len(best) == depth:  # of equals the newest, however rows were found
+                least = everywhere[best].min()
+                equal = np.flatnonzero(allowed & (everywhere == least))
+                chosen = best[everywhere[best] == least]
+                assert chosen.tolist() == equal[len(equal) - len(chosen) :].tolist()
 
 
 class FakeIndex(NamedTuple):
@@ -320,7 +325,9 @@ WORDS = ["ferry", "harbour", "tea", "noon", "port", "rope", "gale", "deck"]
     depth=st.integers(1, 12),
     seed=st.integers(0, 2**32),
     few=st.sampled_from([0, 16]),
-    tried=st.sampled_from([1, 5, 13, 1_000]),
+    tried=st.sampled_from([1, 2, 4, 1_000]),
+    tried_max=st.sampled_from([1, 16]),
+    groups=st.sampled_from([1, 2, 32]),
 )
 def test_the_best_by_words_are_those_of_all_rows(
     tmp_path_factory: pytest.TempPathFactory,
@@ -329,6 +336,8 @@ def test_the_best_by_words_are_those_of_all_rows(
     seed: int,
     few: int,
     tried: int,
+    tried_max: int,
+    groups: int,
 ) -> None:
     random = np.random.default_rng(seed)
     with opened(tmp_path_factory.mktemp("m") / "m.db", embedder=None) as memory:
@@ -349,9 +358,9 @@ def test_the_best_by_words_are_those_of_all_rows(
             held = everywhere[allowed]
             with pytest.MonkeyPatch.context() as patch:
                 patch.setattr(words_lane, "_LOOKUPS", few)  # 0: every row is looked up by itself
-                patch.setattr(words_lane, "_FEW_OF", few)  # 0: only rows around a term are read
                 patch.setattr(words_lane, "_TRIED", tried)
-                patch.setattr(words_lane, "_MANY", 0)
+                patch.setattr(words_lane, "_TRIED_MAX", tried_max)
+                patch.setattr(words_lane, "_GROUPS", groups)
                 best = words.best(allowed, depth)
                 assert words.of(best).tolist() == everywhere[best].tolist()
             wanted = np.sort(held[held > 0])[::-1][:depth]
@@ -359,6 +368,11 @@ def test_the_best_by_words_are_those_of_all_rows(
             assert np.sort(everywhere[best])[::-1].tolist() == pytest.approx(
                 wanted.tolist(), abs=1e-6
             )
+            if len(best) == depth:  # of equals the newest, however rows were found
+                least = everywhere[best].min()
+                equal = np.flatnonzero(allowed & (everywhere == least))
+                chosen = best[everywhere[best] == least]
+                assert chosen.tolist() == equal[len(equal) - len(chosen) :].tolist()
 
 
 def test_rows_that_share_the_row_before_them_are_known() -> None:

@@ -13,7 +13,7 @@ import unicodedata
 from bisect import bisect_left
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import apsw
 import numpy as np
@@ -33,9 +33,10 @@ _RECORD = np.dtype([("doc", "<u4"), ("count", "u1")])
 _REST_MAX = 0.25  # share of the idf mass that may remain before it is tried whether rows suffice
 _ROUNDED = 1 - 1e-5  # sums of 32-bit floats in another order
 _ABOVE_ZERO = 1e-9
-_RUNS = 64  # runs of rows for each row that is wanted
-_TRIED, _MANY = 1_000, 16_000  # where there are many rows, so many are scored first for a bound
-_FEW_OF = 16  # one row of so many is few enough to be gathered
+# For each row that is wanted so many are scored first, to know what the best reach; at most, where
+# many are alike.
+_TRIED, _TRIED_MAX = 4, 16
+_GROUPS = 32  # of rows, for each row that is scored so
 _LOOKUPS = 16  # a term held by more than so many times the wanted rows is looked up row by row
 _NEXT = "SELECT term FROM posting WHERE scope = ? AND term >= ? ORDER BY term LIMIT 1"
 _CORRECTIONS_MAX = 16  # words of one question that are corrected
@@ -277,7 +278,8 @@ class Coverage:
         self._terms.sort(key=lambda term: -term.weight)
 
     def best(self, allowed: Mask, depth: int) -> Rows:
-        """Return the `depth` allowed rows of the highest coverage, in row order; exact.
+        """Return the `depth` allowed rows of the highest coverage, in row order; exact. Of rows
+        that cover as much as the last of them, the newest.
 
         The rare terms name rows first. A row that holds only the other terms covers at most their
         share of the mass, so once the last of the best covers more, the common terms need not name
@@ -292,63 +294,68 @@ class Coverage:
             rest, last = sum(weights[number:]), number == len(weights)
             if rest > wanted and not last:
                 continue
-            rows = self._possible(own, allowed, depth, rest=rest, named=self._terms[:number])
+            rows = self._possible(own, allowed, depth, rest=rest)
             scores = self.of(rows)
-            enough = len(rows) > depth
-            order = np.argpartition(-scores, depth - 1)[:depth] if enough else np.arange(len(rows))
-            if last or (enough and rest <= float(scores[order].min()) * self._mass):
-                best = np.sort(order[scores[order] > 0])
-                return rows[best]
+            best, least = _highest(scores, depth)
+            if last or (len(rows) > depth and rest <= least * self._mass):
+                return rows[best[scores[best] > 0]]
             wanted = rest * _REST_MAX
         return np.zeros(0, dtype=np.int64)
 
-    def _touched(self, named: list[_Term]) -> Rows | None:
-        """The rows that hold any of these terms or may borrow from one that does; None if they are
-        too many to be worth gathering."""
-        branches = self._project.branches
-        if (sum(len(term.docs) for term in named) + len(branches)) * _FEW_OF > self._project.count:
-            return None
+    def _reached(self, base: Floats, depth: int) -> float:
+        """A sum of weights that at least `depth` allowed rows reach: rows that score much by
+        themselves are scored whole. `base` is 0 where a row is not allowed."""
+        high = _high(base, _TRIED * depth)
+        tried = np.flatnonzero(base >= max(high, _ABOVE_ZERO))[: _TRIED_MAX * depth]
+        if len(tried) < depth:
+            return 0.0
+        scores = self.of(tried)
+        return float(np.partition(scores, len(tried) - depth)[len(tried) - depth] * self._mass)
+
+    def _around(self, rows: Rows) -> Rows:
+        """These rows and all that borrow from one of them, ascending; it may name some others."""
         touched = np.zeros(self._project.count + 1, dtype=bool)
-        touched[branches] = True
-        for term in named:
-            touched[term.docs] = True
-            for near in (self._project["prev"], self._project.following):
-                touched[near[term.docs]] = True  # -1, where there is none, is the last entry
+        touched[self._project.branches] = True
+        touched[rows] = True
+        for near in (self._project["prev"], self._project.following):
+            touched[near[rows]] = True  # -1, where there is none, is the last entry
         return np.flatnonzero(touched[:-1])
 
-    def _possible(
-        self, own: Floats, allowed: Mask, depth: int, *, rest: float, named: list[_Term]
-    ) -> Rows:
+    def _possible(self, own: Floats, allowed: Mask, depth: int, *, rest: float) -> Rows:
         """The allowed rows that can be among the `depth` best, given what rows score by themselves
-        from the terms `named`, and that other terms add at most `rest`.
+        from some terms, and that other terms add at most `rest`.
 
         With k = K1, g(f) = f / (f + k) is concave, so g(own + c * other) <= g(own) + g(c * other),
-        and g(c * f) <= c (F + k) / (c F + k) * g(f) for f <= F. The first bound assumes that every
-        row is short and borrows as much as possible, which needs no lengths; the second uses the
-        length of each remaining row. Of many rows some of the most promising are scored: rows that
-        cannot reach the best of these are dropped too.
+        and g(c * f) <= c (F + k) / (c F + k) * g(f) for f <= F. So a row is too low if it and those
+        it borrows from all score less than its share of the least. The first bound of the others
+        assumes that every row is short and borrows as much as possible, which needs no lengths; the
+        second uses the length of each remaining row.
         """
         k1 = constants.K1
         top = max(float(term.own.max()) for term in self._terms)
-        touched = self._touched(named)
-        here: Any = slice(None) if touched is None else touched
-        base, permitted = own[:-1][here], allowed[here]
-        reached = _lower_bound(base * permitted, depth)
-        least = np.float32(max(_ROUNDED * reached - rest, _ABOVE_ZERO))
-        neighbours = [
-            (own.take(other[here], mode="wrap"), part)
+        lending = [
+            (other, part, part * (top + k1) / (part * top + k1))
             for other, part in (
                 (self._project["prev"], constants.PREVIOUS),
                 (self._project.following, constants.NEXT),
             )
         ]
-        most = base.copy()
-        for lent, part in neighbours:
-            most += lent * np.float32(part * (top + k1) / (part * top + k1))
-        kept = np.flatnonzero(permitted & (most >= least))
-        rows = kept if touched is None else touched[kept]
+        base = own[:-1]
+        reached = self._reached(base if allowed.all() else base * allowed, depth)
+        least = np.float32(max(_ROUNDED * reached - rest, _ABOVE_ZERO))
+        share = 1 + sum(most for _, _, most in lending)
+        rows = self._around(np.flatnonzero(base >= least * np.float32(_ROUNDED / share)))
+        rows = rows[allowed[rows]]
+        most = base[rows]
+        neighbours = []
+        for other, part, highest in lending:
+            lent = own.take(other[rows], mode="wrap")
+            neighbours.append((lent, part))
+            most += lent * np.float32(highest)
+        kept = np.flatnonzero(most >= least)
+        rows = rows[kept]
         near = borrowed_share(self._project["length"][rows], constants.NEIGHBOUR_LENGTH)
-        most = base[kept]
+        most = base[rows]
         for lent, part in neighbours:
             most += lent[kept] * (
                 part
@@ -356,14 +363,6 @@ class Coverage:
                 * np.float32(top + k1)
                 / (part * near * np.float32(top) + np.float32(k1))
             )
-        if len(rows) > max(_TRIED, _MANY):
-            tried = self.of(rows[np.argpartition(-most, _TRIED - 1)[:_TRIED]])
-            reached = (
-                float(np.partition(tried, _TRIED - depth)[_TRIED - depth])
-                if depth <= _TRIED
-                else 0.0
-            )
-            least = max(least, np.float32(_ROUNDED * reached * self._mass - rest))
         found: Rows = rows[most >= least]
         return found
 
@@ -394,16 +393,25 @@ class Coverage:
         return scores / np.float32(self._mass)
 
 
-def _lower_bound(scores: Floats, depth: int) -> float:
-    """A value that at least `depth` of the scores reach: the maxima of runs of rows, of which many
-    are equal, stand for all."""
-    run = max(1, len(scores) // (_RUNS * depth))
-    most = scores[: len(scores) // run * run].reshape(-1, run).max(axis=1)
-    return (
-        float(np.partition(most, len(most) - depth)[len(most) - depth])
-        if len(most) > depth
-        else 0.0
-    )
+def _highest(values: Floats, count: int) -> tuple[Rows, float]:
+    """The places of the highest values, ascending, at most `count`: of those that are equal the
+    last. And the lowest of these values."""
+    if len(values) <= count:
+        return np.arange(len(values)), float(values.min(initial=0.0))
+    least = np.partition(values, len(values) - count)[len(values) - count]
+    above, equal = np.flatnonzero(values > least), np.flatnonzero(values == least)
+    return np.sort(np.concatenate((above, equal[len(equal) + len(above) - count :]))), float(least)
+
+
+def _high(values: Floats, count: int) -> float:
+    """A value that at least `count` of the values reach, and few more: the highest of groups, of
+    which many are equal, stand for all. 0 if there are too few."""
+    groups = min(_GROUPS * count, len(values))
+    if groups <= count:
+        return 0.0
+    each = len(values) // groups
+    most = values[: groups * each].reshape(each, groups).max(axis=0)
+    return float(np.partition(most, groups - count)[groups - count])
 
 
 class _Term(NamedTuple):
