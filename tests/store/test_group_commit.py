@@ -12,7 +12,7 @@ from pathlib import Path
 import apsw
 import pytest
 
-from doxa.base.errors import BusyError, DiskFullError, InputError
+from doxa.base.errors import BusyError, DiskFullError, InputError, StoreError
 from doxa.store import Identity, Store, Transaction, check, digest, replayed_digest, verify_log
 from doxa.store.locking.group import MEMBERS_MAX
 from doxa.store.locking.writer_queue import queue_of
@@ -172,6 +172,28 @@ def test_a_commit_that_fails_is_the_error_of_all(store: Store) -> None:
     crew.join()
     store.connection().set_commit_hook(None)
     assert [type(error) for error in crew.errors] == [DiskFullError] * 2
+    assert names(store.path) == []
+    with store.write(ANA, op="test") as tx:
+        tx.create_node(["N"], {"name": "later"})
+    assert names(store.path) == ["later"]
+    whole(store)
+
+
+def test_a_file_that_is_moved_meanwhile_is_the_error_of_all(store: Store, tmp_path: Path) -> None:
+    crew, place = Crew(store), Path(store.path)
+    with (
+        pytest.raises(StoreError, match="moved, removed or replaced"),
+        store.write(ANA, op="test", shares=True) as tx,
+    ):
+        tx.create_node(["N"], {"name": "first"})
+        crew.add(node("second"))
+        crew.add(lambda tx: place.rename(tmp_path / "b.db"))
+        crew.add(node("fourth"))
+    crew.join()
+    assert [type(error) for error in crew.errors] == [StoreError] * 3
+    assert len({id(error) for error in crew.errors}) == 3
+    assert all("moved, removed or replaced" in str(error) for error in crew.errors)
+    (tmp_path / "b.db").rename(place)
     assert names(store.path) == []
     with store.write(ANA, op="test") as tx:
         tx.create_node(["N"], {"name": "later"})

@@ -388,8 +388,8 @@ class Store:
     ) -> None:
         tx.require_not_expired()
         tx.finish()
-        self._engine.require_in_place()
         if shared is not None and tx.receipt_made is not None:
+            self._engine.require_in_place()  # before the log has it
             shared.commit(tx)
         if tx.catalogue_changed:
             db.execute("UPDATE meta SET value = value + 1 WHERE key = 'catalogue'")

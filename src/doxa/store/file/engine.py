@@ -114,7 +114,7 @@ class Engine:
         self._pid = process.number
         self._queue: WriterQueue | None = None
         self._queue_pid = self._pid
-        self._place = Path(path).absolute()  # a process may change its folder
+        self._place = str(Path(path).absolute())  # a process may change its folder
         self._file = (0, 0)  # that the first connection opened
         self._backoff = BusyBackoff()
         self.closed = False
@@ -205,6 +205,7 @@ class Engine:
         `connection` returns that one until `end`."""
 
         def attempt() -> bool:
+            self.require_in_place()
             db.set_busy_handler(None)
             try:
                 db.execute("BEGIN IMMEDIATE")
@@ -214,9 +215,10 @@ class Engine:
                 db.set_busy_handler(self._backoff)
             return True
 
-        self.require_in_place()
         waiting = Waiting(BUSY_TIMEOUT_MS, stopped)
-        turn = self._writers().begin(attempt, waiting, db, kind=self if shares else None)
+        turn = self._writers().begin(
+            attempt, waiting, db, check=self.require_in_place, kind=self if shares else None
+        )
         if turn is None:
             raise busy(self.path)
         if turn.joined:
@@ -242,14 +244,14 @@ class Engine:
     def _found(self) -> tuple[int, int]:
         """What has the place now: device and number of the file."""
         with suppress(OSError):
-            about = self._place.stat()
+            about = os.stat(self._place)  # noqa: PTH116 - at each commit: a Path takes as long again
             return about.st_dev, about.st_ino
         return (0, 0)
 
     def _writers(self) -> WriterQueue:
         """The queue of writers that this process has for the file."""
         if self._queue is None or self._queue_pid != process.number:
-            self._queue, self._queue_pid = queue_of(str(self._place)), process.number
+            self._queue, self._queue_pid = queue_of(self._place), process.number
         return self._queue
 
     def _connect(self, errors: translated) -> apsw.Connection:
@@ -257,7 +259,7 @@ class Engine:
         flags = apsw.SQLITE_OPEN_READONLY if self.read_only else apsw.SQLITE_OPEN_READWRITE
         if not self.read_only and self._file == (0, 0):
             flags |= apsw.SQLITE_OPEN_CREATE
-        errors.db = connection = self._open(str(self._place), flags)
+        errors.db = connection = self._open(self._place, flags)
         if self._file == (0, 0):
             self._file = self._found()
         try:
@@ -301,7 +303,7 @@ class Engine:
             return connection
         except (apsw.CantOpenError, apsw.ReadOnlyError):
             connection.close()
-            if os.access(self._place.resolve().parent, os.W_OK):
+            if os.access(Path(self._place).resolve().parent, os.W_OK):
                 raise
         log = Path(f"{self._place}-wal")
         if log.exists() and log.stat().st_size:
@@ -311,7 +313,7 @@ class Engine:
                 next_step="Copy both files to a folder you may write to, and open the copy.",
                 path=self.path,
             )
-        name = f"file:{quote(str(self._place.resolve()))}?immutable=1"
+        name = f"file:{quote(str(Path(self._place).resolve()))}?immutable=1"
         return self._open(name, apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI)
 
 

@@ -21,7 +21,7 @@ from typing import Protocol
 
 import apsw
 
-from doxa.base.errors import BusyError
+from doxa.base.errors import BusyError, StoreError
 from doxa.base.run_slot import leave_run_slot
 from doxa.store.file.disk_space import is_out_of_space
 
@@ -48,8 +48,12 @@ class WaitingLine(Protocol):
 class CommitGroup:
     """A transaction of the engine, and those who wait for its commit."""
 
-    def __init__(self, db: apsw.Connection, kind: object) -> None:
+    def __init__(
+        self, db: apsw.Connection, kind: object, check: Callable[[], None] = lambda: None
+    ) -> None:
+        """`check` raises if nothing may be committed."""
         self.db, self.kind = db, kind
+        self._check = check
         self.finished = 0  # members whose changes wait for the commit
         self._error: Callable[[], Exception] | None = None
         self._first = 0.0  # when the first of them finished
@@ -94,9 +98,11 @@ class CommitGroup:
             raise interrupted
 
     def commit(self) -> None:
-        """Commit what all members have written, and let them go on. Raises the engine's error."""
+        """Commit what all members have written, and let them go on. Raises the error of the check
+        or of the engine."""
         leave_run_slot()  # the disk takes its time
         try:
+            self._check()
             self.db.execute("COMMIT")
         except BaseException as error:
             with suppress(apsw.Error):
@@ -113,9 +119,19 @@ class CommitGroup:
             self._error = lambda: apsw.FullError("database or disk is full")
         elif isinstance(error, (apsw.IOError, apsw.ReadOnlyError, apsw.CorruptError)):
             self._error = lambda: type(error)(*error.args)
+        elif isinstance(error, StoreError):
+            self._error = self._refusal
         else:
             self._error = _undone
         self._release()
+
+    def _refusal(self) -> Exception:
+        """Return what the check says now: an error of its own for each member."""
+        try:
+            self._check()
+        except StoreError as error:
+            return error
+        return _undone()
 
     def _release(self) -> None:
         for ticket in self._waiting:

@@ -109,11 +109,13 @@ class WriterQueue:
         waiting: Waiting,
         db: apsw.Connection,
         *,
+        check: Callable[[], None] = lambda: None,
         kind: object = None,
     ) -> WriterTurn | None:
         """Wait for the turn of this writer and take the write lock with `attempt`, which says
-        whether it got it. None if there was no time. Writers of one `kind` may share a transaction
-        of the engine, on the connection of its first; None shares it with nobody."""
+        whether it got it. None if there was no time. `check` is called before the commit, and
+        raises if it may not be. Writers of one `kind` may share a transaction of the engine, on the
+        connection of its first; None shares it with nobody."""
         entered, group = self._enter(waiting, kind)
         if not entered:
             return None
@@ -136,7 +138,7 @@ class WriterQueue:
                 self._turnstile.give_back()
             if not begun:
                 self.leave()
-        return WriterTurn(self, CommitGroup(db, kind)) if begun else None
+        return WriterTurn(self, CommitGroup(db, kind, check)) if begun else None
 
     @property
     def length(self) -> int:
