@@ -22,6 +22,7 @@ import doxa
 from doxa.base.errors import InputError, StoreError
 from doxa.base.run_slot import RunSlot
 from doxa.servers.bolt import BoltServer, MemoryDatabase, running_server
+from doxa.servers.bolt.connection import BoltConnection
 from doxa.servers.bolt.framing import MAGIC, MANIFEST, NO_VERSION, Version, manifest
 from doxa.servers.workers import Workers
 from doxa.store import Identity
@@ -288,6 +289,38 @@ def test_a_silent_transaction_gives_the_lock_back(
             FAILURE,
             "Neo.ClientError.Transaction.TransactionTimedOut",
         )
+
+
+def test_a_client_that_is_silent_after_a_transaction_wakes_nobody(
+    server: BoltServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The wait of a transaction is limited, and the next one may begin under the same limit."""
+    monkeypatch.setattr("doxa.servers.bolt.conversation._TERMINATION_S", 0.05)
+    limits, receive, limit = [], BoltConnection._receive, BoltConnection._limit_wait
+    waits = list[float | None]()
+
+    def counted(self: BoltConnection, seconds: float | None) -> bytes | None:
+        waits.append(seconds)
+        return receive(self, seconds)
+
+    def noted(self: BoltConnection, seconds: float | None) -> None:
+        limits.append(seconds)
+        limit(self, seconds)
+
+    monkeypatch.setattr(BoltConnection, "_receive", counted)
+    monkeypatch.setattr(BoltConnection, "_limit_wait", noted)
+    with Peer(server.port) as peer:
+        peer.login()
+        limits.clear()
+        for pause in (0.0, 0.0, 0.5, 0.0):
+            assert peer.ask("BEGIN", {})[0] == SUCCESS
+            assert peer.ask("COMMIT")[0] == SUCCESS
+            waits.clear()
+            time.sleep(pause)
+        assert waits in ([], [None])  # asked once, however long the client was silent
+        short = limits[0]
+        assert short is not None and 0 < short <= 0.1
+        assert limits == [short, None, short]
 
 
 def test_a_client_that_does_not_read_does_not_fill_the_memory(

@@ -338,15 +338,24 @@ class BoltConnection:
             seconds = max(1, ceil(seconds / _WAIT_STEP_S)) * _WAIT_STEP_S
         if isinstance(client, ssl.SSLSocket):
             client.settimeout(seconds)
+        elif seconds is None:
+            try:  # under the limit that a transaction left: most clients send sooner
+                return client.recv(_READ_BYTES)
+            except BlockingIOError:
+                self._limit_wait(None)
         elif seconds != self._wait_s:
-            micros = 0 if seconds is None else int(seconds * 1_000_000)
-            whole, part = divmod(micros, 1_000_000)
-            client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, struct.pack("ll", whole, part))
-            self._wait_s = seconds
+            self._limit_wait(seconds)
         try:
             return client.recv(_READ_BYTES)
         except (BlockingIOError, TimeoutError, ssl.SSLWantReadError):
             return None
+
+    def _limit_wait(self, seconds: float | None) -> None:
+        """Set for how long the system waits for bytes of the client; None: for ever."""
+        whole, part = divmod(0 if seconds is None else int(seconds * 1_000_000), 1_000_000)
+        limit = struct.pack("ll", whole, part)
+        self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, limit)
+        self._wait_s = seconds
 
     def send(self, data: bytes) -> None:
         """Write to the client; blocks while it does not read. Raises RequestInterrupted if the

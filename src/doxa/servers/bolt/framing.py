@@ -113,23 +113,30 @@ class Dechunker:
         if self._rest:
             data = self._rest + data
             self._rest = b""
-        at, end = 0, len(data)
+        at, end, collected = 0, len(data), self._message
         while end - at >= 2:
             size = data[at] << 8 | data[at + 1]
             if end - at - 2 < size:
                 break
             at += 2
-            if size:
-                if len(self._message) + size > self.bytes_max:
-                    raise LimitError(
-                        f"A message is longer than {self.bytes_max:,} bytes.",
-                        next_step="Send the parameters in several batches.",
-                        bytes_max=self.bytes_max,
-                    )
-                self._message += data[at : at + size]
-                at += size
-            elif self._message:
-                found.append(bytes(self._message))
-                self._message.clear()
-        self._rest = data[at:]
+            if not size:
+                if collected:
+                    found.append(bytes(collected))
+                    collected.clear()
+                continue
+            if len(collected) + size > self.bytes_max:
+                raise LimitError(
+                    f"A message is longer than {self.bytes_max:,} bytes.",
+                    next_step="Send the parameters in several batches.",
+                    bytes_max=self.bytes_max,
+                )
+            after = at + size
+            if not collected and data[after : after + 2] == b"\0\0":  # most are one chunk
+                found.append(data[at:after])
+                at = after + 2
+            else:
+                collected += data[at:after]
+                at = after
+        if at < end:
+            self._rest = data[at:]
         return found
