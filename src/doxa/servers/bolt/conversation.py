@@ -21,9 +21,9 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from enum import Enum
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import islice
 from typing import Any, NamedTuple, cast
 
@@ -37,7 +37,13 @@ from doxa.servers.bolt.notifications import notification_filter, summary_notific
 from doxa.servers.bolt.packstream import Unpacker, chunked
 from doxa.servers.bolt.values import hydrate, packer
 from doxa.servers.codes import RequestError, message_of, status_of
-from doxa.servers.contract import Database, DatabaseSession, LastingSession, PlanStep
+from doxa.servers.contract import (
+    Database,
+    DatabaseSession,
+    LastingSession,
+    PlanStep,
+    StatementNotification,
+)
 from doxa.servers.credentials import Authenticator, Principal, throttled
 from doxa.servers.notifications import ALL_NOTIFICATIONS
 from doxa.servers.telemetry.calls import CallRecord
@@ -398,17 +404,19 @@ class Conversation:
         if self._out_bytes >= _FLUSH_BYTES:
             self.flush()
 
-    def _succeed(
-        self, metadata: dict[str, Any] | None = None, key: tuple[Any, ...] | None = None
-    ) -> None:
-        """`key`: equal for metadata that is equal; None: it does not come again."""
-        if not metadata:
-            self._emit(_BARE_SUCCESS)
-            return
-        found = None if key is None else _SAID.get(key)
+    def _succeed(self, metadata: dict[str, Any] | None = None) -> None:
+        self._emit(self._encoded(metadata) if metadata else _BARE_SUCCESS)
+
+    def _encoded(self, metadata: dict[str, Any]) -> bytes:
+        return chunked(self._packer.structure(SUCCESS, metadata))
+
+    def _succeed_as(self, key: tuple[Any, ...], metadata: Callable[[], dict[str, Any]]) -> None:
+        """Answer with what was answered before, or with `metadata`. `key`: equal for metadata that
+        is equal."""
+        found = _SAID.get(key)
         if found is None:
-            found = chunked(self._packer.structure(SUCCESS, metadata))
-            if key is not None and len(found) <= _SAID_BYTES:
+            found = self._encoded(metadata())
+            if len(found) <= _SAID_BYTES:
                 if len(_SAID) >= _SAID_MAX:
                     _SAID.clear()
                 _SAID[key] = found
@@ -588,7 +596,10 @@ class Conversation:
         self._work = self._open(_map(extra, "BEGIN"), explicit=True)
         self.state = BoltState.TX_READY
         name = self._work.database
-        self._succeed({"db": name} if self.version >= (5, 8) else None, (BEGIN.name, name))
+        if self.version >= (5, 8):
+            self._succeed_as((BEGIN.name, name), lambda: {"db": name})
+        else:
+            self._succeed()
 
     def _run(self, text: Any, params: Any, extra: Any) -> None:
         if not isinstance(text, str):
@@ -601,15 +612,20 @@ class Conversation:
         if self.interrupted:
             raise RequestInterrupted
         first_ms = int((time.monotonic() - started) * 1000)
-        metadata: dict[str, Any] = {"fields": list(stream.columns), "t_first": first_ms}
-        told: int | str | None = None
+        more: dict[str, Any] = {}
         if work.explicit:
-            told = metadata["qid"] = number
+            more["qid"] = number
         elif self.version >= (5, 8):
-            told = metadata["db"] = work.database
+            more["db"] = work.database
+
+        def metadata() -> dict[str, Any]:
+            return {"fields": list(stream.columns), "t_first": first_ms, **more}
+
         self.state = BoltState.TX_STREAMING if work.explicit else BoltState.STREAMING
-        key = stream.columns, first_ms, told
-        self._succeed(metadata, key if first_ms <= _SAID_MS_MAX else None)
+        if first_ms <= _SAID_MS_MAX:
+            self._succeed_as((stream.columns, first_ms, *more.values()), metadata)
+        else:
+            self._succeed(metadata())
 
     def _pull(self, extra: Any) -> None:
         self._take(extra, "PULL")
@@ -637,14 +653,23 @@ class Conversation:
             self._succeed({"has_more": True})
             return
         work.finish(number)
-        summary, key = self._summary(work, stream)
-        last_ms = summary["t_last"] = int((time.monotonic() - started) * 1000)
+        bookmark = None if work.explicit else self._bookmark(work)
+        found = stream.result.notices() if work.notifications.any else ()
+        last_ms = int((time.monotonic() - started) * 1000)
         if not work.explicit:
             self._end_work()
             self.state = BoltState.READY
         elif not work.streams:
             self.state = BoltState.TX_READY
-        self._succeed(summary, (*key, last_ms) if key and last_ms <= _SAID_MS_MAX else None)
+        summary = partial(self._summary, work, stream, found, bookmark, last_ms)
+        plan = stream.result.plan
+        if found or last_ms > _SAID_MS_MAX or plan is None or plan.statement.mode:
+            self._succeed(summary())
+            return
+        counts = tuple(stream.result.counters.items())
+        outcome = self.version, bool(stream.columns), bool(stream.count)
+        kind = plan.checked.writes, plan.steps is None
+        self._succeed_as((work.database, counts, bookmark, last_ms, *kind, *outcome), summary)
 
     def _stream(self, stream: Stream, wanted: int, *, keep: bool) -> None:
         width = len(stream.columns)
@@ -658,9 +683,13 @@ class Conversation:
                 raise RequestInterrupted
 
     def _summary(
-        self, work: UnitOfWork, stream: Stream
-    ) -> tuple[dict[str, Any], tuple[Any, ...] | None]:
-        """Return the summary, and what else says the same; None if it says much."""
+        self,
+        work: UnitOfWork,
+        stream: Stream,
+        found: Sequence[StatementNotification],
+        bookmark: str | None,
+        last_ms: int,
+    ) -> dict[str, Any]:
         plan = stream.result.plan
         writes = plan is not None and plan.checked.writes
         kind = (
@@ -671,7 +700,6 @@ class Conversation:
             else "r"
         )
         summary: dict[str, Any] = {"type": kind, "db": work.database}
-        bookmark = None if work.explicit else self._bookmark(work)
         stats = {
             name.replace("_", "-"): count for name, count in stream.result.counters.items() if count
         }
@@ -683,16 +711,13 @@ class Conversation:
             summary["profile" if profiled else "plan"] = _plan(
                 described, rows=stream.count if profiled else None
             )
-        found = stream.result.notices() if work.notifications.any else ()
         summary |= summary_notifications(
             found, work.notifications, self.version, columns=len(stream.columns), rows=stream.count
         )
         if bookmark is not None:
             summary["bookmark"] = bookmark
-        if described is not None or found:
-            return summary, None
-        outcome = self.version, bool(stream.columns), bool(stream.count)
-        return summary, (kind, work.database, tuple(stats.items()), bookmark, *outcome)
+        summary["t_last"] = last_ms
+        return summary
 
     def _commit(self) -> None:
         work = self._work
