@@ -663,13 +663,15 @@ class Conversation:
             self.state = BoltState.TX_READY
         summary = partial(self._summary, work, stream, found, bookmark, last_ms)
         plan = stream.result.plan
-        if found or last_ms > _SAID_MS_MAX or plan is None or plan.statement.mode:
+        writes = plan is not None and plan.checked.writes
+        is_new = writes and bookmark is not None  # the bookmark of a commit comes once
+        if is_new or found or last_ms > _SAID_MS_MAX or plan is None or plan.statement.mode:
             self._succeed(summary())
             return
         counts = tuple(stream.result.counters.items())
         outcome = self.version, bool(stream.columns), bool(stream.count)
-        kind = plan.checked.writes, plan.steps is None
-        self._succeed_as((work.database, counts, bookmark, last_ms, *kind, *outcome), summary)
+        key = work.database, counts, bookmark, last_ms, writes, plan.steps is None, *outcome
+        self._succeed_as(key, summary)
 
     def _stream(self, stream: Stream, wanted: int, *, keep: bool) -> None:
         width = len(stream.columns)
