@@ -55,7 +55,7 @@ from bench.persistence_parts import FULL, QUICK
 from bench.report import Report, write_json
 from bench.ripening_sets import STRUCTURES
 from bench.sets import SETS
-from doxa.base.errors import DoxaError
+from doxa.base.errors import DoxaError, InputError
 from doxa.models import Embedder
 from doxa.models.cache import CachedEmbedder
 
@@ -106,6 +106,13 @@ _PARTS: dict[str, Sequence[str]] = {"persistence": tuple(persistence.PARTS), "ag
 def main(argv: Sequence[str] | None = None) -> int:
     parser = _parser()
     options = parser.parse_args(argv)
+    try:
+        return _main(parser, options)
+    except InputError as error:
+        parser.error(str(error))
+
+
+def _main(parser: argparse.ArgumentParser, options: argparse.Namespace) -> int:
     if (
         options.command in _PARTS
         and options.record

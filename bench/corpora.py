@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from bench.metrics import evidence_ids
+from doxa.base.errors import InputError
 from doxa.ingestion.readers import read
 from doxa.language.turns import Turn
 
@@ -95,10 +96,33 @@ def files_of(path: Path, pattern: str = "*.json") -> list[Path]:
     return sorted(path.glob(pattern)) if path.is_dir() else [path]
 
 
+def _locomo_files(path: Path) -> list[Path]:
+    """Those of LoCoMo: of its folder, or of the one in which that lies."""
+    return files_of(path / "locomo" if (path / "locomo").is_dir() else path)
+
+
+def _no_locomo(path: Path) -> InputError:
+    return InputError(
+        f"{path} has no conversation of LoCoMo.",
+        next_step="Name its file or folder, or the folder in which that lies.",
+        field="data",
+    )
+
+
+def locomo_turns(path: Path) -> list[Turn]:
+    """The turns of LoCoMo's file or folder. Raises InputError where there are none: figures of
+    other texts would look as if they were comparable."""
+    turns = [turn for file in _locomo_files(path) for turn in read(file, "locomo")]
+    if not turns:
+        raise _no_locomo(path)
+    return turns
+
+
 def load_locomo(path: Path) -> list[Corpus]:
-    """LoCoMo in its official form. Questions whose labels name no turn stand apart."""
+    """LoCoMo in its official form. Questions whose labels name no turn stand apart. Raises
+    InputError where there is no conversation."""
     corpora = []
-    for file in files_of(path):
+    for file in _locomo_files(path):
         turns: dict[str, list[Turn]] = {}
         for turn in read(file, "locomo"):
             turns.setdefault(turn.thread, []).append(turn)
@@ -113,6 +137,8 @@ def load_locomo(path: Path) -> list[Corpus]:
                 tuple(one for one in asked if bool(one.gold) is has) for has in (True, False)
             )
             corpora.append(Corpus(name, tuple(turns[name]), labelled, speakers, unlabelled))
+    if not corpora:
+        raise _no_locomo(path)
     return corpora
 
 

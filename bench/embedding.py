@@ -11,11 +11,10 @@ from functools import partial
 from pathlib import Path
 
 import doxa
-from bench.corpora import files_of
+from bench.corpora import locomo_turns
 from bench.report import Report, begin
 from bench.texts import questions_of, turns_of
 from bench.timing import per_second, seconds_of, spread
-from doxa.ingestion.readers import read
 from doxa.language.turns import Turn
 from doxa.models import Embedder, HashEmbedder
 from doxa.models.cache import CachedEmbedder
@@ -29,9 +28,7 @@ def run(data: Path | None, embedder: Embedder | None, *, seed: int, quick: bool)
     synthetic. Without a model only the baseline runs."""
     model = embedder.inner if isinstance(embedder, CachedEmbedder) else embedder
     report = begin("embedding", seed=seed, embedder=model)
-    sample: list[Turn] = (
-        [turn for file in files_of(data) for turn in read(file, "locomo")] if data else []
-    )
+    sample = [] if data is None else locomo_turns(data)
     turns = list(turns_of(400 if quick else 2_000, seed=seed, sample=sample))
     rows = []
     for key, name, each in (

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from bench.corpora import files_of
+from bench.corpora import locomo_turns
 from bench.report import Report, begin
 from bench.speed_graph import measure_graph
 from bench.speed_image import measure_image
@@ -16,9 +16,6 @@ from bench.speed_reads import measure_reads
 from bench.speed_recall import measure_recall, summarise
 from bench.speed_transactions import measure_shared_commits, measure_transactions
 from bench.speed_write import measure_writes
-from doxa.base.errors import InputError
-from doxa.ingestion.readers import read
-from doxa.language.turns import Turn
 from doxa.models import Embedder
 from doxa.models.cache import CachedEmbedder
 
@@ -32,7 +29,7 @@ def run(
         embedder.inner if isinstance(embedder, CachedEmbedder) else embedder
     )  # a cache would hide the model's time
     report = begin("speed", seed=seed, embedder=model)
-    sample = [] if data is None else _turns(data)
+    sample = [] if data is None else locomo_turns(data)
     measure_processes(report, model, repetitions=3 if quick else 9)
     measure_writes(report, sample, rounds=3, times=50 if quick else 200)
     measure_transactions(report, seconds=2.0 if quick else 10.0)
@@ -47,17 +44,3 @@ def run(
     measure_image(report, nodes=people, edges=known, times=10 if quick else 40)
     measure_reads(report, nodes=people, edges=known, times=200 if quick else 2_000)
     return report.end()
-
-
-def _turns(data: Path) -> list[Turn]:
-    """Those of LoCoMo's file or folder, or of the folder in which it lies. Raises InputError where
-    there are none: figures of other texts would look as if they were comparable."""
-    folder = data / "locomo" if (data / "locomo").is_dir() else data
-    turns = [turn for file in files_of(folder) for turn in read(file, "locomo")]
-    if not turns:
-        raise InputError(
-            f"{data} has no conversation of LoCoMo.",
-            next_step="Name its file or folder, or leave --data out for synthetic turns.",
-            field="data",
-        )
-    return turns

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,8 @@ import pytest
 
 from bench import (
     beam,
+    embedding,
+    libraries,
     locomo,
     locomo_plus,
     pages,
@@ -295,7 +298,14 @@ def test_the_document_describes_every_command() -> None:
     assert [name for name in commands if f"python -m bench {name}" not in text] == []
 
 
-def test_a_folder_without_conversations_is_refused(tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", ["speed", "embedding", "libraries", "locomo"])
+def test_a_folder_without_conversations_is_refused(tmp_path: Path, name: str) -> None:
     (tmp_path / "other.txt").write_text("{}")
+    runs: dict[str, Callable[[], object]] = {
+        "speed": lambda: speed.run(tmp_path, None, seed=7, sizes=(), quick=True),
+        "embedding": lambda: embedding.run(tmp_path, None, seed=7, quick=True),
+        "libraries": lambda: libraries.run(tmp_path, None, seed=7, quick=True, systems=()),
+        "locomo": lambda: locomo.run(tmp_path, None, seed=7),
+    }
     with pytest.raises(InputError, match="has no conversation of LoCoMo"):
-        speed.run(tmp_path, None, seed=7, sizes=(), quick=True)
+        runs[name]()
