@@ -17,7 +17,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, Protocol
 
-from bench.peers_data import EDGE, LABEL, Data
+from bench.peers_data import EDGE, LABEL, NAMED, TYPED, Data
 from bench.peers_rows import TEXTS
 
 LIMIT_S = 30
@@ -58,7 +58,7 @@ class Doxa:
         return str(import_module("doxa").__version__)
 
     def ready(self, data: Data) -> Callable[[], None]:
-        nodes, edges = self.folder / "typed_nodes.csv", self.folder / "typed_edges.csv"
+        nodes, edges = (self.folder / name for name in TYPED)
         for given, head in ((nodes, "key:int,name,city,score:float"), (edges, "src:int,dst:int")):
             rows = self.folder / given.name.removeprefix("typed_")
             given.write_text(f"{head}\n" + rows.read_text().partition("\n")[2])
@@ -287,11 +287,12 @@ class FalkorDB:
             f"{row['key']},{row['key']},{row['name']},{row['city']},{row['score']}\n"
             for row in data.node_rows()
         ]
-        (self.folder / f"{LABEL}.csv").write_text(
+        nodes, edges = (self.folder / name for name in NAMED)  # by which the loader names types
+        nodes.write_text(
             ":ID(Thing),key:INT,name:STRING,city:STRING,score:DOUBLE\n" + "".join(rows)
         )
         ends = (self.folder / "edges.csv").read_text().split("\n", 1)[1]
-        (self.folder / f"{EDGE}.csv").write_text(":START_ID(Thing),:END_ID(Thing)\n" + ends)
+        edges.write_text(":START_ID(Thing),:END_ID(Thing)\n" + ends)
         command = [
             str(Path(sys.executable).parent / "falkordb-bulk-insert"),
             "g",
@@ -301,9 +302,9 @@ class FalkorDB:
         command += [
             "--enforce-schema",
             "--nodes",
-            str(self.folder / f"{LABEL}.csv"),
+            str(nodes),
             "--relations",
-            str(self.folder / f"{EDGE}.csv"),
+            str(edges),
         ]
         command += ["--index", f"{LABEL}:key"]
 

@@ -21,6 +21,10 @@ from numpy.typing import NDArray
 
 Ints = NDArray[np.int64]
 LABEL, EDGE = "Thing", "TOUCHES"
+GIVEN = frozenset(("graph.npz", "nodes.csv", "edges.csv", "plan.json"))
+# the same rows under other headers, which some systems want and write for themselves
+TYPED = ("typed_nodes.csv", "typed_edges.csv")
+NAMED = (f"{LABEL}.csv", f"{EDGE}.csv")
 CITIES = 100
 
 

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from bench.peers_adapters import LIMIT_S, PACKAGES
+from bench.peers_data import GIVEN
 
 MEMORY_BYTES_MAX = 8 << 30
 LOAD_S_MAX = 900
@@ -171,7 +172,7 @@ def _excess(pid: int, seconds: float, at: str) -> str:
 def _clear(folder: Path) -> None:
     """Remove what a stopped process left behind; the graph and the plan stay."""
     for path in folder.iterdir():
-        if path.name in ("graph.npz", "nodes.csv", "edges.csv", "plan.json"):
+        if path.name in GIVEN:
             continue
         if path.is_dir():
             shutil.rmtree(path)

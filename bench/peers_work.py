@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from bench.peers_adapters import LIMIT_S, SYSTEMS, System
-from bench.peers_data import answer, load
+from bench.peers_data import GIVEN, NAMED, TYPED, answer, load
 
 _ROW_S = 10  # after so long a row has been asked often enough
 _TELL_S = 2  # so often it says that it is alive, between two questions
@@ -103,8 +103,7 @@ def memory_bytes(system: System) -> float:
 
 def disk_bytes(folder: Path) -> int:
     """What the system itself has written next to the graph that it was given."""
-    given = {"graph.npz", "nodes.csv", "edges.csv", "plan.json", "Thing.csv", "TOUCHES.csv"}
-    given |= {"typed_nodes.csv", "typed_edges.csv"}
+    given = {*GIVEN, *TYPED, *NAMED}
     return sum(
         path.stat().st_size
         for path in folder.rglob("*")
