@@ -12,7 +12,7 @@ from doxa.base.errors import ReadOnlyError, StoreError
 from doxa.cypher.errors import QueryError
 from doxa.query.core.valid_time import instant_ns
 from doxa.query.engine import QueryEngine
-from doxa.query.idle_watch import WATCH
+from doxa.query.idle_watch import WATCH, Activity, IdleWatch
 from doxa.query.session import GraphSession
 from doxa.store import Identity, Store, check, digest, replayed_digest, verify_log
 
@@ -494,3 +494,39 @@ def test_a_write_to_a_read_only_file_is_an_error_of_ours(tmp_path: Path, explici
         with pytest.raises(ReadOnlyError):
             session.run("CREATE (:A)")
         session.close()
+
+
+@pytest.mark.parametrize("first", [None, "MATCH (a:A) RETURN a.x", "CREATE (:B)"])
+@pytest.mark.parametrize(
+    "command",
+    [
+        "CREATE INDEX never FOR (a:A) ON (a.y)",
+        "CREATE DECAY PROFILE never OPTIONS { halfLifeSeconds: 5 }",
+    ],
+)
+def test_explaining_a_command_in_a_transaction_changes_nothing(
+    session: GraphSession, store: Store, first: str | None, command: str
+) -> None:
+    session.begin()
+    if first is not None:
+        session.run(first).records()
+    explained = session.run(f"EXPLAIN {command}")
+    assert explained.records() == []
+    assert explained.description() is not None
+    session.commit()
+    with store.read() as reader:
+        assert not [name for name in reader.catalogue_all() if "never" in name]
+
+
+def test_one_that_cannot_be_undone_leaves_the_others_watched(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    undone, watch = threading.Event(), IdleWatch()
+
+    def fails() -> None:
+        raise StoreError("no", next_step="none")
+
+    watch.add(Activity(fails, idle_ms=1))
+    watch.add(Activity(undone.set, idle_ms=200))
+    assert undone.wait(5)
+    assert "could not be undone" in caplog.text

@@ -5,6 +5,7 @@ One thread watches all of them, and ends when there are none.
 
 from __future__ import annotations
 
+import logging
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -14,6 +15,7 @@ from typing import TypeVar
 from doxa.base.limits import WRITER_IDLE_MS
 from doxa.query.core.errors import fail
 
+_LOG = logging.getLogger("doxa.query")
 _LINGER_S = 5.0  # how long the thread stays when nothing is watched
 _Row = TypeVar("_Row")
 
@@ -114,7 +116,7 @@ class IdleWatch:
         while True:
             with self._changed:
                 watched = list(self._watched)
-            waits = [one.expire_if_idle() for one in watched]
+            waits = list(map(_looked_at, watched))
             with self._changed:
                 if any(one not in watched for one in self._watched):
                     continue  # it came meanwhile
@@ -123,6 +125,16 @@ class IdleWatch:
                 if not notified and not waits and not self._watched:
                     self._thread = None
                     return
+
+
+def _looked_at(one: Activity) -> float:
+    """Undo a transaction that has been idle for too long. What is wrong with one leaves the others
+    watched. Returns the seconds after which to look again."""
+    try:
+        return one.expire_if_idle()
+    except Exception:
+        _LOG.exception("a transaction that was idle for too long could not be undone")
+        return one.idle_ms / 1000
 
 
 WATCH = IdleWatch()

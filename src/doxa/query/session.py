@@ -414,7 +414,7 @@ class GraphSession:
                 if found is not None:
                     return found
             params = self._given(params)
-        if plan.steps is None:
+        if plan.steps is None and plan.statement.mode != "EXPLAIN":
             assert isinstance(self._reader, Transaction)
             return self._schema(plan, self._reader, params, deadline)
         result = self._execute(plan, self._reader, params, deadline)
