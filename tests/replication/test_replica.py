@@ -12,12 +12,12 @@ from typing import Any
 import pytest
 
 from doxa.app.expressions import LazyExpressions
-from doxa.base.errors import BusyError, CorruptError, InputError, UnreachableError
+from doxa.base.errors import BusyError, CorruptError, InputError, StoreError, UnreachableError
 from doxa.base.ids import NodeId
 from doxa.belief import declare
 from doxa.replication.following import apply_transactions
-from doxa.replication.replica import Replica
-from doxa.store import Identity, Store, check, digest, replayed_digest, verify_log
+from doxa.replication.replica import Replica, ReplicaTurn
+from doxa.store import Identity, Store, Transaction, check, digest, replayed_digest, verify_log
 from tests.replication.conftest import OpenLog
 
 ANA, ROOT = Identity("ana", "agent"), Identity("root", "operator")
@@ -204,6 +204,36 @@ def test_an_append_that_fails_leaves_the_replica_as_it_was(
     write(one, n=3)
     assert one.status.reachable
     same(one, open_replica("other"))
+
+
+@pytest.mark.parametrize("when", ["before", "after"])
+def test_a_file_that_is_moved_before_the_append_and_after_it(
+    open_replica: OpenReplica, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, when: str
+) -> None:
+    one, place = open_replica("one"), tmp_path / "one.db"
+    write(one, n=1)
+    commit = ReplicaTurn.commit
+
+    def and_move(self: ReplicaTurn, tx: Transaction) -> None:
+        commit(self, tx)
+        place.rename(tmp_path / "away.db")
+
+    if when == "after":  # what the log has is written, and answered as such
+        monkeypatch.setattr(ReplicaTurn, "commit", and_move)
+        write(one, n=2)
+    else:
+        with (
+            pytest.raises(StoreError, match="moved, removed or replaced"),
+            one.store.write(ANA, op="test") as tx,
+        ):
+            tx.create_node(["Thing"], {"n": 2})
+            place.rename(tmp_path / "away.db")
+    monkeypatch.undo()
+    (tmp_path / "away.db").rename(place)
+    other = open_replica("other")
+    same(one, other)
+    with other.store.read() as reader:
+        assert reader.count("Thing") == (2 if when == "after" else 1)
 
 
 def test_reads_at_the_latest_level_have_what_others_wrote(open_replica: OpenReplica) -> None:

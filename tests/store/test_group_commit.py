@@ -201,6 +201,52 @@ def test_a_file_that_is_moved_meanwhile_is_the_error_of_all(store: Store, tmp_pa
     whole(store)
 
 
+def test_a_member_that_fails_after_the_move_keeps_its_own_error(
+    store: Store, tmp_path: Path
+) -> None:
+    crew, place = Crew(store), Path(store.path)
+
+    def refused(tx: Transaction) -> None:
+        place.rename(tmp_path / "b.db")
+        raise ZeroDivisionError
+
+    with (
+        pytest.raises(StoreError, match="moved, removed or replaced"),
+        store.write(ANA, op="test", shares=True) as tx,
+    ):
+        tx.create_node(["N"], {"name": "first"})
+        crew.add(refused)
+    crew.join()
+    assert [type(error) for error in crew.errors] == [ZeroDivisionError]
+    (tmp_path / "b.db").rename(place)
+    with store.write(ANA, op="test") as tx:
+        tx.create_node(["N"], {"name": "later"})
+    assert names(store.path) == ["later"]
+
+
+def test_where_the_file_is_back_by_then_the_others_are_to_run_again(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    crew, answers = Crew(store), list[bool]()  # of the check: whether the file is in its place
+
+    def moved_for_a_moment(_: object) -> None:
+        if answers and not answers.pop():
+            raise StoreError("a.db was moved", next_step="Put it back.")
+
+    monkeypatch.setattr("doxa.store.file.engine.Engine.require_in_place", moved_for_a_moment)
+    with (
+        pytest.raises(BusyError, match="shared with others was undone"),
+        store.write(ANA, op="test", shares=True) as tx,
+    ):
+        tx.create_node(["N"], {"name": "first"})
+        crew.add(node("second"))
+        answers += [True, False]  # the last is given first: at the commit
+    crew.join()
+    assert answers == []
+    assert [type(error) for error in crew.errors] == [StoreError]
+    assert names(store.path) == []
+
+
 def test_those_whose_transaction_the_engine_gave_up_are_told_so(store: Store) -> None:
     """As it does where a statement that writes is interrupted."""
     crew = Crew(store)

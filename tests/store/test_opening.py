@@ -314,7 +314,14 @@ def test_nothing_is_written_to_a_file_that_lost_its_place(tmp_path: Path, how: s
                 if how == "replaced":
                     os.replace(other, path)
         before = sorted(one.name for one in tmp_path.iterdir())
-        for call in (partial(write, store, "Late"), store.require_in_place):
+        calls: list[Callable[[], object]] = [
+            partial(write, store, "Late"),
+            store.require_in_place,
+            partial(store.save_cursor, "consumer", 1),
+            partial(store.take_lease, "job", held=0, ttl_ns=10**9),
+            store.compact,
+        ]
+        for call in calls:
             with pytest.raises(StoreError, match="moved, removed or replaced"):
                 call()
         assert isinstance(in_a_thread(lambda: write(store, "Late")), StoreError)

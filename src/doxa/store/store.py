@@ -388,13 +388,15 @@ class Store:
     ) -> None:
         tx.require_not_expired()
         tx.finish()
+        in_log = False
         if shared is not None and tx.receipt_made is not None:
-            self._engine.require_in_place()  # before the log has it
+            self._engine.require_in_place()  # what the log has is written, wherever this file is
             shared.commit(tx)
+            in_log = True
         if tx.catalogue_changed:
             db.execute("UPDATE meta SET value = value + 1 WHERE key = 'catalogue'")
         assert tx.turn is not None
-        tx.turn.commit(alone=tx.catalogue_changed)
+        tx.turn.commit(alone=tx.catalogue_changed, checked=in_log)
         self._copied = ""
         self.commits.notify(tx.tx)
         if tx.left_to_sweep:

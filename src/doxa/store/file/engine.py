@@ -215,6 +215,8 @@ class Engine:
                 db.set_busy_handler(self._backoff)
             return True
 
+        if not shares:
+            self.require_in_place()  # those who share wait briefly, and fail at the commit
         waiting = Waiting(BUSY_TIMEOUT_MS, stopped)
         turn = self._writers().begin(
             attempt, waiting, db, check=self.require_in_place, kind=self if shares else None

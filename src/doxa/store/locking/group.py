@@ -97,12 +97,13 @@ class CommitGroup:
         if interrupted is not None:
             raise interrupted
 
-    def commit(self) -> None:
-        """Commit what all members have written, and let them go on. Raises the error of the check
-        or of the engine."""
+    def commit(self, *, checked: bool = False) -> None:
+        """Commit what all members have written, and let them go on. Raises the error of the check,
+        unless it was made before, or of the engine."""
         leave_run_slot()  # the disk takes its time
         try:
-            self._check()
+            if not checked:
+                self._check()
             self.db.execute("COMMIT")
         except BaseException as error:
             with suppress(apsw.Error):
@@ -163,9 +164,9 @@ class WriterTurn:
     def ended(self) -> bool:
         return not self._mine
 
-    def commit(self, *, alone: bool = False) -> None:
+    def commit(self, *, alone: bool = False, checked: bool = False) -> None:
         """Make durable what was written since the turn began. Others may write before that, unless
-        `alone`."""
+        `alone`. `checked`: it may be committed, as was found before it was made known elsewhere."""
         group = self._group
         if self.joined:
             self.db.execute(f"RELEASE {_SAVEPOINT}")
@@ -177,7 +178,7 @@ class WriterTurn:
                 group.wait(ticket)
                 return
         try:
-            group.commit()
+            group.commit(checked=checked)
         finally:
             self._queue.leave()
 
@@ -200,7 +201,7 @@ class WriterTurn:
             if left:
                 passed = self._queue.pass_on(group)
                 if not passed:
-                    with suppress(apsw.Error):  # those who wait for the commit get it
+                    with suppress(apsw.Error, StoreError):  # those who wait for the commit get it
                         group.commit()
             else:
                 group.fail(error)
