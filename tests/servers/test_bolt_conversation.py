@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -798,3 +798,49 @@ def test_answers_are_kept_within_bounds(database: GraphDatabase) -> None:
     held = conversation._SAID
     assert 0 < len(held) <= conversation._SAID_MAX
     assert max(map(len, held.values())) <= conversation._SAID_BYTES
+
+
+def test_what_is_answered_from_memory_is_what_would_be_made(
+    database: GraphDatabase, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever was asked before: in which version, of which database, with what result."""
+    answer_as, kept, repeated = Conversation._succeed_as, dict[Any, bytes](), list[bool]()
+
+    def compared(self: Conversation, key: Any, metadata: Callable[[], dict[str, Any]]) -> None:
+        made = self._encoded(metadata())
+        assert kept.get(key, made) == made, key
+        repeated.append(key in kept)
+        answer_as(self, key, metadata)
+
+    monkeypatch.setattr(conversation, "_SAID", kept)
+    monkeypatch.setattr(conversation, "_SAID_MS_MAX", 10_000)
+    monkeypatch.setattr(Conversation, "_succeed_as", compared)
+    versions = [Version(4, 4), *(Version(5, minor) for minor in range(9))]
+    texts = [
+        "RETURN 1 AS x",
+        "UNWIND [] AS x RETURN x",
+        "MATCH (n:Absent) RETURN n",
+        "CREATE (:A)",
+        "CREATE (n:A) RETURN 1 AS x",
+        "CREATE (n:A) WITH n UNWIND [] AS x RETURN x",
+        "MATCH (n:A) SET n.x = 0",
+        "MATCH (n:Absent) SET n.x = 0 RETURN n",
+        "CREATE INDEX one IF NOT EXISTS FOR (n:A) ON (n.x)",
+        "EXPLAIN RETURN 1 AS x",
+        "PROFILE RETURN 1 AS x",
+    ]
+    for version in versions:
+        talk = Talk(database, version=version)
+        assert talk.one("HELLO", {**HELLO, **BASIC})[0] == SUCCESS
+        if version >= (5, 1):
+            assert talk.one("LOGON", BASIC)[0] == SUCCESS
+        for extra in ({}, {"db": "second"}, {"notifications_minimum_severity": "OFF"}):
+            for text in texts:
+                assert talk.run(text, **extra)[0] == SUCCESS
+                assert talk.ask("PULL", ALL)[-1][0] == SUCCESS
+                assert talk.one("BEGIN", extra)[0] == SUCCESS
+                for _ in range(2):
+                    assert talk.run(text)[0] == SUCCESS
+                    assert talk.ask("PULL", ALL)[-1][0] == SUCCESS
+                assert talk.one("ROLLBACK")[0] == SUCCESS
+    assert sum(repeated) > len(repeated) / 2

@@ -351,7 +351,7 @@ class BoltConnection:
             return None
 
     def _limit_wait(self, seconds: float | None) -> None:
-        """Set for how long the system waits for bytes of the client; None: for ever."""
+        """Set for how long the system waits for bytes of the client; None: without a limit."""
         whole, part = divmod(0 if seconds is None else int(seconds * 1_000_000), 1_000_000)
         limit = struct.pack("ll", whole, part)
         self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, limit)
