@@ -302,6 +302,26 @@ def test_the_best_of_very_many_rows_are_those_of_all_rows() -> None:
                 assert chosen.tolist() == equal[len(equal) - len(chosen) :].tolist()
 
 
+@pytest.mark.parametrize("few", [0, 16])  # around rows of a term; around those that score much
+@pytest.mark.parametrize("size", [40, 400, 20_000])
+def test_of_rows_that_are_equal_the_newest_are_taken(
+    monkeypatch: pytest.MonkeyPatch, few: int, size: int
+) -> None:
+    monkeypatch.setattr(words_lane, "_FEW_OF", few)
+    alone, every = np.full(size, -1, dtype=np.int32), np.arange(size)
+    lengths = np.full(size, 9, dtype=np.float32)
+    project = FakeIndex(size, {"prev": alone, "length": lengths}, alone, every[:0])
+    postings = [
+        Posting(name, name, docs, np.ones(len(docs), dtype=np.float32))
+        for name, docs in (("rare", np.array([1, 20])), ("common", every))
+    ]
+    words = Coverage(project, postings, Believed(np.ones(size, dtype=bool), size, 9.0))  # type: ignore[arg-type]
+    allowed = every != size - 2
+    assert words.best(allowed, 5).tolist() == [1, 20, size - 4, size - 3, size - 1]
+    assert words.best(allowed, 1).tolist() == [20]
+    assert words.best(allowed, size).tolist() == every[allowed].tolist()
+
+
 class FakeIndex(NamedTuple):
     """What the lane of words reads of a project."""
 
@@ -325,6 +345,8 @@ WORDS = ["ferry", "harbour", "tea", "noon", "port", "rope", "gale", "deck"]
     depth=st.integers(1, 12),
     seed=st.integers(0, 2**32),
     few=st.sampled_from([0, 16]),
+    high=st.sampled_from([0, 6]),
+    promising=st.sampled_from([1, 5, 13, 1_000]),
     tried=st.sampled_from([1, 2, 4, 1_000]),
     tried_max=st.sampled_from([1, 16]),
     groups=st.sampled_from([1, 2, 32]),
@@ -335,6 +357,8 @@ def test_the_best_by_words_are_those_of_all_rows(
     depth: int,
     seed: int,
     few: int,
+    high: int,
+    promising: int,
     tried: int,
     tried_max: int,
     groups: int,
@@ -358,6 +382,10 @@ def test_the_best_by_words_are_those_of_all_rows(
             held = everywhere[allowed]
             with pytest.MonkeyPatch.context() as patch:
                 patch.setattr(words_lane, "_LOOKUPS", few)  # 0: every row is looked up by itself
+                patch.setattr(words_lane, "_FEW_OF", few)  # 0: only rows around a term are read
+                patch.setattr(words_lane, "_HIGH_OF", high)  # 0: around those that score much
+                patch.setattr(words_lane, "_PROMISING", promising)
+                patch.setattr(words_lane, "_MANY", 0)
                 patch.setattr(words_lane, "_TRIED", tried)
                 patch.setattr(words_lane, "_TRIED_MAX", tried_max)
                 patch.setattr(words_lane, "_GROUPS", groups)

@@ -286,7 +286,7 @@ def _owners(candidates: list[CandidateSet]) -> tuple[NDArray[np.int64], NDArray[
 
 def _seeds(candidates: list[CandidateSet], scores: Floats) -> dict[int, float]:
     """The best hits that links are followed from, by node, with their share of the best score."""
-    best = np.argsort(-scores, kind="stable")[: constants.GRAPH_SEEDS]
+    best = _best_first(candidates, scores)[: constants.GRAPH_SEEDS]
     top = float(scores[best[0]]) if len(best) else 0.0
     if top <= 0:
         return {}

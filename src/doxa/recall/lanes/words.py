@@ -13,7 +13,7 @@ import unicodedata
 from bisect import bisect_left
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import apsw
 import numpy as np
@@ -37,6 +37,10 @@ _ABOVE_ZERO = 1e-9
 # many are alike.
 _TRIED, _TRIED_MAX = 4, 16
 _GROUPS = 32  # of rows, for each row that is scored so
+_PROMISING, _MANY = 1_000, 16_000  # of many rows that are left, so many are scored for that
+# One row of so many is few enough to look around each: of those that hold a word, and of those that
+# score much
+_FEW_OF, _HIGH_OF = 16, 6
 _LOOKUPS = 16  # a term held by more than so many times the wanted rows is looked up row by row
 _NEXT = "SELECT term FROM posting WHERE scope = ? AND term >= ? ORDER BY term LIMIT 1"
 _CORRECTIONS_MAX = 16  # words of one question that are corrected
@@ -294,10 +298,10 @@ class Coverage:
             rest, last = sum(weights[number:]), number == len(weights)
             if rest > wanted and not last:
                 continue
-            rows = self._possible(own, allowed, depth, rest=rest)
+            rows = self._possible(own, allowed, depth, rest=rest, named=self._terms[:number])
             scores = self.of(rows)
-            best, least = _highest(scores, depth)
-            if last or (len(rows) > depth and rest <= least * self._mass):
+            best = _highest(scores, depth)
+            if last or (len(rows) > depth and rest <= float(scores[best].min()) * self._mass):
                 return rows[best[scores[best] > 0]]
             wanted = rest * _REST_MAX
         return np.zeros(0, dtype=np.int64)
@@ -307,10 +311,13 @@ class Coverage:
         themselves are scored whole. `base` is 0 where a row is not allowed."""
         high = _high(base, _TRIED * depth)
         tried = np.flatnonzero(base >= max(high, _ABOVE_ZERO))[: _TRIED_MAX * depth]
-        if len(tried) < depth:
+        return self._reached_by(tried, depth)
+
+    def _reached_by(self, rows: Rows, depth: int) -> float:
+        if len(rows) < depth:
             return 0.0
-        scores = self.of(tried)
-        return float(np.partition(scores, len(tried) - depth)[len(tried) - depth] * self._mass)
+        place = len(rows) - depth
+        return float(np.partition(self.of(rows), place)[place] * self._mass)
 
     def _around(self, rows: Rows) -> Rows:
         """These rows and all that borrow from one of them, ascending; it may name some others."""
@@ -321,15 +328,19 @@ class Coverage:
             touched[near[rows]] = True  # -1, where there is none, is the last entry
         return np.flatnonzero(touched[:-1])
 
-    def _possible(self, own: Floats, allowed: Mask, depth: int, *, rest: float) -> Rows:
+    def _possible(
+        self, own: Floats, allowed: Mask, depth: int, *, rest: float, named: list[_Term]
+    ) -> Rows:
         """The allowed rows that can be among the `depth` best, given what rows score by themselves
-        from some terms, and that other terms add at most `rest`.
+        from the terms `named`, and that other terms add at most `rest`.
 
         With k = K1, g(f) = f / (f + k) is concave, so g(own + c * other) <= g(own) + g(c * other),
-        and g(c * f) <= c (F + k) / (c F + k) * g(f) for f <= F. So a row is too low if it and those
-        it borrows from all score less than its share of the least. The first bound of the others
-        assumes that every row is short and borrows as much as possible, which needs no lengths; the
-        second uses the length of each remaining row.
+        and g(c * f) <= c (F + k) / (c F + k) * g(f) for f <= F. So a row and its neighbours
+        together give at most 1 plus both factors, times what the highest of them scores by itself:
+        that tells around which rows to look. The first bound of these rows assumes that every row
+        is short and borrows as much as possible, which needs no lengths; the second uses the length
+        of each remaining row. Of many rows some of the most promising are scored: rows that cannot
+        reach the best of these are dropped too.
         """
         k1 = constants.K1
         top = max(float(term.own.max()) for term in self._terms)
@@ -341,19 +352,27 @@ class Coverage:
             )
         ]
         base = own[:-1]
-        reached = self._reached(base if allowed.all() else base * allowed, depth)
+        held = sum(len(term.docs) for term in named) + len(self._project.branches)
+        here: Any = slice(None)
+        if held * _FEW_OF <= len(base):
+            here = self._around(np.concatenate([term.docs for term in named]))
+            reached = _high(base[here] * allowed[here], depth)
+        else:
+            reached = self._reached(base if allowed.all() else base * allowed, depth)
         least = np.float32(max(_ROUNDED * reached - rest, _ABOVE_ZERO))
-        share = 1 + sum(most for _, _, most in lending)
-        rows = self._around(np.flatnonzero(base >= least * np.float32(_ROUNDED / share)))
-        rows = rows[allowed[rows]]
-        most = base[rows]
+        if held * _FEW_OF > len(base):
+            lent_most = sum(factor for _, _, factor in lending)
+            high = np.flatnonzero(base >= least * np.float32(_ROUNDED / (1 + lent_most)))
+            if len(high) * _HIGH_OF <= len(base):
+                here = self._around(high)
+        most = base[here].copy()
         neighbours = []
-        for other, part, highest in lending:
-            lent = own.take(other[rows], mode="wrap")
+        for other, part, factor in lending:
+            lent = own.take(other[here], mode="wrap")
             neighbours.append((lent, part))
-            most += lent * np.float32(highest)
-        kept = np.flatnonzero(most >= least)
-        rows = rows[kept]
+            most += lent * np.float32(factor)
+        kept = np.flatnonzero(allowed[here] & (most >= least))
+        rows = kept if isinstance(here, slice) else here[kept]
         near = borrowed_share(self._project["length"][rows], constants.NEIGHBOUR_LENGTH)
         most = base[rows]
         for lent, part in neighbours:
@@ -363,6 +382,10 @@ class Coverage:
                 * np.float32(top + k1)
                 / (part * near * np.float32(top) + np.float32(k1))
             )
+        if len(rows) > max(_PROMISING, _MANY):
+            tried = rows[np.argpartition(-most, _PROMISING - 1)[:_PROMISING]]
+            reached = self._reached_by(tried, depth)
+            least = max(least, np.float32(_ROUNDED * reached - rest))
         found: Rows = rows[most >= least]
         return found
 
@@ -393,14 +416,14 @@ class Coverage:
         return scores / np.float32(self._mass)
 
 
-def _highest(values: Floats, count: int) -> tuple[Rows, float]:
+def _highest(values: Floats, count: int) -> Rows:
     """The places of the highest values, ascending, at most `count`: of those that are equal the
-    last. And the lowest of these values."""
+    last."""
     if len(values) <= count:
-        return np.arange(len(values)), float(values.min(initial=0.0))
+        return np.arange(len(values))
     least = np.partition(values, len(values) - count)[len(values) - count]
     above, equal = np.flatnonzero(values > least), np.flatnonzero(values == least)
-    return np.sort(np.concatenate((above, equal[len(equal) + len(above) - count :]))), float(least)
+    return np.sort(np.concatenate((above, equal[len(equal) + len(above) - count :])))
 
 
 def _high(values: Floats, count: int) -> float:
