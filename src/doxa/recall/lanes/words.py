@@ -328,6 +328,28 @@ class Coverage:
             touched[near[rows]] = True  # -1, where there is none, is the last entry
         return np.flatnonzero(touched[:-1])
 
+    def _promising(
+        self,
+        base: Floats,
+        allowed: Mask,
+        depth: int,
+        *,
+        rest: float,
+        share: float,
+        named: list[_Term],
+    ) -> tuple[Any, float]:
+        """Where to look for the best, as an index of rows: around those that hold one of few, or
+        that score a `share` of what the best reach by themselves, or everywhere. And a sum of
+        weights that `depth` allowed rows reach."""
+        held = sum(len(term.docs) for term in named) + len(self._project.branches)
+        if held * _FEW_OF <= len(base):
+            here = self._around(np.concatenate([term.docs for term in named]))
+            return here, _high(base[here] * allowed[here], depth)
+        reached = self._reached(base if allowed.all() else base * allowed, depth)
+        high = np.flatnonzero(base >= _least(reached, rest) * np.float32(_ROUNDED * share))
+        few = len(high) * _HIGH_OF <= len(base)
+        return self._around(high) if few else slice(None), reached
+
     def _possible(
         self, own: Floats, allowed: Mask, depth: int, *, rest: float, named: list[_Term]
     ) -> Rows:
@@ -351,20 +373,10 @@ class Coverage:
                 (self._project.following, constants.NEXT),
             )
         ]
+        share = 1 / (1 + sum(factor for _, _, factor in lending))
         base = own[:-1]
-        held = sum(len(term.docs) for term in named) + len(self._project.branches)
-        here: Any = slice(None)
-        if held * _FEW_OF <= len(base):
-            here = self._around(np.concatenate([term.docs for term in named]))
-            reached = _high(base[here] * allowed[here], depth)
-        else:
-            reached = self._reached(base if allowed.all() else base * allowed, depth)
-        least = np.float32(max(_ROUNDED * reached - rest, _ABOVE_ZERO))
-        if held * _FEW_OF > len(base):
-            lent_most = sum(factor for _, _, factor in lending)
-            high = np.flatnonzero(base >= least * np.float32(_ROUNDED / (1 + lent_most)))
-            if len(high) * _HIGH_OF <= len(base):
-                here = self._around(high)
+        here, reached = self._promising(base, allowed, depth, rest=rest, share=share, named=named)
+        least = _least(reached, rest)
         most = base[here].copy()
         neighbours = []
         for other, part, factor in lending:
@@ -385,7 +397,7 @@ class Coverage:
         if len(rows) > max(_PROMISING, _MANY):
             tried = rows[np.argpartition(-most, _PROMISING - 1)[:_PROMISING]]
             reached = self._reached_by(tried, depth)
-            least = max(least, np.float32(_ROUNDED * reached - rest))
+            least = max(least, _least(reached, rest))
         found: Rows = rows[most >= least]
         return found
 
@@ -414,6 +426,11 @@ class Coverage:
             frequency = here + from_before * previous + from_after * following
             scores += term_score(weight, frequency, k1=constants.K1)
         return scores / np.float32(self._mass)
+
+
+def _least(reached: float, rest: float) -> np.float32:
+    """What a row has to have of some terms if others add `rest` and the best reach so much."""
+    return np.float32(max(_ROUNDED * reached - rest, _ABOVE_ZERO))
 
 
 def _highest(values: Floats, count: int) -> Rows:
