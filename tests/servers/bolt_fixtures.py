@@ -4,7 +4,8 @@ as specified."""
 from __future__ import annotations
 
 import socket
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from doxa.query.engine import QueryEngine
 from doxa.query.procedures.builtin import builtin
 from doxa.query.procedures.registry import Registry
 from doxa.query.session import GraphSession
+from doxa.servers.bolt.conversation import Conversation
 from doxa.servers.bolt.framing import MAGIC, Dechunker, Version
 from doxa.servers.bolt.packstream import Packer, Unpacker, chunked
 from doxa.servers.credentials import Principal
@@ -170,3 +172,62 @@ class Peer:
             found.append(got[1])
         assert got[0] == SUCCESS, got[1]
         return found
+
+
+HELLO = {"user_agent": "test/1", "bolt_agent": {"product": "test/1"}}
+
+
+OPEN: list[Conversation] = []
+
+
+class Talk:
+    """A conversation and what it has answered."""
+
+    def __init__(
+        self, database: GraphDatabase, *, version: Version = NEWEST, **options: Any
+    ) -> None:
+        self.sent: list[bytes] = []
+        self.database = database
+        self.it = Conversation(
+            database,
+            options.pop("users", Users()),
+            version=version,
+            send=self.sent.append,
+            **options,
+        )
+        OPEN.append(self.it)
+
+    def bytes(self, message: bytes) -> list[tuple[int, Any]]:
+        self.it.handle(message)
+        self.it.flush()
+        data, self.sent[:] = b"".join(self.sent), []
+        found = [unpacked(message) for message in Dechunker(2**30).feed(data)]
+        return [(tag, fields[0] if fields else None) for tag, fields in found]
+
+    def ask(self, name: str, *fields: Any) -> list[tuple[int, Any]]:
+        return self.bytes(packed(name, *fields))
+
+    def one(self, name: str, *fields: Any) -> tuple[int, Any]:
+        (found,) = self.ask(name, *fields)
+        return found
+
+    def login(self) -> Talk:
+        assert self.one("HELLO", HELLO)[0] == SUCCESS
+        assert self.one("LOGON", BASIC)[0] == SUCCESS
+        return self
+
+    def run(self, text: str, params: dict[str, Any] | None = None, **extra: Any) -> tuple[int, Any]:
+        return self.one("RUN", text, params or {}, extra)
+
+    def state(self) -> str:
+        return self.it.state.value
+
+
+@contextmanager
+def conversed_with(path: Path) -> Iterator[GraphDatabase]:
+    """Open a database, and end what was said with it before it is closed."""
+    made = GraphDatabase(path)
+    yield made
+    while OPEN:
+        OPEN.pop().close()
+    made.store.close()

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,83 +14,30 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from doxa.servers import codes
-from doxa.servers.bolt import conversation
-from doxa.servers.bolt.conversation import ALLOWED_IN, REQUESTS, BoltState, Conversation
-from doxa.servers.bolt.framing import Dechunker, Version
-from doxa.servers.bolt.packstream import Packer
+from doxa.servers.bolt.conversation import ALLOWED_IN, REQUESTS, BoltState
+from doxa.servers.bolt.framing import Version
 from doxa.store import Identity
 from tests.effort import calls_of
 from tests.servers.bolt_fixtures import (
     ALL,
     BASIC,
     FAILURE,
+    HELLO,
     IGNORED,
-    NEWEST,
+    OPEN,
     RECORD,
     SUCCESS,
     TAGS,
     GraphDatabase,
-    Users,
-    packed,
-    unpacked,
+    Talk,
+    conversed_with,
 )
-
-HELLO = {"user_agent": "test/1", "bolt_agent": {"product": "test/1"}}
-
-
-OPEN: list[Conversation] = []
-
-
-class Talk:
-    """A conversation and what it has answered."""
-
-    def __init__(
-        self, database: GraphDatabase, *, version: Version = NEWEST, **options: Any
-    ) -> None:
-        self.sent: list[bytes] = []
-        self.database = database
-        self.it = Conversation(
-            database,
-            options.pop("users", Users()),
-            version=version,
-            send=self.sent.append,
-            **options,
-        )
-        OPEN.append(self.it)
-
-    def bytes(self, message: bytes) -> list[tuple[int, Any]]:
-        self.it.handle(message)
-        self.it.flush()
-        data, self.sent[:] = b"".join(self.sent), []
-        found = [unpacked(message) for message in Dechunker(2**30).feed(data)]
-        return [(tag, fields[0] if fields else None) for tag, fields in found]
-
-    def ask(self, name: str, *fields: Any) -> list[tuple[int, Any]]:
-        return self.bytes(packed(name, *fields))
-
-    def one(self, name: str, *fields: Any) -> tuple[int, Any]:
-        (found,) = self.ask(name, *fields)
-        return found
-
-    def login(self) -> Talk:
-        assert self.one("HELLO", HELLO)[0] == SUCCESS
-        assert self.one("LOGON", BASIC)[0] == SUCCESS
-        return self
-
-    def run(self, text: str, params: dict[str, Any] | None = None, **extra: Any) -> tuple[int, Any]:
-        return self.one("RUN", text, params or {}, extra)
-
-    def state(self) -> str:
-        return self.it.state.value
 
 
 @pytest.fixture
 def database(tmp_path: Path) -> Iterator[GraphDatabase]:
-    made = GraphDatabase(tmp_path / "graph.db")
-    yield made
-    while OPEN:
-        OPEN.pop().close()
-    made.store.close()
+    with conversed_with(tmp_path / "graph.db") as made:
+        yield made
 
 
 @pytest.fixture
@@ -765,82 +712,3 @@ def test_another_limit_holds_for_a_session_that_goes_on(database: GraphDatabase)
     assert database.sessions[-1].timeout_ms == 7_000
     talk.run("RETURN 1", tx_timeout=9_000)
     assert database.sessions[-1].timeout_ms == 9_000 and len(database.sessions) == 1
-
-
-def test_what_one_client_sends_means_nothing_to_others(database: GraphDatabase) -> None:
-    when = Packer({}).structure(0x49, 1_600_000_000, 0, 0)  # a DateTime since version 5
-    value = b"\xa1\x84when" + when
-    begin = b"\xb1\x11\xa1\x8btx_metadata" + value
-    known = set(conversation._SHORT)
-    old = Talk(database, version=Version(4, 4))
-    old.bytes(begin)  # not logged in, and not of its version
-    assert set(conversation._SHORT) == known
-    new = Talk(database).login()
-    assert new.bytes(begin)[0][0] == SUCCESS
-    assert database.sessions[-1].context["when"] is not None
-    assert set(conversation._SHORT) == known
-    plain = packed("BEGIN", {"mode": "r", "tx_timeout": 12_345})
-    Talk(database).bytes(plain)
-    assert plain not in conversation._SHORT
-    new.one("ROLLBACK")
-    new.bytes(plain)
-    assert plain in conversation._SHORT
-
-
-def test_answers_are_kept_within_bounds(database: GraphDatabase) -> None:
-    talk = Talk(database).login()
-    talk.one("BEGIN", {})
-    for number in range(conversation._SAID_MAX + 10):
-        name = "x" * (2_000 if number % 2 else 20)
-        tag, about = talk.run(f"RETURN 1 AS {name}")
-        assert tag == SUCCESS and about["fields"] == [name] and about["qid"] == number
-        talk.ask("PULL", ALL)
-    held = conversation._SAID
-    assert 0 < len(held) <= conversation._SAID_MAX
-    assert max(map(len, held.values())) <= conversation._SAID_BYTES
-
-
-def test_what_is_answered_from_memory_is_what_would_be_made(
-    database: GraphDatabase, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Whatever was asked before: in which version, of which database, with what result."""
-    answer_as, kept, repeated = Conversation._succeed_as, dict[Any, bytes](), list[bool]()
-
-    def compared(self: Conversation, key: Any, metadata: Callable[[], dict[str, Any]]) -> None:
-        made = self._encoded(metadata())
-        assert kept.get(key, made) == made, key
-        repeated.append(key in kept)
-        answer_as(self, key, metadata)
-
-    monkeypatch.setattr(conversation, "_SAID", kept)
-    monkeypatch.setattr(conversation, "_SAID_MS_MAX", 10_000)
-    monkeypatch.setattr(Conversation, "_succeed_as", compared)
-    versions = [Version(4, 4), *(Version(5, minor) for minor in range(9))]
-    texts = [
-        "RETURN 1 AS x",
-        "UNWIND [] AS x RETURN x",
-        "MATCH (n:Absent) RETURN n",
-        "CREATE (:A)",
-        "CREATE (n:A) RETURN 1 AS x",
-        "CREATE (n:A) WITH n UNWIND [] AS x RETURN x",
-        "MATCH (n:A) SET n.x = 0",
-        "MATCH (n:Absent) SET n.x = 0 RETURN n",
-        "CREATE INDEX one IF NOT EXISTS FOR (n:A) ON (n.x)",
-        "EXPLAIN RETURN 1 AS x",
-        "PROFILE RETURN 1 AS x",
-    ]
-    for version in versions:
-        talk = Talk(database, version=version)
-        assert talk.one("HELLO", {**HELLO, **BASIC})[0] == SUCCESS
-        if version >= (5, 1):
-            assert talk.one("LOGON", BASIC)[0] == SUCCESS
-        for extra in ({}, {"db": "second"}, {"notifications_minimum_severity": "OFF"}):
-            for text in texts:
-                assert talk.run(text, **extra)[0] == SUCCESS
-                assert talk.ask("PULL", ALL)[-1][0] == SUCCESS
-                assert talk.one("BEGIN", extra)[0] == SUCCESS
-                for _ in range(2):
-                    assert talk.run(text)[0] == SUCCESS
-                    assert talk.ask("PULL", ALL)[-1][0] == SUCCESS
-                assert talk.one("ROLLBACK")[0] == SUCCESS
-    assert sum(repeated) > len(repeated) / 2
