@@ -50,12 +50,13 @@ from bench import (
     updates,
     vehicle,
 )
+from bench.corpora import NoData
 from bench.embedders import local_embedder
 from bench.persistence_parts import FULL, QUICK
 from bench.report import Report, write_json
 from bench.ripening_sets import STRUCTURES
 from bench.sets import SETS
-from doxa.base.errors import DoxaError, InputError
+from doxa.base.errors import DoxaError
 from doxa.models import Embedder
 from doxa.models.cache import CachedEmbedder
 
@@ -108,7 +109,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     options = parser.parse_args(argv)
     try:
         return _main(parser, options)
-    except InputError as error:
+    except NoData as error:
         parser.error(str(error))
 
 

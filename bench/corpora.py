@@ -55,6 +55,10 @@ _BEAM_ANSWERS = ("answer", "ideal_answer", "ideal_summary", "ideal_response", "e
 _ANCHOR = "%B-%d-%Y"
 
 
+class NoData(InputError):
+    """What `--data` names does not hold what a bench needs."""
+
+
 @dataclass(frozen=True, slots=True)
 class Question:
     """`gold` are the source ids of the evidence, `answer` what a reader should say; `sides` name
@@ -101,8 +105,8 @@ def _locomo_files(path: Path) -> list[Path]:
     return files_of(path / "locomo" if (path / "locomo").is_dir() else path)
 
 
-def _no_locomo(path: Path) -> InputError:
-    return InputError(
+def _no_locomo(path: Path) -> NoData:
+    return NoData(
         f"{path} has no conversation of LoCoMo.",
         next_step="Name its file or folder, or the folder in which that lies.",
         field="data",
@@ -110,7 +114,7 @@ def _no_locomo(path: Path) -> InputError:
 
 
 def locomo_turns(path: Path) -> list[Turn]:
-    """The turns of LoCoMo's file or folder. Raises InputError where there are none: figures of
+    """The turns of LoCoMo's file or folder. Raises NoData where there are none: figures of
     other texts would look as if they were comparable."""
     turns = [turn for file in _locomo_files(path) for turn in read(file, "locomo")]
     if not turns:
@@ -120,7 +124,7 @@ def locomo_turns(path: Path) -> list[Turn]:
 
 def load_locomo(path: Path) -> list[Corpus]:
     """LoCoMo in its official form. Questions whose labels name no turn stand apart. Raises
-    InputError where there is no conversation."""
+    NoData where there is no conversation."""
     corpora = []
     for file in _locomo_files(path):
         turns: dict[str, list[Turn]] = {}
