@@ -48,9 +48,7 @@ class WaitingLine(Protocol):
 class CommitGroup:
     """A transaction of the engine, and those who wait for its commit."""
 
-    def __init__(
-        self, db: apsw.Connection, kind: object, check: Callable[[], None] = lambda: None
-    ) -> None:
+    def __init__(self, db: apsw.Connection, kind: object, check: Callable[[], None]) -> None:
         """`check` raises if nothing may be committed."""
         self.db, self.kind = db, kind
         self._check = check
