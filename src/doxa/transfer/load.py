@@ -118,7 +118,8 @@ class _Nodes:
         self.kept = () if self._kept is None else (self._kept,)
         self.spec = ["nodes", label, key]
 
-    def read(self, file: RowFile, rows: list[Row]) -> list[Row]:
+    def read(self, file: RowFile) -> list[Row]:
+        rows = file.rows_at_once(self.at_once)
         if self._kept is not None:
             _require_keys(file, {self._kept.name: [row.get(self._kept.name) for row in rows]})
         return rows
@@ -148,16 +149,13 @@ class _Edges:
         self.kept = tuple({id(one): one for one in (self._from, self._to)}.values())
         self.spec = ["edges", kind, *start, *end]
 
-    def read(self, file: RowFile, rows: list[Row]) -> list[tuple[Any, Any, Row]]:
+    def read(self, file: RowFile) -> list[tuple[Any, Any, Row]]:
         """The keys of both ends, and the rest of each row."""
         first, second = self._start.column, self._end.column
-        starts = [row.get(first) for row in rows]
-        ends = starts if second == first else [row.get(second) for row in rows]
-        _require_keys(file, {first: starts, second: ends})
-        for row in rows:
-            del row[first]
-            row.pop(second, None)
-        return list(zip(starts, ends, rows, strict=True))
+        ends = tuple(dict.fromkeys((first, second)))  # one column may name both
+        keys, rest = file.columns_at_once(self.at_once, ends)
+        _require_keys(file, keys)
+        return list(zip(keys[first], keys[second], rest, strict=True))
 
     def write(self, tx: Transaction, rows: list[Any]) -> dict[str, int]:
         ids_from, ids_to = self._from.ids, self._to.ids
@@ -245,7 +243,7 @@ def _load(
     counts: Counter[str] = Counter()
     changes: list[int] = []
     last = -1
-    while batch := target.read(file, file.rows_at_once(target.at_once)):
+    while batch := target.read(file):
         with store.write(identity, op="load", note=file.path.name, by_hand=True) as tx:
             if last < 0 and not again and progress_of(tx, load) != before:
                 raise _Overtaken

@@ -72,8 +72,9 @@ class ItemRows:
         self._ledger = Ledger(store, identity)
         self.spec = ["items", column]
 
-    def read(self, file: RowFile, rows: list[dict[str, Any]]) -> list[Stated]:
-        """Return what each of the rows read last states."""
+    def read(self, file: RowFile) -> list[Stated]:
+        """Read the next rows, and return what each of them states."""
+        rows = file.rows_at_once(self.at_once)
         return [self._stated(file, row, len(rows) - n) for n, row in enumerate(rows, 1)]
 
     def _stated(self, file: RowFile, row: dict[str, Any], before: int) -> Stated:

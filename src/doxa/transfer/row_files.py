@@ -8,11 +8,13 @@ read by `parquet_rows.py`.
 from __future__ import annotations
 
 import csv
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from hashlib import sha256
-from itertools import islice
+from io import BytesIO, StringIO
+from itertools import chain, islice, repeat, takewhile
+from operator import not_
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple
+from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
 import msgspec
 
@@ -20,6 +22,10 @@ from doxa.base.errors import InputError
 from doxa.base.limits import IMPORT_LINE_BYTES_MAX, TEXT_BYTES_MAX
 from doxa.transfer.parquet_rows import DamagedRows, parquet_rows
 
+if TYPE_CHECKING:
+    import _csv
+
+_BLOCK_BYTES = 256 * 1024
 _BOOLEANS = {"true": True, "false": False}
 _TYPES: dict[str, Callable[[str], Any]] = {
     "int": int,
@@ -42,18 +48,27 @@ class _Table(NamedTuple):
 
     names: list[str]
     types: list[Callable[[str], Any]]
-    reader: Iterator[list[str]]
+    reader: _csv.Reader
+
+
+class Columns(NamedTuple):
+    """Some rows: the values of some columns, None where they are absent, and the rest of each."""
+
+    values: dict[str, list[Any]]
+    rest: list[dict[str, Any]]
 
 
 class RowFile:
-    """The rows of one file, in order. `count` and `digest` are of what was read so far."""
+    """The rows of one file, in order. `count` and `digest` are of the rows read so far."""
 
     def __init__(self, path: Path) -> None:
         """Raises InputError for a file that is of no known kind or cannot be read."""
         self.path = path
         self.count = 0
         self._hash = sha256()
-        self._read: list[bytes] = []  # lines that are not in the digest yet
+        self._read: list[bytes] = []  # lines that are not in the digest yet,
+        self._used = 0  # and how many of them belong to rows that were read
+        self._hashed = 0  # how many lines are in the digest
         self._table: _Table | None = None  # of a file of columns
         kind = path.suffix.lower()
         if kind not in (*_SEPARATORS, *_JSON, *_PARQUET):
@@ -84,8 +99,9 @@ class RowFile:
 
     @property
     def digest(self) -> str:
-        self._hash.update(b"".join(self._read))
-        self._read.clear()
+        self._hash.update(b"".join(self._read[: self._used]))
+        del self._read[: self._used]
+        self._hashed, self._used = self._hashed + self._used, 0
         return self._hash.hexdigest()
 
     def close(self) -> None:
@@ -96,8 +112,12 @@ class RowFile:
 
     def rows_at_once(self, most: int) -> list[dict[str, Any]]:
         """Read the next rows, no more than so many; none at the end."""
+        return self.columns_at_once(most, ()).rest
+
+    def columns_at_once(self, most: int, apart: Sequence[str]) -> Columns:
+        """Read the next rows, no more than so many, with these columns apart from the others."""
         if not self._separator:
-            return list(islice(self._rows, most))
+            return _apart(list(islice(self._rows, most)), apart)
         names, types, _ = self._begun()
         values = self._values(most)
         try:
@@ -108,9 +128,15 @@ class RowFile:
             if any("" in column for column in columns):
                 raise ValueError
         except (ValueError, KeyError):  # of another width, with absent values, or not to be read
-            return [self._row(one) for one in values]
+            return _apart([self._row(one) for one in values], apart)
         self.count += len(values)
-        return [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]
+        named = dict(zip(names, columns, strict=bool(values)))
+        given = {name: list(named.pop(name, repeat(None, len(values)))) for name in apart}
+        if not named:
+            return Columns(given, [{} for _ in values])
+        left = tuple(named)
+        rest = [dict(zip(left, row, strict=True)) for row in zip(*named.values(), strict=True)]
+        return Columns(given, rest)
 
     def refuse(self, reason: str, *, before: int = 0) -> InputError:
         """Return the error for the row that was read last, or the one so many before it."""
@@ -123,32 +149,48 @@ class RowFile:
         )
 
     def _lines(self) -> Iterator[str]:
-        first, readline, read = True, self._file.readline, self._read.append
-        while line := readline(IMPORT_LINE_BYTES_MAX + 1):
-            if len(line) > IMPORT_LINE_BYTES_MAX:
-                raise _BadLine(f"it is longer than {IMPORT_LINE_BYTES_MAX:,} bytes")
-            read(line)
+        return chain.from_iterable(self._blocks())
+
+    def _blocks(self) -> Iterator[list[str]]:
+        """The lines of the file, with their ends, some at a time. Only a line feed ends a line."""
+        encoding = "utf-8-sig"  # of the first block
+        while block := self._file.read(_BLOCK_BYTES):
+            if not block.endswith(b"\n"):
+                block += self._file.readline(IMPORT_LINE_BYTES_MAX + 1)
+            bad = ""
+            if len(block) > IMPORT_LINE_BYTES_MAX:
+                start = 0
+                for line in BytesIO(block):
+                    if len(line) > IMPORT_LINE_BYTES_MAX:
+                        block, bad = block[:start], f"longer than {IMPORT_LINE_BYTES_MAX:,} bytes"
+                        break
+                    start += len(line)
             try:
-                text = line.decode("utf-8-sig" if first else "utf-8")
-            except UnicodeDecodeError:
-                raise _BadLine("it is not UTF-8") from None
-            first = False
-            yield text
+                text = block.decode(encoding)
+            except UnicodeDecodeError as error:
+                marked = len(block) - len(error.object)  # by a mark of byte order, left out
+                start = block.rfind(b"\n", 0, marked + error.start) + 1
+                block, bad = block[:start], "not UTF-8"
+                text = block.decode(encoding)
+            encoding = "utf-8"
+            self._read += BytesIO(block)
+            yield StringIO(text, newline="\n").readlines()
+            if bad:
+                raise _BadLine(f"it is {bad}")
 
     def _objects(self) -> Iterator[dict[str, Any]]:
-        decode, empty = msgspec.json.Decoder(dict[str, Any]).decode, 0
+        decode = msgspec.json.Decoder(dict[str, Any]).decode
         try:
-            for line in self._lines():
+            for number, line in enumerate(self._lines(), 1):
                 if not line.strip():
-                    empty += 1
                     continue
-                self.count, empty = self.count + 1, 0
+                self.count += 1
+                self._used = number - self._hashed  # lines before this one that are empty, too
                 try:
                     row = decode(line)
                 except (msgspec.DecodeError, msgspec.ValidationError, RecursionError):
                     raise self.refuse("it is not a JSON object") from None
                 yield {name: value for name, value in row.items() if value is not None}
-            del self._read[len(self._read) - empty :]  # empty lines at the end of the file
         except _BadLine as error:
             self.count += 1
             raise self._refused(error) from None
@@ -161,6 +203,7 @@ class RowFile:
             for row in rows:
                 self.count += 1
                 self._read.append(encode(row))
+                self._used += 1
                 yield row
         except DamagedRows as error:
             self.count += 1
@@ -182,23 +225,28 @@ class RowFile:
                 self.count += 1
                 raise self._refused(error) from None
             self._table = _Table(*self._header(header), reader)
+            self._used = reader.line_num
         return self._table
 
     def _values(self, most: int) -> list[list[str]]:
         """Read the texts of the next rows, which are not counted yet."""
         reader, found = self._begun().reader, list[list[str]]()
-        kept = len(self._read)
         try:
-            for values in reader:
-                if values:  # else the line is empty
-                    found.append(values)
-                    kept = len(self._read)
-                    if len(found) == most:
-                        break
-            else:
-                del self._read[kept:]  # empty lines at the end of the file
+            while len(found) < most:
+                some: list[list[str]] = []
+                try:
+                    some.extend(islice(reader, most - len(found)))
+                finally:
+                    found += filter(None, some)  # without empty lines
+                if not some:
+                    break
+                if any(some):
+                    after = sum(1 for _ in takewhile(not_, reversed(some)))
+                    self._used = reader.line_num - after - self._hashed
         except (csv.Error, _BadLine) as error:
-            self.count += len(found) + 1
+            for one in found:
+                self._row(one)  # which may be refused before it
+            self.count += 1
             raise self._refused(error) from None
         return found
 
@@ -236,3 +284,7 @@ class RowFile:
             names.append(name)
             types.append(_TYPES[kind])
         return names, types
+
+
+def _apart(rows: list[dict[str, Any]], names: Sequence[str]) -> Columns:
+    return Columns({name: [row.pop(name, None) for row in rows] for name in names}, rows)
