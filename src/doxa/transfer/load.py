@@ -124,7 +124,7 @@ class _Nodes:
             _require_keys(file, {self._kept.name: [row.get(self._kept.name) for row in rows]})
         return rows
 
-    def write(self, tx: Transaction, rows: list[Any]) -> dict[str, int]:
+    def write(self, tx: Transaction, rows: Any) -> dict[str, int]:
         new = rows
         if self._kept is not None:
             name, ids, new = self._kept.name, self._kept.ids, []
@@ -149,20 +149,25 @@ class _Edges:
         self.kept = tuple({id(one): one for one in (self._from, self._to)}.values())
         self.spec = ["edges", kind, *start, *end]
 
-    def read(self, file: RowFile) -> list[tuple[Any, Any, Row]]:
+    def read(self, file: RowFile) -> tuple[list[Any], list[Any], list[Row]] | None:
         """The keys of both ends, and the rest of each row."""
         first, second = self._start.column, self._end.column
         ends = tuple(dict.fromkeys((first, second)))  # one column may name both
         keys, rest = file.columns_at_once(self.at_once, ends)
         _require_keys(file, keys)
-        return list(zip(keys[first], keys[second], rest, strict=True))
+        return (keys[first], keys[second], rest) if rest else None
 
-    def write(self, tx: Transaction, rows: list[Any]) -> dict[str, int]:
-        ids_from, ids_to = self._from.ids, self._to.ids
+    def write(self, tx: Transaction, rows: Any) -> dict[str, int]:
+        starts, ends, rest = rows
         try:
-            edges: list[NewEdge] = [
-                (ids_from[start], ids_to[end], props) for start, end, props in rows
-            ]
+            edges: list[NewEdge] = list(
+                zip(
+                    map(self._from.ids.__getitem__, starts),
+                    map(self._to.ids.__getitem__, ends),
+                    rest,
+                    strict=True,
+                )
+            )
         except KeyError as error:
             raise InputError(
                 f"There is no node with the key {error.args[0]!r:.80} for an edge {self._kind}.",

@@ -99,7 +99,7 @@ class ItemRows:
                 f"{address[:80]!r} cannot be stated: {said.rstrip('.')}", before=before
             ) from None
 
-    def write(self, tx: Transaction, rows: list[Any]) -> dict[str, int]:
+    def write(self, tx: Transaction, rows: Any) -> dict[str, int]:
         counts = dict.fromkeys(("items", "revisions", "known", "redacted"), 0)
         with self._store.joined(tx):
             for kref, draft, redacted in rows:

@@ -8,7 +8,7 @@ at a time.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import repeat
 
 from doxa.base.ids import EdgeId, NodeId
@@ -50,9 +50,12 @@ def create_edges(
     usable_name(kind, "edge type")
     if projects is None:
         projects = _projects(tx, edges)
+    one = set(projects.values())
+    shared = repeat(one.pop()) if len(one) == 1 else None
     made: list[EdgeId] = []
     for start in range(0, len(edges), _AT_ONCE):
-        made += _insert(tx, kind, edges[start : start + _AT_ONCE], projects)
+        part = edges[start : start + _AT_ONCE]
+        made += _insert(tx, kind, part, shared or _lying(part, projects))
     tx._cache.clear()
     return made
 
@@ -71,8 +74,15 @@ def _projects(tx: Transaction, edges: Sequence[NewEdge]) -> dict[int, str | None
     return found
 
 
+def _lying(edges: Sequence[NewEdge], projects: Mapping[int, str | None]) -> Iterator[str | None]:
+    """The project of each edge: that of both ends, if it is one."""
+    for src, dst, _ in edges:
+        project = projects[src]
+        yield project if projects[dst] == project else None
+
+
 def _insert(
-    tx: Transaction, kind: str, edges: Sequence[NewEdge], projects: Mapping[int, str | None]
+    tx: Transaction, kind: str, edges: Sequence[NewEdge], lying: Iterable[str | None]
 ) -> list[EdgeId]:
     ids = list(map(EdgeId, range(tx._edge + 1, tx._edge + 1 + len(edges))))
     starts, ends, given = zip(*edges, strict=True)
@@ -89,12 +99,6 @@ def _insert(
     ]
     tx._require_room(len(ids))
     add_entries(tx.entries, "edge.create", ids, payloads)
-    lying = [
-        one if one == other else None
-        for one, other in zip(
-            map(projects.__getitem__, starts), map(projects.__getitem__, ends), strict=True
-        )
-    ]
     now = repeat(tx.now)
     if bare:
         rows = list(zip(ids, repeat(kind), starts, ends, now, now, lying))
