@@ -3,14 +3,16 @@ in the same order, and the same log of what is created from them."""
 
 from __future__ import annotations
 
+import tempfile
 from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import doxa
+from doxa.base.errors import DoxaError
 from doxa.query.sql import pattern_scan, plain_lookups
 
 VALUES = st.one_of(
@@ -58,10 +60,15 @@ def found(memory: doxa.Memory, query: str, rows: list[dict[str, Any]]) -> list[s
     return [repr(tuple(row)) for row in memory.run(query, {"rows": rows})]
 
 
-@given(
-    rows=st.lists(st.fixed_dictionaries({"a": VALUES, "b": VALUES}), max_size=80),
-    query=st.sampled_from(QUERIES),
-)
+ROWS = st.lists(st.fixed_dictionaries({"a": VALUES, "b": VALUES}), max_size=80)
+OF_ONE_TYPE = [  # of each column
+    st.lists(st.fixed_dictionaries({"a": one, "b": other}), min_size=2, max_size=200)
+    for one in (st.integers(-3, 3), st.sampled_from(("", "a", "b", "é", "1")), st.booleans())
+    for other in (st.integers(0, 2**53 + 2), st.sampled_from(("a", "x")))
+]
+
+
+@given(rows=st.one_of(ROWS, *OF_ONE_TYPE), query=st.sampled_from(QUERIES))
 def test_many_rows_find_what_each_finds(
     memory: doxa.Memory, rows: list[dict[str, Any]], query: str
 ) -> None:
@@ -76,14 +83,72 @@ def test_rows_of_the_same_types_skip_the_classification(
 ) -> None:
     calls = []
     classify = plain_lookups.classify_arguments
-    monkeypatch.setattr(
-        plain_lookups,
-        "classify_arguments",
-        lambda *given: calls.append(given) or classify(*given),
-    )
+    for module in (plain_lookups, pattern_scan):
+        monkeypatch.setattr(
+            module,
+            "classify_arguments",
+            lambda *given: calls.append(given) or classify(*given),
+        )
     rows = [{"a": number} for number in range(100)] + [{"a": "a"}, {"a": "b"}, {"a": "a\x00"}]
     found(memory, QUERIES[0], rows)
-    assert len(calls) == 3  # numbers, texts, and the text with a zero byte
+    # the first number; then in the rows of several types numbers, texts, and that with a zero byte
+    assert len(calls) == 4
+
+
+WRITES = st.lists(
+    st.tuples(
+        st.sampled_from(
+            (
+                "UNWIND $rows AS r MATCH (a:P {id: r.a}) SET a.id = r.b",
+                "UNWIND $rows AS r MATCH (a:P {id: r.a}) REMOVE a.id",
+                "UNWIND $rows AS r MATCH (a:P {id: r.a}) REMOVE a:P SET a:Q",
+                "UNWIND $rows AS r MATCH (a:P {id: r.a}) DETACH DELETE a",
+                "UNWIND $rows AS r CREATE (:P {id: r.a, n: 0})",
+                "UNWIND $rows AS r MERGE (a:P {id: r.a}) SET a.n = r.b",
+                QUERIES[0],
+                QUERIES[1],
+            )
+        ),
+        st.one_of(ROWS, *OF_ONE_TYPE[:3]).map(lambda rows: rows[:9]),
+    ),
+    max_size=6,
+)
+
+
+@settings(max_examples=40, deadline=None)
+@given(statements=WRITES)
+def test_what_a_transaction_has_written_is_found_by_its_keys(
+    statements: list[tuple[str, list[dict[str, Any]]]],
+) -> None:
+    """With an index, whose entries decide, and without one, where every node is tested."""
+    answers = []
+    for index in ("CREATE INDEX p FOR (n:P) ON (n.id)", ""):
+        with (
+            tempfile.TemporaryDirectory() as folder,
+            filled(Path(folder) / "m.db", index) as memory,
+        ):
+            answers.append(_in_a_transaction(memory, statements))
+            assert not memory.check()
+    assert answers[0] == answers[1]
+
+
+def _in_a_transaction(
+    memory: doxa.Memory, statements: list[tuple[str, list[dict[str, Any]]]]
+) -> list[list[str]]:
+    """The rows of each answer, in an order of their own, and what is there at the end and after it;
+    an error, which ends the transaction, by its kind."""
+    given = []
+    every = "MATCH (n:P) RETURN n.id, n.n"
+    with memory.graph() as graph:
+        graph.begin()
+        try:
+            for text, rows in [*statements, (every, [])]:
+                given.append(sorted(repr(tuple(row)) for row in graph.run(text, {"rows": rows})))
+        except DoxaError as error:
+            given.append([str(error.fields.get("detail"))])
+        else:
+            graph.commit()
+    return [*given, sorted(found(memory, every, []))]
 
 
 def entries(memory: doxa.Memory) -> list[tuple[Any, ...]]:

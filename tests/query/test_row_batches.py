@@ -9,14 +9,16 @@ import pytest
 
 from doxa.query.engine import QueryEngine
 from doxa.query.session import GraphSession
-from doxa.query.sql.row_batches import ROWS_MAX, Template, chunks, parts
+from doxa.query.sql.row_batches import KEYS_MAX, ROWS_MAX, Template, chunks, parts
 from doxa.store import Identity, Store
 
 
 def test_chunks_grow_and_lose_nothing() -> None:
     found = list(chunks(iter(range(500))))
     assert [item for chunk in found for item in chunk] == list(range(500))
-    assert [len(chunk) for chunk in found][:3] == [8, ROWS_MAX, ROWS_MAX]
+    assert [len(chunk) for chunk in found][:4] == [1, 8, ROWS_MAX, ROWS_MAX]
+    longer = [len(chunk) for chunk in chunks(iter(range(2_000)), most=KEYS_MAX)]
+    assert longer == [1, 8, ROWS_MAX, KEYS_MAX, KEYS_MAX, KEYS_MAX, 2_000 - 73 - 3 * KEYS_MAX]
     assert [len(part) for part in parts(list(range(75)))] == [ROWS_MAX, 8, 1, 1, 1]
     assert list(chunks(iter(()))) == []
 

@@ -21,7 +21,7 @@ from doxa.query.exec.projection_steps import DistinctStep, ProjectStep, are_done
 from doxa.query.expressions.compiler import LiteralValue, ParameterReference
 from doxa.query.sql.exactness import UndecidedInSQL
 from doxa.query.sql.grouping import GroupedScanStep
-from doxa.query.sql.index_selection import IndexScan
+from doxa.query.sql.index_selection import KEY, IndexScan
 from doxa.query.sql.pattern_scan import PatternScanStep, ScanProjection
 from doxa.query.sql.value_kinds import classify_arguments
 from doxa.store import Reader
@@ -245,30 +245,27 @@ def _binder(args: Sequence[Any], scan: IndexScan, *, timed: bool) -> Bind | None
     if not scan.is_single:
         return None
     fixed = [0, *args] if timed else list(args)
-    lows, highs, tests = [], [], []
+    keys, tests = [], []
     for at, arg in enumerate(fixed):
         if type(arg) is not tuple:
             continue
-        if arg == ("low",):
-            lows.append(at)
-        elif arg == ("high",):
-            highs.append(at)
+        if arg == KEY:
+            keys.append(at)
         elif arg[0] == "test":
             tests.append((at, arg[1]))
         else:
             return None
-    if len(lows) != 1 or len(highs) != 1:
+    if len(keys) != 1:
         return None
-    low_at, high_at = lows[0], highs[0]
+    key_at = keys[0]
     in_key = [condition.bounds[0].test for condition in scan.points]
 
     def bind(values: list[Any], now: int) -> list[Any]:
         bound = fixed.copy()
         if timed:
             bound[0] = now
-        low = key_of([values[number] for number in in_key])
-        assert low is not None, "no value is null"
-        bound[low_at], bound[high_at] = low, low + b"\x00"
+        bound[key_at] = key = key_of([values[number] for number in in_key])
+        assert key is not None, "no value is null"
         for at, number in tests:
             bound[at] = values[number]
         return bound

@@ -24,6 +24,7 @@ from doxa.base.values import canonical
 from doxa.cypher.printer import name as quoted
 from doxa.store import Indexes, IndexRule, after_key, key_of, rank_of
 
+KEY = ("key",)  # stands for the argument that is a whole key
 RANGES_MAX = 100_000  # beyond this, ranges are merged into fewer, wider ones
 _ORDERED = frozenset({"range", "text", "point"})
 _LISTS = frozenset({"texts", "numbers", "others"})
@@ -123,6 +124,8 @@ class IndexScan:
         return ("json_each(?) r CROSS JOIN ", [("ranges",)]) if self.multi_range else ("", [])
 
     def test(self) -> tuple[str, list[Any]]:
+        if self.is_single:
+            return "x.idx = ? AND x.key = ?", [self.rule.id, KEY]
         sql, args = "x.idx = ? AND x.key >= ? AND x.key < ?", [self.rule.id, ("low",), ("high",)]
         if self.multi_range:
             sql, args = (
@@ -134,7 +137,11 @@ class IndexScan:
         return sql, args
 
     def limits(self, values: list[Any]) -> Mapping[str, Any] | None:
-        """Return the bounds of the keys for the values of all tests; None if no key can match."""
+        """Return the key, or the bounds of the keys, for the values of all tests; None if no key
+        can match."""
+        if self.is_single:
+            key = _key([values[condition.bounds[0].test] for condition in self.points])
+            return None if key is None else {"key": key}
         found = self._key_ranges(values)
         if not found:
             return None
@@ -151,9 +158,6 @@ class IndexScan:
         return limits
 
     def _key_ranges(self, values: list[Any]) -> list[Range]:
-        if self.exact and not self.multi_range:
-            key = _key([values[condition.bounds[0].test] for condition in self.points])
-            return [] if key is None else [(key, key + b"\x00")]
         starts = {b""}
         for condition in self.points:
             keys = {key for bound in condition.bounds for key in _keys(bound, values)}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache, partial
 from itertools import chain, groupby, islice
 from operator import itemgetter
@@ -19,9 +19,9 @@ from doxa.query.core.run import Run
 from doxa.query.core.step import Evaluate
 from doxa.query.sql.index_selection import IndexScan
 from doxa.query.sql.pattern_sql import Prepared, is_settled, prepare_statement
-from doxa.query.sql.plain_lookups import compares_singly, plain_lookups
+from doxa.query.sql.plain_lookups import compares_singly, plain_lookups, values_of_one_type
 from doxa.query.sql.pushed_pattern import PushedDownPattern
-from doxa.query.sql.row_batches import ROWS_MAX, chunks, growing, parts
+from doxa.query.sql.row_batches import KEYS_MAX, ROWS_MAX, chunks, growing, parts
 from doxa.query.sql.row_builders import (
     columns_before,
     elements_of_slots,
@@ -31,6 +31,7 @@ from doxa.query.sql.row_builders import (
 )
 from doxa.query.sql.value_kinds import bound_value, classify_arguments
 from doxa.store import IdColumns
+from doxa.store.indexing.keys import keys_of
 
 _T = TypeVar("_T")
 _STATEMENTS_MAX = 64
@@ -189,13 +190,39 @@ class PatternScanStep:
 
     def _found(self, run: Run, source: Iterator[Row]) -> Iterator[Row]:
         """Yield each row with a row of SQL that was found for it."""
-        build, lookups = self.builder(run), self._lookups(run, source)
-        for one in islice(lookups, 1):  # most patterns have one row before them
-            yield from _built(run, build, one[1], [one])
-        for chunk in chunks(lookups):
-            for prepared, same_statement in groupby(chunk, key=_PREPARED):
-                for part in parts(list(same_statement)):
-                    yield from _built(run, build, prepared, part)
+        build, tests = self.builder(run), self.pushed.conditions.tests
+        if len(tests) == 1 and not self.pushed.bound and compares_singly(tests):
+            yield from self._found_by_one(run, source, build)
+            return
+        lookups = self._lookups(run, source)
+        for chunk in chunks(lookups):  # most patterns have one row before them
+            yield from _of_chunk(run, build, chunk)
+
+    def _found_by_one(
+        self, run: Run, source: Iterator[Row], build: Callable[[tuple[Any, ...]], Row]
+    ) -> Iterator[Row]:
+        """The same for a pattern with one test. Rows whose values have one type, and are whole keys
+        of an index, are looked up many at once."""
+        tests = self.pushed.conditions.tests
+        evaluate = tests[0].value
+        for rows in chunks(source, most=KEYS_MAX):
+            if len(rows) == 1:  # most often all there are
+                (row,) = rows
+                found = self._prepare(run, row, *classify_arguments(tests, [evaluate(row, run)]))
+                if found is not None:
+                    pairs = _found(run.graph, found[0], [(row, *found)])
+                    yield from _tested(run, build, found[0], pairs)
+                continue
+            values = values_of_one_type(evaluate, rows, run)
+            if values is not None:
+                found = self._prepare(run, rows[0], *classify_arguments(tests, values[:1]))
+                if found is not None and found[0].template.of_keys:
+                    statement = found[0].template.statement_of_keys(keys_of(values))
+                    pairs = ((rows[one[-1]], one) for one in run.graph.rows(*statement))
+                    yield from _tested(run, build, found[0], pairs)
+                    continue
+            for chunk in chunks(self._lookups(run, iter(rows))):
+                yield from _of_chunk(run, build, chunk)
 
     def _lookups(self, run: Run, source: Iterator[Row]) -> Iterator[Lookup]:
         """Yield the rows that may have a result, with their statements."""
@@ -323,15 +350,24 @@ def _known_by_edges(
     return {key: found[key] for key in recorded if key in found}
 
 
-def _built(
+def _of_chunk(
+    run: Run, build: Callable[[tuple[Any, ...]], Row], lookups: list[Lookup]
+) -> Iterator[Row]:
+    """Each row with the values that were found for it, those of one statement in batches."""
+    for prepared, same_statement in groupby(lookups, key=_PREPARED):
+        for part in parts(list(same_statement)):
+            yield from _tested(run, build, prepared, _found(run.graph, prepared, part))
+
+
+def _tested(
     run: Run,
     build: Callable[[tuple[Any, ...]], Row],
     prepared: Prepared,
-    lookups: list[Lookup],
+    pairs: Iterable[tuple[Row, tuple[Any, ...]]],
 ) -> Iterator[Row]:
     """Each row with the values that were found for it, if they fulfil what SQL leaves to test."""
     leftover = prepared.leftover
-    for row, found in _found(run.graph, prepared, lookups):
+    for row, found in pairs:
         run.tick()
         after = row + build(found)
         if not leftover or all(test(after, run) is True for test in leftover):

@@ -32,7 +32,7 @@ _ID, _KEYS, _ADDRESS, _PART, _ALL, _EQUAL, _LABEL = range(8, 1, -1)
 
 class Prepared(NamedTuple):
     """SQL and its arguments: constants, ("node", slot), ("test", number), and those of the index,
-    such as ("low",)."""
+    such as `KEY`."""
 
     sql: str
     args: list[Any]
@@ -288,8 +288,8 @@ class StatementBuilder:
 
     def _decided_by(self, index_scan: IndexScan) -> frozenset[int]:
         """Return the tests that need no look at the element: a whole key is looked up, and equal
-        keys are equal values. Within a transaction, and in the past, all are made."""
-        if self.graph is None or not is_settled(self.graph) or not index_scan.is_single:
+        keys are equal values. In the past, whose entries may be of other versions, all are made."""
+        if self.graph is None or self.graph.as_of is not None or not index_scan.is_single:
             return frozenset()
         alone = {
             condition.tree[1]

@@ -10,16 +10,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+from doxa.cypher.errors import QueryError
 from doxa.query.core.row import Row
 from doxa.query.core.run import Run
-from doxa.query.sql.index_selection import IndexScan
+from doxa.query.core.step import Evaluate
+from doxa.query.sql.index_selection import KEY, IndexScan
 from doxa.query.sql.pattern_sql import Prepared
 from doxa.query.sql.pushed_test import PushedTest
 from doxa.query.sql.value_kinds import classify_arguments
 from doxa.store.indexing.keys import key_of
 
 _PLAIN = frozenset((int, bool, str))
-_LOW, _HIGH = -1, -2
+_KEY = -1  # the place of the key
 Arguments = Callable[[list[Any]], list[Any]]
 # of a row, its values and their kinds: its statement and arguments, or None if it has no result
 Prepare = Callable[[Row, list[Any], tuple[str, ...]], "tuple[Prepared, list[Any]] | None"]
@@ -35,9 +37,6 @@ def plain_lookups(
 ) -> Iterator[tuple[Row, Prepared, list[Any]]]:
     """Yield the rows that may have a result, with their statements and arguments, as `prepare`
     gives them for each alone."""
-    if len(tests) == 1:
-        yield from _single(tests, run, source, prepare)
-        return
     evaluate = [test.value for test in tests]
     known: dict[tuple[type, ...], tuple[Prepared, Arguments]] = {}
     for row in source:
@@ -59,34 +58,17 @@ def plain_lookups(
                 known[types] = prepared, made
 
 
-def _single(
-    tests: list[PushedTest], run: Run, source: Iterator[Row], prepare: Prepare
-) -> Iterator[tuple[Row, Prepared, list[Any]]]:
-    """The same for one test: a row's type is that of its value."""
-    evaluate = tests[0].value
-    known: dict[type, tuple[Prepared, Arguments]] = {}
-    last: tuple[Any, Prepared] | None = None  # learnt from if there is another row
-    for row in source:
-        if last is not None:
-            before, prepared = last
-            last, kind = None, type(before)
-            if kind in _PLAIN and kind not in known and not _has_zero([before]):
-                made = _arguments_of(prepared)
-                if made is not None:
-                    known[kind] = prepared, made
-        value = evaluate(row, run)
-        kind = type(value)
-        held = known.get(kind)
-        if held is not None and (kind is not str or "\x00" not in value):
-            prepared, arguments = held
-            yield row, prepared, arguments([value])
-            continue
-        found = prepare(row, *classify_arguments(tests, [value]))
-        if found is None:
-            continue
-        prepared, given = found
-        last = value, prepared
-        yield row, prepared, given
+def values_of_one_type(evaluate: Evaluate, rows: list[Row], run: Run) -> list[Any] | None:
+    """Return what the expression gives for each of the rows, if how SQL compares it depends on its
+    type alone and this is one for all. None if not, and for an error, which one of them has."""
+    try:
+        values = [evaluate(row, run) for row in rows]
+    except QueryError:
+        return None
+    kinds = set(map(type, values))
+    if len(kinds) > 1 or not _PLAIN.issuperset(kinds) or (str in kinds and _has_zero(values)):
+        return None
+    return values
 
 
 def _has_zero(values: list[Any]) -> bool:
@@ -101,10 +83,8 @@ def _arguments_of(prepared: Prepared) -> Arguments | None:
         return None
     places = []
     for column in prepared.columns:
-        if column == ("low",):
-            places.append(_LOW)
-        elif column == ("high",):
-            places.append(_HIGH)
+        if column == KEY:
+            places.append(_KEY)
         elif column[0] == "test":
             places.append(column[1])
         else:
@@ -116,16 +96,10 @@ def _arguments_of(prepared: Prepared) -> Arguments | None:
 
 def _keyed(scan: IndexScan, places: list[int]) -> Arguments:
     in_key = [condition.bounds[0].test for condition in scan.points]
-    if in_key == [0]:
-        return lambda values: _placed(values, key_of(values[:1]), places)
 
     def arguments(values: list[Any]) -> list[Any]:
-        return _placed(values, key_of([values[place] for place in in_key]), places)
+        key = key_of([values[place] for place in in_key])
+        assert key is not None, "no value is null"
+        return [values[place] if place >= 0 else key for place in places]
 
     return arguments
-
-
-def _placed(values: list[Any], low: bytes | None, places: list[int]) -> list[Any]:
-    assert low is not None  # no value is null
-    high = low + b"\x00"
-    return [values[place] if place >= 0 else low if place == _LOW else high for place in places]

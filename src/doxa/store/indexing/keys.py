@@ -53,6 +53,14 @@ def key_of(values: list[Any]) -> bytes | None:
     return b"".join(parts)
 
 
+def keys_of(values: list[Any]) -> list[bytes]:
+    """Return the key of each single value; none may be null."""
+    if set(map(type, values)) == {int} and min(values) >= 0 and max(values) <= _EXACT:
+        bits, of_float, pair = _BITS.unpack, _FLOAT.pack, _PAIR.pack
+        return [_OF_NUMBERS + pair(bits(of_float(value))[0] + _SIGN, _SIGN) for value in values]
+    return list(map(_one, values))
+
+
 def rank_of(value: Any) -> bytes:
     """Return the first byte of the keys of all values that can be compared with this one."""
     return _PREFIXES[type(value)]
