@@ -17,6 +17,7 @@ from bench import (
     api_load,
     beam,
     campaign,
+    clients,
     compare,
     counts,
     embedding,
@@ -130,6 +131,11 @@ def _main(parser: argparse.ArgumentParser, options: argparse.Namespace) -> int:
         return _compare(options)
     if options.command == "tck":
         return _finish(tck.run(options.features), options.json)
+    if options.command == "clients":
+        report = clients.run(options.server, seed=options.seed, quick=options.quick)
+        if options.record:
+            results.write(options.results, [report])
+        return _finish(report, options.json)
     if options.command == "graph":
         report = peers.run(options.peers, seed=options.seed, quick=options.quick)
         if options.record:
@@ -456,6 +462,11 @@ def _parser() -> argparse.ArgumentParser:
         help="keep it in the results of the day, along with those of other commands",
     )
     _graph_options(graph)
+    many = commands.add_parser("clients")
+    clients.options(many)
+    many.add_argument("--seed", type=int, default=SEED)
+    many.add_argument("--json", type=Path, help="write figures and tables here")
+    _record_options(many)
     _libraries_options(commands.add_parser("libraries"))
     qa.options(commands.add_parser("qa"), seed=SEED)
     _parted_options(commands.add_parser("persistence"), "persistence")

@@ -37,7 +37,7 @@ PAGES: dict[str, tuple[str, ...]] = {
         "updates",
         "questions",
     ),
-    "speed.md": ("speed", "embedding", "libraries", "hooks", "api", "api-load"),
+    "speed.md": ("speed", "embedding", "libraries", "hooks", "api", "api-load", "clients"),
     "scale.md": ("scale",),
     "agent.md": ("turn-signals",),
     "graph.md": ("graph",),

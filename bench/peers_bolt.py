@@ -19,7 +19,6 @@ from bench.peers_adapters import Doxa
 from bench.peers_data import LABEL, Data
 from bench.peers_rows import TEXTS
 from bench.peers_serving import served
-from bench.peers_workers import measure_workers
 from bench.report import Report
 from bench.timing import seconds_of, spread
 
@@ -42,7 +41,6 @@ def measure_bolt(report: Report, data: Data, *, share: float) -> None:
         system.close()
         with served(Path(name) / "doxa.db") as uri:
             _through(report, uri, data, share=share, inside=inside, profile=profile)
-        measure_workers(report, Path(name) / "doxa.db", data, share=share)
 
 
 def _through(

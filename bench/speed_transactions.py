@@ -101,6 +101,11 @@ def measure_shared_commits(report: Report, *, seconds: float) -> None:
     report.table("Durable updates of one property", ["who", "a second", "p99 ms"], rows)
 
 
+def plain_updates(path: Path, *, seconds: float) -> tuple[float, float]:
+    """Durable updates a second of one row of bare SQLite, and their 99th percentile in ms."""
+    return _rates([_plain_update(path)], seconds)
+
+
 def _plain_update(path: Path) -> Callable[[], object]:
     """An update of one row of bare SQLite, on a connection of its own."""
     made: list[apsw.Connection] = []
