@@ -55,7 +55,8 @@ class Line:
                 "principal": place.username,
                 "credentials": place.password or "",
             }
-        self.socket.sendall(_message(_HELLO, {"user_agent": "bench/1"}) + _message(_LOGON, login))
+        agent = {"user_agent": "bench/1", "bolt_agent": {"product": "bench/1"}}
+        self.socket.sendall(_message(_HELLO, agent) + _message(_LOGON, login))
         self._succeeded(2)
 
     def read(self) -> int:
