@@ -344,7 +344,8 @@ def compared(count: int, *, depth: int) -> list[int]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(vector_index, "code_products", counted)
         index.nearest(vectors[0], allowed=np.ones(count, dtype=bool), depth=depth)
-    return lengths
+    assert index._sample is not None
+    return [*lengths, len(index._sample[1])]
 
 
 @example("SIGN_CANDIDATES_MIN", "CODE_SAMPLE")

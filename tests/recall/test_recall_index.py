@@ -103,6 +103,28 @@ def test_the_mean_and_spread_of_codes_are_near_those_of_the_cosines() -> None:
     assert found.spread == pytest.approx(float(cosines.std()), rel=0.1)
 
 
+@given(seed=st.integers(0, 2**32), sample=st.integers(1, 9), dimensions=st.sampled_from([7, 64]))
+def test_the_sample_of_codes_is_that_of_the_entries_that_are_there(
+    seed: int, sample: int, dimensions: int
+) -> None:
+    """Of an index that grows while it is asked, as of one that was made at once."""
+    random = np.random.default_rng(seed)
+    vectors = unit(random, 40, dimensions)
+    codes, growing = codes_of(vectors), VectorIndex(exact=False)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(constants, "CODE_SAMPLE", sample)
+        while growing.count < len(vectors):
+            start = growing.count
+            stop = min(len(vectors), start + int(random.integers(1, 4)))
+            growing.add(np.arange(start, stop), codes[start:stop])
+            question = unit(random, dimensions)
+            step = -(-stop // sample)
+            products = code_products(codes[:stop:step], question)
+            found = growing.nearest(question, allowed=np.ones(stop, dtype=bool), depth=1)
+            assert found.mean == pytest.approx(float(products.mean()), abs=1e-6)
+            assert found.spread == pytest.approx(float(products.std()), abs=1e-6)
+
+
 @pytest.mark.parametrize("common", [0.0, 1.0, 3.0])
 def test_codes_name_the_nearest_of_vectors_that_have_a_direction_in_common(
     monkeypatch: pytest.MonkeyPatch, common: float

@@ -66,6 +66,7 @@ class VectorIndex:
         self._data: NDArray[Any] | None = None
         self._signs = np.zeros((0, 0), dtype=np.uint64)  # of codes, [words, capacity]
         self._levels = np.zeros(0, dtype=np.uint8)  # from which signs are taken
+        self._sample: tuple[int, Floats] | None = None  # the step of `_sampled`, and what it gives
 
     def reserve(self, capacity: int) -> None:
         """Make room for so many entries in all when the next are added, so that arrays need not
@@ -215,9 +216,23 @@ class VectorIndex:
                 np.argpartition(-code_products(self._data[found], vector), depth - 1)[:depth]
             ]
         step = -(-kept // constants.CODE_SAMPLE)
-        sample = np.flatnonzero(keep)[::step] if kept < len(keep) else np.arange(0, len(keep), step)
-        cosines = code_products(self._data[sample], vector)
+        cosines = (
+            code_products(self._data[np.flatnonzero(keep)[::step]], vector)
+            if kept < len(keep)
+            else row_products(self._sampled(step, kept, len(vector)), vector)
+        )
         return found, float(cosines.mean()), float(cosines.std())
+
+    def _sampled(self, step: int, count: int, dimensions: int) -> Floats:
+        """Return each `step`th of the first `count` vectors, as far as codes tell. They are kept:
+        of many entries that are added one is among them."""
+        assert self._data is not None
+        size = -(-count // step)
+        sample = self._sample
+        if sample is None or sample[0] != step or len(sample[1]) != size:
+            codes = self._data[:count:step]
+            sample = self._sample = step, code_vectors(codes, dimensions)
+        return sample[1]
 
 
 def _lowest(distance: NDArray[np.uint16], keep: Mask, wanted: int) -> Rows:

@@ -13,7 +13,7 @@ without what all memories have in common, their mean (after Mu & Viswanath, "All
 from __future__ import annotations
 
 from collections.abc import Mapping
-from itertools import zip_longest
+from itertools import compress, zip_longest
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -91,7 +91,10 @@ def without_centre(centre: Floats | None, vectors: Floats) -> Floats:
         return vectors
     rest = vectors - centre
     length = np.linalg.norm(rest, axis=-1, keepdims=True)
-    return np.where(length > 1e-6, rest / np.maximum(length, 1e-6), vectors).astype(np.float32)
+    rest /= np.maximum(length, 1e-6)
+    if length.min(initial=1.0) <= 1e-6:
+        rest = np.where(length > 1e-6, rest, vectors)
+    return rest.astype(np.float32, copy=False)
 
 
 def with_request(question: Floats, request: Floats) -> Floats:
@@ -167,8 +170,6 @@ def _load(
         f" CROSS JOIN vector v ON v.id BETWEEN f.value AND f.value + {PARTS - 1}",
         (int64_array(vector_id(project.scope, rows).tolist()),),
     )
-    found = [row for row in read if row[1] < INDEXED_PARTS]
-    sentences = [row for row in read if row[1] >= INDEXED_PARTS]
     size = len(rows)
     held = Vectors(
         np.full(size, np.nan, dtype=np.float32),
@@ -179,19 +180,19 @@ def _load(
         np.full(size, -1, dtype=np.float32),
         np.zeros(size, dtype=np.int64),
     )
-    if not found:
+    if not read:
         return held
-    data = unpack_vectors([row[2] for row in found], len(vector))
-    if sentences:
-        data = np.concatenate((data, unpack_parts([row[2] for row in sentences], len(vector))))
-        found += sentences
+    docs, numbers, packed = zip(*read, strict=True)
+    part = np.array(numbers, dtype=np.int64)
+    of_sentence = part >= INDEXED_PARTS
+    data = unpack_vectors(list(compress(packed, (~of_sentence).tolist())), len(vector))
+    if of_sentence.any():
+        sentences = unpack_parts(list(compress(packed, of_sentence.tolist())), len(vector))
+        data = np.concatenate((data, sentences))
+    order = np.argsort(of_sentence, kind="stable")  # as in the data
+    position, part = np.searchsorted(rows, np.array(docs, dtype=np.int64)[order]), part[order]
     data = without_centre(centre, data)
     cosines = row_products(data, vector)
-    docs, numbers, _ = zip(*found, strict=True)
-    position, part = (
-        np.searchsorted(rows, np.array(docs, dtype=np.int64)),
-        np.array(numbers, dtype=np.int64),
-    )
     first = part == 0
     held.whole[position[first]] = cosines[first]
     held.direction[position[first]] = data[first]

@@ -72,7 +72,8 @@ def codes_of(vectors: Floats) -> Codes:
     steps = (np.clip(np.floor(np.nan_to_num(vectors / _step(vectors.shape[1]))), -8, 7) + 8).astype(
         np.uint8
     )
-    steps = np.pad(steps, ((0, 0), (0, -vectors.shape[1] % 64)), constant_values=8)
+    if missing := -vectors.shape[1] % 64:
+        steps = np.pad(steps, ((0, 0), (0, missing)), constant_values=8)
     half = steps.shape[1] // 2
     codes: Codes = steps[:, :half] << 4 | steps[:, half:]
     return codes
@@ -130,7 +131,8 @@ def code_products(codes: Codes, vector: Floats) -> Floats:
     import numpy as np
 
     half = codes.shape[1]
-    numbers = np.pad(vector, (0, 2 * half - len(vector)))
+    missing = 2 * half - len(vector)
+    numbers = np.pad(vector, (0, missing)) if missing else vector
     found: Floats = row_products((codes >> 4).astype(np.float32), numbers[:half])
     found += row_products((codes & 0x0F).astype(np.float32), numbers[half:])
     found -= np.float32(7.5) * numbers.sum()
@@ -157,7 +159,7 @@ def unpack_parts(data: Sequence[bytes], dimensions: int) -> Floats:
     width = _joined_length(data, 2 + dimensions)
     rows = np.frombuffer(b"".join(data), dtype=np.uint8).reshape(len(data), width)
     steps = np.ascontiguousarray(rows[:, :2]).view("<f2").astype(np.float32)
-    return rows[:, 2:].view(np.int8).astype(np.float32) * steps
+    return rows[:, 2:].view(np.int8) * steps
 
 
 def unpack_codes(data: Sequence[bytes], length: int | None = None) -> Codes:
