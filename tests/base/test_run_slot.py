@@ -134,6 +134,66 @@ def test_who_has_waited_for_long_is_given_it_in_order() -> None:
     assert came == list(range(20))
 
 
+def test_who_looks_first_passes_a_long_holder_over_for_the_first_in_line() -> None:
+    """Who comes later waits longer before looking; the one that looks need not be the first."""
+    slot, came, over = RunSlot(0.02), [], threading.Event()
+
+    def holder() -> None:
+        slot.take()
+        assert over.wait(30)
+        leave_run_slot()
+
+    def later(number: int) -> None:
+        slot.take()
+        came.append(number)
+        leave_run_slot()
+        if len(came) == 3:
+            over.set()
+
+    threads = [_thread(holder)]
+    while not slot._holder:
+        time.sleep(0.001)
+    slot._waiting.append(sleeper := _SlotWaiter())  # it does not look by itself
+    for number in range(2):
+        threads.append(_thread(partial(later, number)))
+        while len(slot._waiting) <= number + 1:
+            time.sleep(0.001)
+    sleeper.wait(30)
+    assert sleeper.given
+    assert slot._holder == sleeper.thread == threading.get_ident()
+    _held.slot = slot
+    came.append(-1)
+    leave_run_slot()
+    for thread in threads:
+        thread.join(30)
+    assert came == [-1, 0, 1]
+
+
+@pytest.mark.parametrize("place_s", [0.0, 1.0])
+def test_who_waits_among_many_looks_later(monkeypatch: pytest.MonkeyPatch, place_s: float) -> None:
+    """Each look takes the interpreter from the holder, and finds nothing while the line moves."""
+    slot, in_vain, wait = RunSlot(0.005), [], _SlotWaiter.wait
+
+    def counted(self: _SlotWaiter, seconds: float) -> None:
+        wait(self, seconds)
+        if seconds and not self.called:
+            in_vain.append(seconds)
+
+    monkeypatch.setattr("doxa.base.run_slot.PLACE_S", place_s)
+    monkeypatch.setattr(_SlotWaiter, "wait", counted)
+
+    def work() -> None:
+        for _ in range(5):
+            slot.take()
+            time.sleep(0.001)
+            leave_run_slot()
+
+    threads = [_thread(work) for _ in range(32)]
+    for thread in threads:
+        thread.join(60)
+    assert bool(in_vain) == (place_s == 0.0)
+
+
 def test_no_call_is_lost_when_another_thread_comes_before() -> None:
     slot, done = RunSlot(FOREVER_S), [0] * 16
 

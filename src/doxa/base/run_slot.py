@@ -16,7 +16,9 @@ for a while the others use another one, since that one is busy.
 A thread that comes when the slot is free takes it before those that are still waking up, which is
 quicker for all; but who has waited for long is given it. The slot is an order and no lock: nothing
 relies on it. Who has it for longer than a few milliseconds is passed over and goes on
-alongside the next; who waits for something else (a write lock, the disk) leaves it.
+alongside the next: one who waits looks for that after a time that grows with the line, since each
+look takes the interpreter from the holder, and gives the slot to the first in line. Who waits for
+something else (a write lock, the disk) leaves it.
 """
 
 from __future__ import annotations
@@ -29,6 +31,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 
 LONG_S = 0.005
+PLACE_S = 0.001  # by which one who waits looks later for each that waits: a look interrupts
 FAIR_S = 0.01  # after which one who waits is given the slot
 CROWDED_S = 1.0  # for how long threads share a processor after one had to wait
 ASIDE_S = 1.0  # for how long they use another one after one had run for long
@@ -139,7 +142,7 @@ class RunSlot:
             self._waiting.append(mine)
             self._crowded_until = mine.since + CROWDED_S
         while True:
-            mine.wait(self._long_s)
+            mine.wait(self._long_s + len(self._waiting) * PLACE_S)
             with self._lock:
                 if self._is_mine(mine):
                     break
@@ -152,13 +155,13 @@ class RunSlot:
         if mine.called:  # but another came before
             mine.called = False
             mine.wait(0)
-        free = not self._holder
-        if not free and mine is self._waiting[0]:
-            free = time.monotonic() - self._taken_at >= self._long_s
-        if free:
+        if not self._holder:
             self._waiting.remove(mine)
             self._give(mine.thread)
-        return free
+            return True
+        if time.monotonic() - self._taken_at >= self._long_s:
+            self._give_to_first()
+        return mine.given
 
     def leave(self) -> None:
         """Let others have it, unless this thread was passed over."""
@@ -169,10 +172,9 @@ class RunSlot:
             if self._waiting:
                 first = self._waiting[0]
                 if time.monotonic() - first.since >= FAIR_S:
-                    self._waiting.popleft()
-                    self._give(first.thread)
-                    first.given = True
-                first.call()
+                    self._give_to_first()
+                else:
+                    first.call()
 
     def bind(self, binding: ProcessorBinding) -> None:
         """Let this thread run on the processor that those who want the slot share now, or on any if
@@ -195,6 +197,12 @@ class RunSlot:
     def awaited_by(self, thread: int) -> bool:
         """Return whether a thread waits for the slot. `thread`: its identifier in Python."""
         return any(one.thread == thread for one in tuple(self._waiting))
+
+    def _give_to_first(self) -> None:
+        first = self._waiting.popleft()
+        self._give(first.thread)
+        first.given = True
+        first.call()
 
     def _give(self, thread: int) -> None:
         self._holder, self._taken_at = thread, time.monotonic()
