@@ -69,12 +69,22 @@ def test_what_is_answered_from_memory_is_what_would_be_made(
 ) -> None:
     """Whatever was asked before: in which version, of which database, with what result."""
     answer_as, kept, repeated = Conversation._succeed_as, dict[Any, bytes](), list[bool]()
+    bookmarks: set[str] = set()
 
-    def compared(self: Conversation, key: Any, metadata: Callable[[], dict[str, Any]]) -> None:
+    def compared(
+        self: Conversation,
+        key: Any,
+        metadata: Callable[[], dict[str, Any]],
+        *,
+        bookmark: str | None = None,
+    ) -> None:
         made = self._encoded(metadata())
         assert kept.get(key, made) == made, key
         repeated.append(key in kept)
-        answer_as(self, key, metadata)
+        answer_as(self, key, metadata, bookmark=bookmark)
+        if bookmark is not None:
+            bookmarks.add(bookmark)
+            assert self._out[-1] == self._encoded(metadata() | {"bookmark": bookmark})
 
     monkeypatch.setattr(conversation, "_SAID", kept)
     monkeypatch.setattr(conversation, "_SAID_MS_MAX", 10_000)
@@ -108,3 +118,5 @@ def test_what_is_answered_from_memory_is_what_would_be_made(
                     assert talk.ask("PULL", ALL)[-1][0] == SUCCESS
                 assert talk.one("ROLLBACK")[0] == SUCCESS
     assert sum(repeated) > len(repeated) / 2
+    assert len(bookmarks) > 100  # another one after each write, with the same answer besides
+    assert not any(one in repr(key) for one in bookmarks for key in kept)

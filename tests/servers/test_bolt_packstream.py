@@ -16,7 +16,7 @@ from doxa.base.limits import BOLT_DEPTH_MAX
 from doxa.base.spatial import Point
 from doxa.base.temporal import Date, DateTime, Duration, LocalDateTime, LocalTime, Time, at_zone
 from doxa.query.core.elements import Edge, Node, Path
-from doxa.servers.bolt.packstream import Packer, Unpacker, chunked
+from doxa.servers.bolt.packstream import Packer, Unpacker, chunked, with_entry
 from doxa.servers.bolt.values import hydrate, packer
 from tests.servers.bolt_fixtures import raw, unpacked
 
@@ -63,6 +63,20 @@ def read(data: bytes) -> Any:
 @given(values)
 def test_what_is_packed_is_unpacked(value: Any) -> None:
     assert read(PLAIN.pack(value)) == value
+
+
+@given(
+    entries=st.dictionaries(st.text(max_size=70), values, max_size=13),
+    key=st.text(max_size=70),
+    text=st.text(max_size=300),
+)
+def test_an_entry_added_to_an_answer_is_encoded_as_with_the_others(
+    entries: dict[str, Any], key: str, text: str
+) -> None:
+    entries.pop(key, None)
+    answer = chunked(PLAIN.structure(0x70, entries))
+    made = chunked(PLAIN.structure(0x70, {**entries, key: text}))
+    assert with_entry(answer, key, text) == made
 
 
 @given(st.lists(st.lists(values, min_size=3, max_size=3), max_size=10))

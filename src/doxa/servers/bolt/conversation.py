@@ -34,7 +34,7 @@ from doxa.servers.bolt.failures import BoltError, failure
 from doxa.servers.bolt.framing import Version
 from doxa.servers.bolt.login import authenticated
 from doxa.servers.bolt.notifications import notification_filter, summary_notifications
-from doxa.servers.bolt.packstream import Unpacker, chunked
+from doxa.servers.bolt.packstream import Unpacker, chunked, with_entry
 from doxa.servers.bolt.values import hydrate, packer
 from doxa.servers.codes import RequestError, message_of, status_of
 from doxa.servers.contract import (
@@ -410,9 +410,15 @@ class Conversation:
     def _encoded(self, metadata: dict[str, Any]) -> bytes:
         return chunked(self._packer.structure(SUCCESS, metadata))
 
-    def _succeed_as(self, key: tuple[Any, ...], metadata: Callable[[], dict[str, Any]]) -> None:
-        """Answer with what was answered before, or with `metadata`. `key`: equal for metadata that
-        is equal."""
+    def _succeed_as(
+        self,
+        key: tuple[Any, ...],
+        metadata: Callable[[], dict[str, Any]],
+        *,
+        bookmark: str | None = None,
+    ) -> None:
+        """Answer with what was answered before, or with `metadata`, and a bookmark besides, which
+        is another one after each write. `key`: equal for metadata that is equal."""
         found = _SAID.get(key)
         if found is None:
             found = self._encoded(metadata())
@@ -420,7 +426,7 @@ class Conversation:
                 if len(_SAID) >= _SAID_MAX:
                     _SAID.clear()
                 _SAID[key] = found
-        self._emit(found)
+        self._emit(found if bookmark is None else with_entry(found, "bookmark", bookmark))
 
     def _ignore(self) -> None:
         self._emit(chunked(self._packer.structure(IGNORED)))
@@ -661,17 +667,16 @@ class Conversation:
             self.state = BoltState.READY
         elif not work.streams:
             self.state = BoltState.TX_READY
-        summary = partial(self._summary, work, stream, found, bookmark, last_ms)
+        summary = partial(self._summary, work, stream, found, last_ms)
         plan = stream.result.plan
-        writes = plan is not None and plan.checked.writes
-        is_new = writes and bookmark is not None  # the bookmark of a commit comes once
-        if is_new or found or last_ms > _SAID_MS_MAX or plan is None or plan.statement.mode:
-            self._succeed(summary())
+        if found or last_ms > _SAID_MS_MAX or plan is None or plan.statement.mode:
+            more = {} if bookmark is None else {"bookmark": bookmark}
+            self._succeed(summary() | more)
             return
         counts = tuple(stream.result.counters.items())
         outcome = self.version, bool(stream.columns), bool(stream.count)
-        key = work.database, counts, bookmark, last_ms, writes, plan.steps is None, *outcome
-        self._succeed_as(key, summary)
+        key = work.database, counts, last_ms, plan.checked.writes, plan.steps is None, *outcome
+        self._succeed_as(key, summary, bookmark=bookmark)
 
     def _stream(self, stream: Stream, wanted: int, *, keep: bool) -> None:
         width = len(stream.columns)
@@ -689,7 +694,6 @@ class Conversation:
         work: UnitOfWork,
         stream: Stream,
         found: Sequence[StatementNotification],
-        bookmark: str | None,
         last_ms: int,
     ) -> dict[str, Any]:
         plan = stream.result.plan
@@ -716,8 +720,6 @@ class Conversation:
         summary |= summary_notifications(
             found, work.notifications, self.version, columns=len(stream.columns), rows=stream.count
         )
-        if bookmark is not None:
-            summary["bookmark"] = bookmark
         summary["t_last"] = last_ms
         return summary
 
@@ -727,7 +729,7 @@ class Conversation:
         work.commit()
         self._end_work()
         self.state = BoltState.READY
-        self._succeed({"bookmark": self._bookmark(work)})
+        self._emit(with_entry(_BARE_SUCCESS, "bookmark", self._bookmark(work)))
 
     def _bookmark(self, work: UnitOfWork) -> str:
         assert self.principal is not None, "no state before the login commits"

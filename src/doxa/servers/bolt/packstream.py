@@ -127,7 +127,7 @@ class Packer:
         """Encode a value into `put`, nested at most `depth` levels."""
         kind = type(value)
         if kind is str:
-            self._text(put, value)
+            _put_text(put, value)
         elif kind is bool:
             put(b"\xc3" if value else b"\xc2")
         elif kind is int:
@@ -145,7 +145,7 @@ class Packer:
             self._nest(depth)
             put(_map_head(len(value)))
             for key, item in value.items():
-                put(_KEYS.get(key) or self._key(key))
+                put(_KEYS.get(key) or _key(key))
                 self.put(put, item, depth - 1)
         elif kind is bytes:
             put(_size(len(value), 0xCC))
@@ -164,25 +164,6 @@ class Packer:
         return found
 
     @staticmethod
-    def _text(put: Put, value: str) -> None:
-        try:
-            data = value.encode()
-        except UnicodeEncodeError:  # a lone surrogate cannot be encoded in UTF-8
-            data = value.encode(errors="replace")
-        size = len(data)
-        put(_TEXT_SIZE[size] if size < 256 else _size(size, 0xD0))
-        put(data)
-
-    def _key(self, key: str) -> bytes:
-        """Encode a key of a map, and keep it for the next time if it is short."""
-        parts: list[bytes] = []
-        self._text(parts.append, key)
-        found = b"".join(parts)
-        if len(key) <= _KEY_CHARS_MAX and len(_KEYS) < _KEYS_MAX:
-            _KEYS[key] = found
-        return found
-
-    @staticmethod
     def _nest(depth: int) -> None:
         if depth <= 0:
             raise LimitError(
@@ -190,6 +171,36 @@ class Packer:
                 next_step="Return its parts in separate columns.",
                 depth_max=BOLT_DEPTH_MAX,
             )
+
+
+def _put_text(put: Put, value: str) -> None:
+    try:
+        data = value.encode()
+    except UnicodeEncodeError:  # a lone surrogate cannot be encoded in UTF-8
+        data = value.encode(errors="replace")
+    size = len(data)
+    put(_TEXT_SIZE[size] if size < 256 else _size(size, 0xD0))
+    put(data)
+
+
+def _key(key: str) -> bytes:
+    """Encode a key of a map, and keep it for the next time if it is short."""
+    parts: list[bytes] = []
+    _put_text(parts.append, key)
+    found = b"".join(parts)
+    if len(key) <= _KEY_CHARS_MAX and len(_KEYS) < _KEYS_MAX:
+        _KEYS[key] = found
+    return found
+
+
+def with_entry(answer: bytes, key: str, text: str) -> bytes:
+    """Return an answer (a message in one chunk, whose only field is a map of fewer than 15 entries)
+    with another entry of this map: a text."""
+    entries = answer[4] + 1
+    assert 0xA0 < entries < 0xB0, "not a small map"
+    parts = [answer[2:4], bytes((entries,)), answer[5:-2], _KEYS.get(key) or _key(key)]
+    _put_text(parts.append, text)
+    return chunked(b"".join(parts))
 
 
 def _put_packed(packer: Packer, put: Put, value: Packed, depth: int) -> None:
