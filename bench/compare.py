@@ -62,6 +62,16 @@ RULES = (
         False,
     ),
     Rule(r"(graph\.\w+)\.doxa\.(\w+)\.p50_ms", r"\1.graphqlite.\2.p50_ms", False),
+    Rule(
+        r"(clients)\.doxa_\d\.(one_hop|mixed)\.(clients_32)\.per_s",
+        r"\1.echo.\2.\3.per_s",
+        True,
+    ),
+    Rule(
+        r"(clients)\.doxa_\d\.updates(?:_alone)?\.clients_32\.per_s",
+        r"\1.sqlite.updates.per_s",
+        True,
+    ),
     Rule(r"(libraries\.[\w.]+)\.doxa\.query\.p50_ms", r"\1.sqlite-vec.query.p50_ms", False),
     Rule(r"(libraries\.[\w.]+)\.doxa\.load\.turns_per_s", r"\1.sqlite-vec.load.turns_per_s", True),
     Rule(r"(persistence\.[\w.]+)\.p50_over_plain", "", False),
@@ -75,6 +85,7 @@ QUALITY = re.compile(
     r"|libraries\..*\.doxa\w*\.recall_at_10"
     r"|speed\..*\.recall_at_10"
     r"|speed\.image\..*\.right"
+    r"|clients\.doxa_\d\.lost"
 )
 # What must be the same for the ratios that begin so to mean the same.
 CONDITIONS = {

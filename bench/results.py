@@ -18,6 +18,7 @@ from pathlib import Path
 from bench import (
     ablation,
     beam,
+    clients,
     embedding,
     libraries,
     locomo,
@@ -55,6 +56,7 @@ COMMANDS = (
     "embedding",
     "libraries",
     "graph",
+    "clients",
     "persistence",
     "agm",
     "longmemeval",
@@ -78,7 +80,7 @@ def run_all(
     quick: bool,
     python: Path | None = None,
 ) -> Iterator[Report]:
-    """Yield a report for each data set that is present, then four on speed, one at a time: they
+    """Yield a report for each data set that is present, then five on speed, one at a time: they
     share the processor."""
     talks, cues, chats = data / "locomo", data / "locomo-plus", data / "beam"
     if talks.exists():
@@ -102,6 +104,7 @@ def run_all(
     yield embedding.run(talks if talks.exists() else None, embedder, seed=seed, quick=quick)
     yield libraries.run(talks if talks.exists() else None, embedder, seed=seed, quick=quick)
     yield peers.run(python, seed=seed, quick=quick)
+    yield clients.run([], seed=seed, quick=quick)
 
 
 def write(folder: Path, reports: Sequence[Report]) -> Path:
