@@ -115,7 +115,9 @@ def drive(lines: Sequence[Line], operations: Iterator[Operation], seconds: float
             waiting.register(line.socket, selectors.EVENT_READ, line)
             busy[line] = _sent(line, iter(next(operations)), clock())
         while busy:
-            for key, _ in waiting.select():
+            if not (ready := waiting.select(_WAIT_S)):
+                raise Failed(f"{len(busy)} clients have had no answer for {_WAIT_S:.0f} s")
+            for key, _ in ready:
                 line = key.data
                 steps, since, left = busy[line]
                 left -= line.read()

@@ -63,13 +63,23 @@ RULES = (
     ),
     Rule(r"(graph\.\w+)\.doxa\.(\w+)\.p50_ms", r"\1.graphqlite.\2.p50_ms", False),
     Rule(
-        r"(clients)\.doxa_\d\.(one_hop|mixed)\.(clients_32)\.per_s",
+        r"(clients)\.doxa_\d\.(one_hop|mixed)\.(clients_\d+)\.per_s",
         r"\1.echo.\2.\3.per_s",
         True,
     ),
     Rule(
-        r"(clients)\.doxa_\d\.updates(?:_alone)?\.clients_32\.per_s",
+        r"(clients)\.doxa_\d\.updates(?:_alone)?\.clients_\d+\.per_s",
         r"\1.sqlite.updates.per_s",
+        True,
+    ),
+    Rule(  # a second worker, and what threads that disturb each other take
+        r"(clients)\.doxa_2\.(one_hop\.clients_32)\.per_s",
+        r"\1.doxa_1.\2.per_s",
+        True,
+    ),
+    Rule(
+        r"(clients\.doxa_\d)\.one_hop\.clients_32\.per_s",
+        r"\1.one_hop.clients_8.per_s",
         True,
     ),
     Rule(r"(libraries\.[\w.]+)\.doxa\.query\.p50_ms", r"\1.sqlite-vec.query.p50_ms", False),
@@ -92,6 +102,7 @@ CONDITIONS = {
     "speed.graph.": ("speed.graph.nodes", "speed.graph.edges"),
     "speed.image.": ("speed.image.nodes", "speed.image.edges"),
     "speed.ingest.": ("speed.ingest.turns",),
+    "clients.": ("clients.people",),
 }
 
 

@@ -60,7 +60,12 @@ def test_every_server_is_measured_and_nothing_is_lost(
     monkeypatch.setattr(clients, "_PEOPLE", 200)
     monkeypatch.setattr(clients, "_SECONDS", 0.6)
     monkeypatch.setattr(clients, "_WARM_S", 0.1)
-    works = (Work("one_hop", "reads", 1), Work("mixed", "both", 4), Work("updates", "writes", 4))
+    works = (
+        clients.FEW_READ,
+        clients.MANY_READ,
+        Work("mixed", "both", 4),
+        Work("updates", "writes", 4),
+    )
     monkeypatch.setattr(clients, "WORKS", works)
     figures = clients.run([("other", address)], seed=1, quick=True).figures
     for server in ("doxa_1", "doxa_2", "other", "echo"):

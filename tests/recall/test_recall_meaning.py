@@ -18,7 +18,8 @@ from doxa.app import Memory
 from doxa.base.errors import CorruptError
 from doxa.models import Embedder, FailingEmbedder, HashEmbedder
 from doxa.recall.filters import find_scopes
-from doxa.store import INDEXED_PARTS
+from doxa.recall.lanes.meaning import _load
+from doxa.store import FIELDS_FROM, INDEXED_PARTS
 from tests.fixtures_shared import opened
 
 
@@ -389,3 +390,31 @@ def test_an_index_that_could_not_be_filled_is_filled_when_the_damage_is_mended(
                 ).vector_index.count
                 == 20
             )
+
+
+def test_the_parts_of_many_memories_are_read_as_those_of_each(tmp_path: Path) -> None:
+    """Wholes, passages, fields and sentences of several memories are put down to their own."""
+    towns = ("Bergen", "Oslo", "Bodø", "Tromsø", "Narvik", "Molde")
+    with opened(tmp_path / "m.db", embedder=HashEmbedder(dimensions=64)) as memory:
+        for number, town in enumerate(towns):
+            count = 2 + number if number < 4 else 40  # of which there are passages
+            text = " ".join(f"Ferry {town}{n} leaves {town} for {n} days." for n in range(count))
+            facts = [(town, "is", f"{name} {number}") for name in ("red", "old")]
+            memory.remember(text, facts=facts)
+        memory.ingest([{"speaker": "Ana", "text": "A boat. It is blue. It is late."}])
+        memory.embed()
+        vector = memory.embedder.embed(["the Oslo1 and Bodø2 ferry leaves Tromsø for 1 day"])[0]
+        with memory.store.read() as reader:
+            project = memory.recaller._indexes.get(reader, find_scopes(reader, "")[0])
+            rows = np.arange(project.count, dtype=np.int64)
+            together = _load(reader, project, rows, vector=vector, centre=None)
+            parts = reader.rows("SELECT part FROM vector")
+            for row in rows:
+                alone = _load(reader, project, rows[row : row + 1], vector=vector, centre=None)
+                for held, own in zip(together, alone, strict=True):
+                    np.testing.assert_allclose(held[row], own[0], rtol=1e-5)
+    kinds = {
+        0 if p == 0 else 1 if p < FIELDS_FROM else 2 if p < INDEXED_PARTS else 3 for (p,) in parts
+    }
+    assert kinds == {0, 1, 2, 3}
+    assert len(set(together.sentence.tolist())) > 4 < len(set(together.field.tolist()))

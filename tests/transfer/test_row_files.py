@@ -18,7 +18,7 @@ from doxa.transfer import row_files
 from doxa.transfer.row_files import RowFile
 
 _MARK = b"\xef\xbb\xbf"
-_TEXTS = ("a", "é", "x y", "", "\u2028", "1\x0b2", "\x85", "ab" * 9, "0")
+_TEXTS = ("a", "\ufeffb", "é", "x y", "", "\u2028", "1\x0b2", "\x85", "ab" * 9, "0")
 _LIMIT = 60
 
 
@@ -31,25 +31,25 @@ class Read(NamedTuple):
 
 
 def _csv(rng: random.Random) -> bytes:
-    lines = [b"id:int,name\n"]
+    lines = [b"name,id:int\n"]
     for number in range(rng.randrange(12)):
         kind = rng.random()
         name = rng.choice(_TEXTS)
         if kind < 0.15:
             lines.append(b"\n" * rng.randint(1, 3))
         elif kind < 0.3:
-            lines.append(f'{number},"{name}\n""{name}"\n'.encode())
+            lines.append(f'"{name}\n""{name}",{number}\n'.encode())
         elif kind < 0.34:
-            lines.append(b"1,\xff\xfe\n")
+            lines.append(b"\xff\xfe,1\n")
         elif kind < 0.38:
-            lines.append(b"1,x,y\n")
+            lines.append(b"x,1,y\n")
         elif kind < 0.40:
-            lines.append(f"1,{'l' * _LIMIT}\n".encode())
+            lines.append(f"{'l' * _LIMIT},1\n".encode())
         elif kind < 0.42:
-            lines.append(b'1,"never closed\n')
+            lines.append(b'"never closed,1\n')
         else:
             end = "\r\n" if kind > 0.9 else "\n"
-            lines.append(f"{number},{name}{end}".encode())
+            lines.append(f"{name},{number}{end}".encode())
     return _whole(lines, rng)
 
 
@@ -104,7 +104,7 @@ def _plainly(data: bytes, kind: str) -> Read:
             for values in filter(None, reader):
                 if len(values) != 2:
                     raise ValueError(f"it has {len(values)} values")
-                row = {"id": int(values[0]), "name": values[1]}
+                row = {"name": values[0], "id": int(values[1])}
                 took({name: value for name, value in row.items() if value != ""})
         else:
             for text in lines():

@@ -31,7 +31,8 @@ from collections.abc import Sequence
 from contextlib import suppress
 
 LONG_S = 0.005
-PLACE_S = 0.001  # by which one who waits looks later for each that waits: a look interrupts
+# One who waits looks later for each that waits, up to so many: a look interrupts the holder.
+PLACE_S, PLACES_MAX = 0.001, 16
 FAIR_S = 0.01  # after which one who waits is given the slot
 CROWDED_S = 1.0  # for how long threads share a processor after one had to wait
 ASIDE_S = 1.0  # for how long they use another one after one had run for long
@@ -142,7 +143,7 @@ class RunSlot:
             self._waiting.append(mine)
             self._crowded_until = mine.since + CROWDED_S
         while True:
-            mine.wait(self._long_s + len(self._waiting) * PLACE_S)
+            mine.wait(self._long_s + min(len(self._waiting), PLACES_MAX) * PLACE_S)
             with self._lock:
                 if self._is_mine(mine):
                     break

@@ -202,10 +202,12 @@ class PatternScanStep:
         self, run: Run, source: Iterator[Row], build: Callable[[tuple[Any, ...]], Row]
     ) -> Iterator[Row]:
         """The same for a pattern with one test. Rows whose values have one type, and are whole keys
-        of an index, are looked up many at once."""
+        of an index, are looked up many at once, up to the first that are not."""
         tests = self.pushed.conditions.tests
         evaluate = tests[0].value
-        for rows in chunks(source, most=KEYS_MAX):
+        keyed: dict[type, Prepared] = {}  # by the type of the values
+        pieces = chunks(source, most=KEYS_MAX)
+        for rows in pieces:
             if len(rows) == 1:  # most often all there are
                 (row,) = rows
                 found = self._prepare(run, row, *classify_arguments(tests, [evaluate(row, run)]))
@@ -214,15 +216,19 @@ class PatternScanStep:
                     yield from _tested(run, build, found[0], pairs)
                 continue
             values = values_of_one_type(evaluate, rows, run)
-            if values is not None:
+            if values is not None and type(values[0]) not in keyed:
                 found = self._prepare(run, rows[0], *classify_arguments(tests, values[:1]))
                 if found is not None and found[0].template.of_keys:
-                    statement = found[0].template.statement_of_keys(keys_of(values))
-                    pairs = ((rows[one[-1]], one) for one in run.graph.rows(*statement))
-                    yield from _tested(run, build, found[0], pairs)
-                    continue
-            for chunk in chunks(self._lookups(run, iter(rows))):
-                yield from _of_chunk(run, build, chunk)
+                    keyed[type(values[0])] = found[0]
+            if values is None or type(values[0]) not in keyed:
+                rest = chain(rows, chain.from_iterable(pieces))
+                for chunk in chunks(self._lookups(run, rest)):
+                    yield from _of_chunk(run, build, chunk)
+                return
+            prepared = keyed[type(values[0])]
+            statement = prepared.template.statement_of_keys(keys_of(values))
+            pairs = ((rows[one[-1]], one) for one in run.graph.rows(*statement))
+            yield from _tested(run, build, prepared, pairs)
 
     def _lookups(self, run: Run, source: Iterator[Row]) -> Iterator[Lookup]:
         """Yield the rows that may have a result, with their statements."""

@@ -92,7 +92,7 @@ def without_centre(centre: Floats | None, vectors: Floats) -> Floats:
     rest = vectors - centre
     length = np.linalg.norm(rest, axis=-1, keepdims=True)
     rest /= np.maximum(length, 1e-6)
-    if length.min(initial=1.0) <= 1e-6:
+    if not length.min(initial=1.0) > 1e-6:  # or NaN
         rest = np.where(length > 1e-6, rest, vectors)
     return rest.astype(np.float32, copy=False)
 
