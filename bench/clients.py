@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import median
 from typing import NamedTuple
+from urllib.parse import urlsplit
 
 import numpy as np
 
@@ -32,6 +33,7 @@ _BATCH = 5_000
 _SECONDS, _ROUNDS, _WARM_S = 3.0, 3, 1.0
 _KINDS = 1_000  # operations with other values
 _ONE_HOP = "MATCH (p:BenchReader {id: $id})-[:KNOWS]->(q) RETURN count(q) AS n"
+_CLEAR = "MATCH (p:BenchReader) WITH p LIMIT 2000 DETACH DELETE p RETURN count(*)"
 _UPDATE = "MATCH (p:BenchReader {id: $id}) SET p.seen = p.seen + 1"
 
 
@@ -89,8 +91,9 @@ def options(command: argparse.ArgumentParser) -> None:
 
 def _named(text: str) -> tuple[str, str]:
     name, _, address = text.partition("=")
-    if not name.isidentifier() or not address.startswith("bolt://"):
-        raise argparse.ArgumentTypeError(f"{name!r} is not a NAME=bolt://HOST:PORT")
+    place = urlsplit(address)
+    if not name.isidentifier() or place.scheme != "bolt" or not place.hostname or not place.port:
+        raise argparse.ArgumentTypeError(f"{name!r} is not followed by =bolt://HOST:PORT")
     return name, address
 
 
@@ -129,9 +132,7 @@ def _fill(address: str, people: int, seed: int) -> None:
     """Put the graph into a server, in place of one that it has."""
     line = Line(address)
     try:
-        while line.rows("MATCH (p:BenchReader) WITH p LIMIT 2000 DETACH DELETE p RETURN count(*)")[
-            0
-        ][0]:
+        while line.rows(_CLEAR) != [[0]]:
             pass
         line.rows("CREATE INDEX readers IF NOT EXISTS FOR (p:BenchReader) ON (p.id)")
         rng = np.random.default_rng(seed)

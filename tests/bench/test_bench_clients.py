@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import itertools
 from collections.abc import Iterator
 from pathlib import Path
@@ -45,6 +46,13 @@ def test_a_failure_is_not_counted_but_raised(address: str) -> None:
     with pytest.raises(Failed):
         drive([line], itertools.cycle([alone("RETURN 1 / 0", {})]), 0.1)
     line.close()
+
+
+@pytest.mark.parametrize("given", ["x", "x=bolt://here", "x=http://here:1", "=bolt://here:1"])
+def test_a_server_needs_a_name_and_an_address(given: str) -> None:
+    with pytest.raises(argparse.ArgumentTypeError, match="bolt://HOST:PORT"):
+        clients._named(given)
+    assert clients._named("x=bolt://a:b@here:1") == ("x", "bolt://a:b@here:1")
 
 
 def test_the_echo_answers_what_is_asked() -> None:

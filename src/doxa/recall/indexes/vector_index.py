@@ -229,9 +229,8 @@ class VectorIndex:
         assert self._data is not None
         size = -(-count // step)
         sample = self._sample
-        if sample is None or sample[0] != step or len(sample[1]) != size:
-            codes = self._data[:count:step]
-            sample = self._sample = step, code_vectors(codes, dimensions)
+        if sample is None or sample[0] != step or sample[1].shape != (size, dimensions):
+            sample = self._sample = step, code_vectors(self._data[:count:step], dimensions)
         return sample[1]
 
 
