@@ -33,7 +33,7 @@ from bench.hooks_server import measure as measure_server
 from bench.report import Report
 from bench.texts import questions_of, turns_of
 from bench.timing import Spread, spread
-from doxa.base.places import hooks_folder
+from doxa.base.files.places import hooks_folder
 from doxa.hosts.events import HookEvent
 from doxa.hosts.pipeline import Pipeline
 from doxa.hosts.spool import Spool

@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from bench.timing import Spread, spread
-from doxa.base.places import hooks_folder
+from doxa.base.files.places import hooks_folder
 from doxa.hosts.relay import ask
 from doxa.hosts.setup.running import Call, server
 from doxa.hosts.tool import NAME

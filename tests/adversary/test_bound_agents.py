@@ -23,7 +23,7 @@ from doxa.app.verbs.agent import AGENT
 from doxa.app.verbs.model import Parameter, Verb
 from doxa.base.clock import FakeClock
 from doxa.base.errors import ConflictError, DoxaError, InputError, ReadOnlyError, RoleError
-from doxa.base.places import agents_folder, is_of_memory, signals_folder
+from doxa.base.files.places import agents_folder, is_of_memory, signals_folder
 from tests.adversary.isolation import CANARY, outcome
 
 _TRIED_MAX = 40

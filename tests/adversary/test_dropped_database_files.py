@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import doxa
-from doxa.base.places import hooks_folder, imports_folder, signals_folder
+from doxa.base.files.places import hooks_folder, imports_folder, signals_folder
 from doxa.hosts.events import HookEvent
 from doxa.hosts.spool import Spool
 from doxa.servers.databases.folder import DatabaseFolder

@@ -12,7 +12,7 @@ import apsw
 import pytest
 
 from doxa.app import Memory, open_memory
-from doxa.base.places import hooks_folder
+from doxa.base.files.places import hooks_folder
 from doxa.hosts.events import HookEvent
 from doxa.hosts.pipeline import Pipeline
 from doxa.hosts.spool import Spool

@@ -11,7 +11,7 @@ import pytest
 from doxa.agent.claims.modes import set_modes
 from doxa.agent.continuity import metrics
 from doxa.app import Memory, Session
-from doxa.base.places import agents_folder, hooks_folder, imports_folder, signals_folder
+from doxa.base.files.places import agents_folder, hooks_folder, imports_folder, signals_folder
 from doxa.maintenance.erasure_proof import ErasureProof
 from tests.agent.continuity_help import opened, say
 

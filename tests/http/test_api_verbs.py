@@ -27,7 +27,7 @@ from doxa.app.verbs.resources import (
     resources,
 )
 from doxa.app.verbs.result_types import result_types
-from doxa.base.places import agents_folder
+from doxa.base.files.places import agents_folder
 from doxa.maintenance.backups import make_backup
 from doxa.servers.http.api.openapi import document
 from doxa.servers.http.api.operations import operations

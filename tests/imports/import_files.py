@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from doxa.app import Memory
-from doxa.base.places import imports_folder
+from doxa.base.files.places import imports_folder
 from doxa.imports.cursors import Cursors
 from doxa.imports.importing import ImportedFiles, Importer, ImportOptions
 

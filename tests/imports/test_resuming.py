@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 
 from doxa.app import Memory
 from doxa.base.errors import BusyError, InputError
-from doxa.base.places import imports_folder
+from doxa.base.files.places import imports_folder
 from doxa.imports import importing
 from doxa.imports.cursors import Cursors
 from doxa.imports.importing import ImportedFiles, ImportOptions

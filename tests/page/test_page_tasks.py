@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from doxa.agent.continuity.metrics import note
-from doxa.base.places import agents_folder
+from doxa.base.files.places import agents_folder
 from tests.page.page_fixtures import DATABASE, Reader, ServedPage, served_folder
 
 Readers = Callable[..., Reader]

@@ -26,7 +26,7 @@ from doxa.adapters.framework import require
 from doxa.adapters.naming import label, label_of
 from doxa.app import Memory, Session, default_path, open_memory
 from doxa.base.errors import DoxaError, InputError, NotFoundError
-from doxa.base.places import hooks_folder
+from doxa.base.files.places import hooks_folder
 from doxa.belief import Revision
 from doxa.hosts.command import folder_project, is_own_work
 from doxa.hosts.events import HookEvent

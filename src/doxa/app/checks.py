@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from doxa.base.errors import InputError, ReadOnlyError, RoleError
+from doxa.base.files.places import is_of_memory
 from doxa.base.ids import Role, is_below_operator
-from doxa.base.places import is_of_memory
 from doxa.ingestion import arguments
 
 if TYPE_CHECKING:

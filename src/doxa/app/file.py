@@ -29,8 +29,8 @@ from doxa.app.policies import initialise_file
 from doxa.app.promotion import promotion_problem
 from doxa.base.clock import NS, Clock
 from doxa.base.errors import CorruptError, DoxaError, ModelError
+from doxa.base.files.places import signals_folder
 from doxa.base.limits import CONSOLIDATED_ATTEMPTS_MAX, SPENDING_DAYS_MAX
-from doxa.base.places import signals_folder
 from doxa.belief.before_commit import check_before_commit
 from doxa.ingestion import arguments
 from doxa.models.spending import SpendCap, Spending, SpendLedger, parse_caps, said_spending

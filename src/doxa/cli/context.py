@@ -129,7 +129,7 @@ def project_named(project: str | None) -> str:
 
 def table() -> ProjectTable:
     """Return the user's table of projects."""
-    from doxa.base.places import config_folder
+    from doxa.base.files.places import config_folder
     from doxa.hosts.projects import ProjectTable
 
     return ProjectTable(config_folder(os.environ) / "projects.toml")

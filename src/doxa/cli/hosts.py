@@ -45,7 +45,7 @@ def brief(
     db: Db = None,
     as_json: Json = False,
 ) -> None:
-    from doxa.base.places import hooks_folder
+    from doxa.base.files.places import hooks_folder
     from doxa.hosts.brief import brief as made_of
     from doxa.hosts.capture import capture
     from doxa.hosts.spool import Spool
@@ -166,7 +166,7 @@ def _setup(
     host: str, project: str, command: str, db: Path | None
 ) -> tuple[Setup, Mapping[str, str], Path]:
     from doxa.base.errors import InputError
-    from doxa.base.places import config_folder
+    from doxa.base.files.places import config_folder
     from doxa.hosts.setup.engine import Setup, environment
     from doxa.hosts.setup.launch import launch_words
     from doxa.hosts.setup.plans import SETUP_HOSTS, Folders, Launch, plan_of

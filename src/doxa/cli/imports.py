@@ -83,7 +83,7 @@ def import_path(
 def _options(
     memory: Memory, project: str | None, values: Mapping[str, Any]
 ) -> tuple[ImportOptions, Cursors]:
-    from doxa.base.places import imports_folder
+    from doxa.base.files.places import imports_folder
     from doxa.imports.cursors import Cursors
     from doxa.imports.importing import ImportOptions
 

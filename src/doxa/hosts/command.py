@@ -20,8 +20,8 @@ from pathlib import Path
 from typing import Any
 
 from doxa.base.completing import is_completing
+from doxa.base.files.places import config_folder, hooks_folder, memory_file
 from doxa.base.limits import HOOK_INPUT_CHARS_MAX
-from doxa.base.places import config_folder, hooks_folder, memory_file
 from doxa.hosts.events import HookEvent, Injection
 from doxa.hosts.files import note_error
 from doxa.hosts.formats import FORMATS, answer_of, event_of

@@ -24,8 +24,8 @@ from doxa.agent.continuity.modes import default_mode, mode_of_host
 from doxa.app import Session
 from doxa.app.sessions.agent.context import situation_of
 from doxa.base.clock import format_time
+from doxa.base.files.places import agents_folder
 from doxa.base.limits import HOOK_PROMPT_CHARS_MAX
-from doxa.base.places import agents_folder
 from doxa.hosts.capture import Captured, capture, in_project
 from doxa.hosts.continuity import Handed, begun, ended
 from doxa.hosts.events import EMPTIED, HookEvent, Injection, digest_of

@@ -25,8 +25,8 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from doxa.base.files.places import REFUSED
 from doxa.base.limits import HOOK_SESSIONS_S_MAX
-from doxa.base.places import REFUSED
 from doxa.hosts.events import CHECK_SESSION, HookEvent, digest_of
 from doxa.hosts.files import PRIVATE, locked, note_error, sync_folder, write_atomically
 from doxa.redaction.messages import message_text, storable

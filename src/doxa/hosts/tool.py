@@ -19,7 +19,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from doxa.base.places import hooks_folder
+from doxa.base.files.places import hooks_folder
 from doxa.hosts.command import AUTO, folder_project, is_own_work
 from doxa.hosts.events import HookEvent
 from doxa.hosts.files import note_error

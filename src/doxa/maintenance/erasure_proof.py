@@ -17,7 +17,13 @@ from typing import Any, Literal
 import apsw
 
 from doxa.base.errors import InputError
-from doxa.base.places import REFUSED, agents_folder, hooks_folder, imports_folder, signals_folder
+from doxa.base.files.places import (
+    REFUSED,
+    agents_folder,
+    hooks_folder,
+    imports_folder,
+    signals_folder,
+)
 from doxa.base.values import canonical, check_text
 from doxa.base.words import term_counts
 from doxa.store import Reader, Store, blocks_of_gone

@@ -28,6 +28,7 @@ import apsw
 
 from doxa.base.clock import NS, Clock, format_time
 from doxa.base.errors import InputError, LimitError, StoreError
+from doxa.base.files.write_ahead import use_write_ahead_log
 from doxa.base.limits import SPENDING_BUSY_MS, SPENDING_DAYS_MAX, SPENDING_RESERVED_MS
 
 ALL = "all"
@@ -309,7 +310,7 @@ class SpendLedger:
         db = apsw.Connection(str(self._path))
         try:
             db.set_busy_timeout(SPENDING_BUSY_MS)
-            db.pragma("journal_mode", "wal")
+            use_write_ahead_log(db, SPENDING_BUSY_MS)
             db.pragma("synchronous", "normal")
             db.execute("BEGIN IMMEDIATE")
             held = db.pragma("application_id"), db.pragma("user_version")

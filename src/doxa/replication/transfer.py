@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from doxa.base.errors import ConflictError, LimitError, StoreError
+from doxa.base.files.places import mark_of_replica
 from doxa.base.limits import BUSY_TIMEOUT_MS, REPLICA_FETCH_BYTES_MAX
-from doxa.base.places import mark_of_replica
 from doxa.replication.following import local_head
 from doxa.replication.protocol import FleetLog, Head, SharedLog, SharedTransaction, check_tenant
 from doxa.replication.replica import Replica, read_transactions

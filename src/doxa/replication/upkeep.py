@@ -13,8 +13,8 @@ from pathlib import Path
 
 from doxa.base.clock import NS
 from doxa.base.errors import DoxaError, LimitError
+from doxa.base.files.places import mark_of_replica
 from doxa.base.limits import REPLICA_REPORT_S, SNAPSHOT_CHANGES_ITEMS_MIN
-from doxa.base.places import mark_of_replica
 from doxa.replication.following import local_head
 from doxa.replication.protocol import FleetLog, ReplicaReport, SharedLog, TenantInfo
 from doxa.replication.snapshot import is_due, put_snapshot

@@ -18,8 +18,8 @@ from pathlib import Path
 from typing import Any
 
 from doxa.base.errors import InputError
+from doxa.base.files.places import config_folder
 from doxa.base.limits import CONFIG_FILE_BYTES_MAX
-from doxa.base.places import config_folder
 from doxa.settings.table import IN_FILE, Setting
 
 NAME = "doxa.toml"

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from doxa.base.places import config_folder, memory_file
+from doxa.base.files.places import config_folder, memory_file
 from doxa.settings.file import NAME, read
 from doxa.settings.table import IN_FILE, SETTINGS, Setting
 

@@ -35,6 +35,7 @@ from doxa.base.errors import (
     NewerFileError,
     StoreError,
 )
+from doxa.base.files.write_ahead import use_write_ahead_log
 from doxa.base.limits import (
     BUSY_TIMEOUT_MS,
     WORKING_MESSAGES_ITEMS_MAX,
@@ -332,7 +333,7 @@ class SqliteBackend:
             )
         if self._read_only:
             return
-        db.execute("PRAGMA journal_mode = WAL")
+        use_write_ahead_log(db, BUSY_TIMEOUT_MS)
         db.execute("PRAGMA synchronous = NORMAL")
         db.execute("PRAGMA secure_delete = ON")
         if version == _FORMAT:

@@ -30,8 +30,8 @@ from doxa.agent.continuity.exchanges import in_order, pairs_of
 from doxa.agent.continuity.topics import topics_of
 from doxa.agent.continuity.types import KNOWLEDGE, ROOT, SESSION
 from doxa.base.errors import DoxaError
+from doxa.base.files.places import agents_folder
 from doxa.base.limits import ARCHIVE_BATCH_ITEMS_MAX
-from doxa.base.places import agents_folder
 from doxa.base.values import canonical, decode
 from doxa.store import Node, Reader, Store
 from doxa.store.sql_values import int64_array

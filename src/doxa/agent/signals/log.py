@@ -29,6 +29,7 @@ import msgspec
 from doxa.agent.signals.measure import SignalValues, TurnTrace, digest_of, measure
 from doxa.agent.signals.observation import FEATURES, Observation
 from doxa.agent.signals.patterns import phrases
+from doxa.base.files.places import signals_folder
 from doxa.base.limits import (
     SIGNALS_KEPT_TURNS,
     SIGNALS_LOG_BYTES_MAX,
@@ -37,7 +38,6 @@ from doxa.base.limits import (
     SIGNALS_SUSTAINED_S,
     SIGNALS_TEXT_CHARS_READ,
 )
-from doxa.base.places import signals_folder
 from doxa.base.words import terms
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from doxa.app.config import Config, default_path
 from doxa.base.errors import InputError
-from doxa.base.places import mark_of_replica
+from doxa.base.files.places import mark_of_replica
 from doxa.ingestion import arguments
 from doxa.store.stages import Stages, no_stages
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from doxa.base.errors import DoxaError
-from doxa.base.places import hooks_folder
+from doxa.base.files.places import hooks_folder
 from doxa.hosts.setup.engine import Setup
 from doxa.hosts.setup.marks import is_own_hook
 from doxa.hosts.setup.plans import Hook, HostPlan

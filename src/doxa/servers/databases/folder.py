@@ -28,8 +28,8 @@ from doxa.base.errors import (
     NotFoundError,
     StoreError,
 )
+from doxa.base.files.places import hooks_folder, imports_folder, mark_of_replica, signals_folder
 from doxa.base.limits import DATABASES_ITEMS_MAX
-from doxa.base.places import hooks_folder, imports_folder, mark_of_replica, signals_folder
 from doxa.servers.credentials import Principal
 from doxa.servers.databases.names import SUFFIX, check_database_name
 from doxa.servers.memory import DATABASE, MemoryDatabase

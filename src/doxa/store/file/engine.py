@@ -30,6 +30,7 @@ from doxa.base.errors import (
     ReadOnlyError,
     StoreError,
 )
+from doxa.base.files.write_ahead import use_write_ahead_log
 from doxa.base.limits import BUSY_TIMEOUT_MS
 from doxa.base.temporal_instant import text_instant_key
 from doxa.store.file import process
@@ -272,7 +273,7 @@ class Engine:
         if self.read_only:
             connection = self._readable(connection)
         else:
-            connection.execute("PRAGMA journal_mode=WAL")
+            use_write_ahead_log(connection, BUSY_TIMEOUT_MS)
         for name, value in (*_PRAGMAS, ("synchronous", self.synchronous)):
             connection.pragma(name, value)
         connection.create_scalar_function(

@@ -388,7 +388,7 @@ class ContinuityVerbs(NoteVerbs):
     def hook_report(self) -> list[HookLoad]:
         """Return how long hooks of agent hosts took, by host and event, against their budgets."""
         from doxa.agent.continuity.metrics import report
-        from doxa.base.places import agents_folder
+        from doxa.base.files.places import agents_folder
 
         return report(agents_folder(Path(self._whole("hook_report").path)))
 

@@ -1,0 +1,1 @@
+"""Files: where those of a user are, and what SQLite files have in common."""
