@@ -209,6 +209,35 @@ def test_a_reading_transaction_does_not_write(session: GraphSession) -> None:
     assert caught.value.detail == "AccessMode"
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "CREATE (:B)",
+        "MATCH (a:A) SET a.x = 0",
+        "CREATE INDEX some FOR (a:A) ON (a.x)",
+        "UNWIND [1, 2] AS x CALL (x) { CREATE (:B {x: x}) } IN TRANSACTIONS",
+    ],
+)
+def test_a_statement_that_only_reads_does_not_write(
+    session: GraphSession, store: Store, text: str
+) -> None:
+    before = digest(store)
+    with pytest.raises(QueryError) as caught:
+        session.run(text, read_only=True)
+    assert caught.value.detail == "AccessMode" and digest(store) == before
+    assert session.run(f"EXPLAIN {text}", read_only=True).description() is not None
+    assert session.run(COUNT, read_only=True).single() == 10
+    session.run(text)  # the next one may
+    assert digest(store) != before
+
+
+def test_a_transaction_is_what_it_began_as(session: GraphSession) -> None:
+    session.begin()
+    session.run("CREATE (:B)", read_only=True)
+    session.commit()
+    assert session.run("MATCH (b:B) RETURN count(b)", read_only=True).single() == 1
+
+
 def test_transactions_do_not_nest_and_must_be_open(session: GraphSession) -> None:
     with pytest.raises(StoreError):
         session.commit()

@@ -14,8 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from doxa.servers import codes
-from doxa.servers.bolt.conversation import ALLOWED_IN, REQUESTS, BoltState
 from doxa.servers.bolt.framing import Version
+from doxa.servers.bolt.messages import ALLOWED_IN, REQUESTS, BoltState
 from doxa.store import Identity
 from tests.effort import calls_of
 from tests.servers.bolt_fixtures import (

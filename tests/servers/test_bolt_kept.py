@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from doxa.servers.bolt import conversation
+from doxa.servers.bolt import conversation, messages
 from doxa.servers.bolt.conversation import Conversation
 from doxa.servers.bolt.framing import Version
 from doxa.servers.bolt.packstream import Packer
@@ -35,20 +35,20 @@ def test_what_one_client_sends_means_nothing_to_others(database: GraphDatabase) 
     when = Packer({}).structure(0x49, 1_600_000_000, 0, 0)  # a DateTime since version 5
     value = b"\xa1\x84when" + when
     begin = b"\xb1\x11\xa1\x8btx_metadata" + value
-    known = set(conversation._SHORT)
+    known = set(messages.KEPT)
     old = Talk(database, version=Version(4, 4))
     old.bytes(begin)  # not logged in, and not of its version
-    assert set(conversation._SHORT) == known
+    assert set(messages.KEPT) == known
     new = Talk(database).login()
     assert new.bytes(begin)[0][0] == SUCCESS
     assert database.sessions[-1].context["when"] is not None
-    assert set(conversation._SHORT) == known
+    assert set(messages.KEPT) == known
     plain = packed("BEGIN", {"mode": "r", "tx_timeout": 12_345})
     Talk(database).bytes(plain)
-    assert plain not in conversation._SHORT
+    assert plain not in messages.KEPT
     new.one("ROLLBACK")
     new.bytes(plain)
-    assert plain in conversation._SHORT
+    assert plain in messages.KEPT
 
 
 def test_answers_are_kept_within_bounds(database: GraphDatabase) -> None:

@@ -133,9 +133,15 @@ class GraphSession:
     # Statements
 
     def run(
-        self, text: str, params: Mapping[str, Any] | None = None, *, timeout_ms: int | None = None
+        self,
+        text: str,
+        params: Mapping[str, Any] | None = None,
+        *,
+        timeout_ms: int | None = None,
+        read_only: bool = False,
     ) -> GraphResult:
-        """Run one statement. Raises QueryError; a failure inside a transaction ends it."""
+        """Run one statement. Raises QueryError; a failure inside a transaction ends it.
+        `read_only`: refuse one that writes; a transaction has that from its beginning."""
         if not isinstance(text, str) or not (params is None or isinstance(params, Mapping)):
             raise InputError(
                 "A statement is text, and its parameters are a map.",
@@ -149,7 +155,7 @@ class GraphSession:
                 field="timeout_ms",
             )
         if not self._explicit:
-            self.written = 0
+            self.written, self._read_only = 0, read_only
             return self._run_noted(text, params or {}, timeout_ms)
         with self._working() as activity:
             result = self._run_noted(text, params or {}, timeout_ms)
@@ -356,7 +362,7 @@ class GraphSession:
         return result
 
     def _write(self, plan: Plan, params: Mapping[str, Any], deadline: Deadline) -> GraphResult:
-        self._not_as_of()
+        self._require_writable()
         if plan.batched:
             return self._write_in_batches(plan, params, deadline)
         brief, key = self.engine.brief_writes, hash(plan.text)
@@ -387,14 +393,7 @@ class GraphSession:
         self, plan: Plan, params: Mapping[str, Any], compared: Given | None, deadline: Deadline
     ) -> GraphResult:
         if plan.writes:
-            self._not_as_of()
-            if self._read_only:
-                fail(
-                    "This transaction only reads.",
-                    kind="TransactionError",
-                    detail="AccessMode",
-                    hint="Begin one that may write.",
-                )
+            self._require_writable()
             if plan.batched:
                 refuse_explicit_transaction()
             self._upgrade_to_writer(deadline)
@@ -602,13 +601,20 @@ class GraphSession:
             evaluate_constant(expression, Run(Graph(reader), params, now_ns=reader.now))
         )
 
-    def _not_as_of(self) -> None:
+    def _require_writable(self) -> None:
         if self._is_timed:
             fail(
                 "A session that reads as of a past time cannot write.",
                 kind="TransactionError",
                 detail="AccessMode",
                 hint="Use another session.",
+            )
+        if self._read_only:
+            fail(
+                "This transaction only reads.",
+                kind="TransactionError",
+                detail="AccessMode",
+                hint="Begin one that may write.",
             )
 
     # Transactions

@@ -102,8 +102,15 @@ class DatabaseSession(Protocol):
         """Whether the open transaction was terminated and is to be rolled back."""
 
     def run(
-        self, text: str, params: Mapping[str, Any] | None = None, *, timeout_ms: int | None = None
-    ) -> StatementResult: ...
+        self,
+        text: str,
+        params: Mapping[str, Any] | None = None,
+        *,
+        timeout_ms: int | None = None,
+        read_only: bool = False,
+    ) -> StatementResult:
+        """Run a statement, in the open transaction or by itself: then one that is `read_only` is
+        refused if it writes."""
 
     def begin(self, *, read_only: bool = False) -> None: ...
 
@@ -146,8 +153,9 @@ class Database(Protocol):
         `metadata` comes from the client; `timeout_ms` limits each statement."""
 
     def last_transaction(self, principal: Principal, database: str, written: int = 0) -> int:
-        """Return the number of the last committed transaction that a principal sees, for
-        bookmarks; or that of the one which it has just `written`, if it is given."""
+        """Return the number of the last committed transaction that the last statement of this
+        thread could see, or of a later one, for bookmarks; or that of the one which the principal
+        has just `written`, if it is given."""
 
 
 @runtime_checkable

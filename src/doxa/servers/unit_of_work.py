@@ -175,7 +175,7 @@ class UnitOfWork:
         if record is not None:
             record.database = database
             record.attach()
-        self._begun = explicit or read_only
+        self._begun = explicit or catalogue
         if self._begun:
             try:
                 if catalogue and isinstance(session, CatalogueSession):
@@ -189,7 +189,9 @@ class UnitOfWork:
     def run(self, text: str, params: Mapping[str, Any]) -> tuple[int, Stream]:
         """Start a statement. Returns its number, counted from 0, and its rows. The session buffers
         the rest of the previous result."""
-        stream = Stream(self.session.run(text, params, timeout_ms=self.left_ms()))
+        stream = Stream(
+            self.session.run(text, params, timeout_ms=self.left_ms(), read_only=self.read_only)
+        )
         self.latest += 1
         self.streams[self.latest] = stream
         return self.latest, stream

@@ -235,6 +235,17 @@ class Store:
             found = self._engine.connection().execute(_LAST_TRANSACTION).get
         return int(found or 0)
 
+    def last_transaction_read(self) -> int:
+        """Return the number of the last transaction that the last statement of this thread could
+        see, or of a later one. It is looked up if the file has another state than at the last
+        time."""
+        db = self._engine.connection()
+        moment = self._engine.moment_of(db)
+        if moment.last[0] != db.data_version():
+            found = self.last_transaction()
+            moment.last = db.data_version(), found  # the state that the lookup saw
+        return moment.last[1]
+
     def _reader(self, db: apsw.Connection, now: int, pending: LogWriter | None = None) -> Reader:
         return Reader(
             db,

@@ -33,7 +33,7 @@ from doxa.base.limits import (
     BOLT_SEND_MS,
 )
 from doxa.base.run_slot import ANY, ProcessorBinding, RunSlot, leave_run_slot, runnable_s
-from doxa.servers.bolt.conversation import BoltState, Conversation, RequestInterrupted
+from doxa.servers.bolt.conversation import Conversation, RequestInterrupted
 from doxa.servers.bolt.framing import (
     HANDSHAKE_BYTES,
     MANIFEST,
@@ -44,6 +44,7 @@ from doxa.servers.bolt.framing import (
     manifest_choice,
     negotiate,
 )
+from doxa.servers.bolt.messages import BoltState
 
 BUSY_S = 0.02  # after which the event loop looks at the socket of a busy thread
 

@@ -22,10 +22,9 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Iterator, Sequence
-from enum import Enum
 from functools import lru_cache, partial
 from itertools import islice
-from typing import Any, NamedTuple, cast
+from typing import Any, cast
 
 from doxa.base.errors import DoxaError, InputError
 from doxa.base.limits import BOLT_LOGIN_MS, QUERY_TIMEOUT_MS
@@ -33,9 +32,29 @@ from doxa.servers import codes
 from doxa.servers.bolt.failures import BoltError, failure
 from doxa.servers.bolt.framing import Version
 from doxa.servers.bolt.login import authenticated
+from doxa.servers.bolt.messages import (
+    ALLOWED_IN,
+    BEGIN,
+    COMMIT,
+    DISCARD,
+    GOODBYE,
+    HELLO,
+    KEPT,
+    LOGOFF,
+    LOGON,
+    PULL,
+    RESET,
+    ROLLBACK,
+    ROUTE,
+    RUN,
+    TELEMETRY,
+    BoltState,
+    Request,
+    decoded,
+)
 from doxa.servers.bolt.notifications import notification_filter, summary_notifications
-from doxa.servers.bolt.packstream import Unpacker, chunked, with_entry
-from doxa.servers.bolt.values import hydrate, packer
+from doxa.servers.bolt.packstream import chunked, with_entry
+from doxa.servers.bolt.values import packer
 from doxa.servers.codes import RequestError, message_of, status_of
 from doxa.servers.contract import (
     Database,
@@ -72,76 +91,6 @@ SUCCESS, IGNORED, FAILURE = 0x70, 0x7E, 0x7F
 _BARE_SUCCESS = chunked(bytes((0xB1, SUCCESS, 0xA0)))
 
 
-class BoltState(Enum):
-    NEGOTIATION = "NEGOTIATION"
-    AUTHENTICATION = "AUTHENTICATION"
-    READY = "READY"
-    STREAMING = "STREAMING"
-    TX_READY = "TX_READY"
-    TX_STREAMING = "TX_STREAMING"
-    FAILED = "FAILED"
-    INTERRUPTED = "INTERRUPTED"
-    DEFUNCT = "DEFUNCT"
-
-
-class Request(NamedTuple):
-    """A message type: its name, number of fields, and the version that introduced it."""
-
-    name: str
-    fields: int
-    since: tuple[int, int] = (4, 0)
-
-
-HELLO, LOGON, LOGOFF = (
-    Request("HELLO", 1),
-    Request("LOGON", 1, (5, 1)),
-    Request("LOGOFF", 0, (5, 1)),
-)
-GOODBYE, RESET, TELEMETRY, ROUTE = (
-    Request("GOODBYE", 0),
-    Request("RESET", 0),
-    Request("TELEMETRY", 1, (5, 4)),
-    Request("ROUTE", 3),
-)
-RUN, PULL, DISCARD = Request("RUN", 3), Request("PULL", 1), Request("DISCARD", 1)
-BEGIN, COMMIT, ROLLBACK = Request("BEGIN", 1), Request("COMMIT", 0), Request("ROLLBACK", 0)
-
-REQUESTS = {
-    0x01: HELLO,
-    0x02: GOODBYE,
-    0x0F: RESET,
-    0x10: RUN,
-    0x11: BEGIN,
-    0x12: COMMIT,
-    0x13: ROLLBACK,
-    0x2F: DISCARD,
-    0x3F: PULL,
-    0x54: TELEMETRY,
-    0x66: ROUTE,
-    0x6A: LOGON,
-    0x6B: LOGOFF,
-}
-
-_ALLOWED: dict[BoltState, tuple[Request, ...]] = {
-    BoltState.NEGOTIATION: (HELLO,),
-    BoltState.AUTHENTICATION: (LOGON,),
-    BoltState.READY: (RUN, BEGIN, ROUTE, LOGOFF, TELEMETRY),
-    BoltState.STREAMING: (PULL, DISCARD),
-    BoltState.TX_READY: (RUN, COMMIT, ROLLBACK),
-    BoltState.TX_STREAMING: (RUN, PULL, DISCARD, COMMIT, ROLLBACK),
-}
-# the states in which a request is allowed, by its name
-ALLOWED_IN = {
-    request.name: tuple([state for state, allowed in _ALLOWED.items() if request in allowed])
-    for request in REQUESTS.values()
-}
-
-
-# Short messages of clients that have logged in, as they were decoded: drivers send the same ones
-# again and again, and what handles these changes nothing in their fields.
-_ONLY_READ = frozenset((BEGIN, PULL, DISCARD, COMMIT, ROLLBACK))
-_SHORT: dict[bytes, tuple[Request, list[Any]]] = {}
-_SHORT_BYTES, _SHORT_MAX = 128, 1_000
 # Answers as they were encoded, by what they say
 _SAID: dict[tuple[Any, ...], bytes] = {}
 _SAID_MAX, _SAID_BYTES, _SAID_MS_MAX = 1_000, 512, 4
@@ -314,7 +263,7 @@ class Conversation:
             self._send(data)
 
     def _answer(self, message: bytes) -> None:
-        request, fields = _SHORT.get(message) or self._decoded(message)
+        request, fields = KEPT.get(message) or self._decoded(message)
         if request is GOODBYE:
             self.close()
         elif request is RESET:
@@ -337,64 +286,27 @@ class Conversation:
             self._handlers[request](*fields)
 
     def _decoded(self, message: bytes) -> tuple[Request, list[Any]]:
-        """Decode a message. An error is fatal: the start of the next message is unknown."""
+        """Decode a message. An error is fatal, since the start of the next message is unknown,
+        unless it is that of a parameter, which is an error of the statement."""
+        wrong: list[InputError] = []
         try:
-            tag, fields, is_plain = self._read(message)
-            request = self._request(tag)
-            if len(fields) != request.fields:
-                raise InputError(
-                    f"{request.name} must have {request.fields} fields, not {len(fields)}.",
-                    next_step="Send it as specified for this version.",
-                )
-        except BoltError:
-            raise
+            request, fields = decoded(
+                message, self.version, utc=self._utc, keep=self.principal is not None, wrong=wrong
+            )
         except DoxaError as error:
             raise BoltError(
                 message_of(error), status=codes.REQUEST_FORMAT, next_step="", fatal=True
             ) from None
-        is_short = is_plain and len(message) <= _SHORT_BYTES and request in _ONLY_READ
-        if is_short and self.principal is not None:
-            if len(_SHORT) >= _SHORT_MAX:
-                _SHORT.clear()
-            _SHORT[message] = request, fields
-        return request, fields
-
-    def _read(self, message: bytes) -> tuple[int, list[Any], bool]:
-        """Decode a message to its tag, its fields, and whether they mean the same in every version.
-        An invalid parameter value is an error of the statement and does not end the
-        conversation."""
-        wrong: list[DoxaError] = []
-        is_plain = True
-
-        def read(tag: int, fields: list[Any]) -> Any:
-            nonlocal is_plain
-            is_plain = False
-            try:
-                return hydrate(tag, fields, utc=self._utc)
-            except InputError as error:
-                wrong.append(error)
-                return None
-
-        tag, fields = Unpacker(message, read).message()
         if (
             wrong
-            and REQUESTS.get(tag) is RUN
+            and request is RUN
             and not self.interrupted
             and self.state not in (BoltState.FAILED, BoltState.INTERRUPTED)
         ):
             raise BoltError(
                 wrong[0].message, status=status_of(wrong[0]), next_step=wrong[0].next_step
             )
-        return tag, fields, is_plain
-
-    def _request(self, tag: int) -> Request:
-        request = REQUESTS.get(tag)
-        if request is None or self.version < request.since:
-            raise InputError(
-                f"Bolt {self.version} has no message {tag:#04x}.",
-                next_step="Send messages of the negotiated version.",
-            )
-        return request
+        return request, fields
 
     # Responses
 

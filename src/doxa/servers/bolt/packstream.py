@@ -260,6 +260,23 @@ def chunked(message: bytes) -> bytes:
     return b"".join(parts)
 
 
+class KnownFields:
+    """First fields that are texts, and last fields, as they were decoded, by their bytes. Nothing
+    that `Hydrate` made is among them: that may mean something else in another message."""
+
+    FIRST_BYTES, LAST_BYTES, EACH_MAX = 4_096, 256, 1_000
+
+    def __init__(self) -> None:
+        self.first: dict[bytes, Any] = {}
+        self.last: dict[bytes, Any] = {}
+
+    @staticmethod
+    def keep(known: dict[bytes, Any], data: bytes, value: Any) -> None:
+        if len(known) >= KnownFields.EACH_MAX:
+            known.clear()
+        known[data] = value
+
+
 class Unpacker:
     """Decodes one message. Raises InputError for invalid PackStream, LimitError beyond the
     limits."""
@@ -268,10 +285,12 @@ class Unpacker:
         self._data = data
         self._at = 0
         self._hydrate = hydrate
+        self._hydrated = 0
         self._items = BOLT_MESSAGE_ITEMS_MAX
 
-    def message(self) -> tuple[int, list[Any]]:
-        """Return the tag and the fields of the structure that forms the message."""
+    def message(self, known: KnownFields | None = None) -> tuple[int, list[Any]]:
+        """Return the tag and the fields of the structure that forms the message. Fields that are
+        `known` are the same objects each time."""
         data = self._data
         if len(data) < 2 or data[0] & 0xF0 != 0xB0:
             raise _bad(
@@ -279,9 +298,16 @@ class Unpacker:
             )
         self._at = 2
         fields = []
+        last = (data[0] & 0x0F) - 1
         try:
-            for _ in range(data[0] & 0x0F):
-                fields.append(self._value(BOLT_DEPTH_MAX))
+            if known is not None and last > 0:
+                fields.append(self._first(known.first))
+                for _ in range(1, last):
+                    fields.append(self._value(BOLT_DEPTH_MAX))
+                fields.append(self._last(known.last))
+            else:
+                for _ in range(last + 1):
+                    fields.append(self._value(BOLT_DEPTH_MAX))
         except UnicodeDecodeError:
             raise _bad("A text is not valid UTF-8.", "Send texts as UTF-8.") from None
         if self._at != len(data):
@@ -290,6 +316,42 @@ class Unpacker:
                 "Send one structure per message.",
             )
         return data[1], fields
+
+    def _first(self, known: dict[bytes, Any]) -> Any:
+        """Return the first field, which may be a text that was read before."""
+        data = self._data
+        marker = data[2] if len(data) > 4 else 0
+        if marker == 0xD0:
+            end = 4 + data[3]
+        elif marker == 0xD1:
+            end = 5 + (data[3] << 8) + data[4]
+        else:
+            return self._value(BOLT_DEPTH_MAX)
+        text = data[2:end]
+        found = known.get(text)
+        if found is not None:
+            self._at = end
+            return found
+        found = self._value(BOLT_DEPTH_MAX)
+        if end <= KnownFields.FIRST_BYTES:
+            KnownFields.keep(known, text, found)
+        return found
+
+    def _last(self, known: dict[bytes, Any]) -> Any:
+        """Return the last field, which may be one that was read before."""
+        data, at = self._data, self._at
+        if len(data) - at > KnownFields.LAST_BYTES:
+            return self._value(BOLT_DEPTH_MAX)
+        field = data[at:]
+        found = known.get(field)
+        if found is not None:
+            self._at = len(data)
+            return found
+        before = self._hydrated
+        found = self._value(BOLT_DEPTH_MAX)
+        if self._at == len(data) and self._hydrated == before:
+            KnownFields.keep(known, field, found)
+        return found
 
     def _value(self, depth: int) -> Any:
         data, at = self._data, self._at
@@ -395,6 +457,14 @@ class Unpacker:
                     found[key] = marker
                     self._at = after + 1
                     continue
+                if 0xC8 <= marker <= 0xCB:  # and another number
+                    at = after + 1
+                    after = at + (1 << (marker - 0xC8))
+                    if after > end:
+                        raise _bad("A message ends in the middle of a value.", _ENDS_EARLY)
+                    found[key] = int.from_bytes(data[at:after], "big", signed=True)
+                    self._at = after
+                    continue
                 self._at = after
             else:
                 key = self._value(0)
@@ -406,6 +476,7 @@ class Unpacker:
     def _structure(self, size: int, depth: int) -> Any:
         tag = self._take(1)[0]
         self._nest(size, depth)
+        self._hydrated += 1
         return self._hydrate(tag, [self._value(depth - 1) for _ in range(size)])
 
 

@@ -114,11 +114,16 @@ class FolderSession:
         return self._inner is not None and self._inner.terminated
 
     def run(
-        self, text: str, params: Mapping[str, Any] | None = None, *, timeout_ms: int | None = None
+        self,
+        text: str,
+        params: Mapping[str, Any] | None = None,
+        *,
+        timeout_ms: int | None = None,
+        read_only: bool = False,
     ) -> StatementResult:
         found = administration(text)
         if found is not None:
-            return self._administer(found)
+            return self._administer(found, read_only=read_only)
         moved = used(text)
         if moved is not None:
             name = resolve(self._service, self._principal, moved[0])
@@ -130,7 +135,7 @@ class FolderSession:
                 )
             self._move(name)
             text = moved[1]
-        return self._session().run(text, params, timeout_ms=timeout_ms)
+        return self._session().run(text, params, timeout_ms=timeout_ms, read_only=read_only)
 
     def begin(self, *, read_only: bool = False) -> None:
         self._session().begin(read_only=read_only)
@@ -185,7 +190,7 @@ class FolderSession:
             self.close()
             self._database = name
 
-    def _administer(self, what: Administration) -> StatementResult:
+    def _administer(self, what: Administration, *, read_only: bool) -> StatementResult:
         bound = self._principal.projects or self._principal.databases
         if self._principal.role != "operator" or bound:
             raise RoleError(
@@ -193,7 +198,7 @@ class FolderSession:
                 next_step="Ask such an operator.",
                 role=self._principal.role,
             )
-        if self._explicit and not self._catalogue:
+        if not self._catalogue if self._explicit else read_only:
             raise InputError(
                 f"{what.action.upper()} DATABASE cannot be rolled back, so it is not done within a"
                 " transaction or batch, nor by one that only reads.",

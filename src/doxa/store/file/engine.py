@@ -80,6 +80,7 @@ class TransactionClock:
         # of the file's state then
         self.known: tuple[Declared, int] | None = None
         self.state = -1
+        self.last = (-1, 0)  # the number of a state, and of the last transaction that it has
 
     def is_seen(self, edge: Any, identity: Any) -> bool:
         assert self.seen is not None
