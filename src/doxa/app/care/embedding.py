@@ -79,10 +79,12 @@ class EmbeddingThread(BackgroundThread):
     def wake(self) -> None:
         if not self._enabled or not self._models.embeds:
             return
-        self._due.set()
-        with self._lock:
-            if self._thread is None and not self._stopping.is_set():
-                self._start()
+        if not self._due.is_set():  # else a pass is to come, and finds what is new
+            self._due.set()
+        if self._thread is None:
+            with self._lock:
+                if self._thread is None and not self._stopping.is_set():
+                    self._start()
 
     def _embed_all(self) -> ModelError | None:
         """Embed what is pending, and return why some of it is still."""

@@ -242,10 +242,10 @@ def _lowest(distance: NDArray[np.uint16], keep: Mask, wanted: int) -> Rows:
     some = distance[::step]
     place = min(len(some) - 1, 2 * wanted // step + _GUESSED_MIN)
     found = np.flatnonzero(distance <= np.partition(some, place)[place])
-    found = found[keep[found]]
+    found = found[keep.take(found)]
     if len(found) < wanted:  # what is kept is far away
         found = np.flatnonzero(keep)
-    held = distance[found]
+    held = distance.take(found)
     limit = np.partition(held, wanted - 1)[wanted - 1]
     below = np.flatnonzero(held <= limit)
     if len(below) > wanted:

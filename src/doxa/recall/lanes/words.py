@@ -151,7 +151,7 @@ def _eligible(parts: list[bytes], eligible: Mask) -> Occurrences:
     """The eligible rows in stored records, ascending, and how often each holds the term."""
     records = np.frombuffer(b"".join(parts), dtype=_RECORD)
     docs = records["doc"].astype(np.int64)
-    keep = eligible[docs]
+    keep = eligible.take(docs)
     if keep.all():
         return docs, records["count"].astype(np.float32)
     return docs[keep], records["count"][keep].astype(np.float32)
@@ -274,7 +274,7 @@ class Coverage:
             idf = inverse_document_frequency(believed.total, posting.held)
             self._mass += idf
             if posting.held:
-                lengths = project["length"][posting.docs]
+                lengths = project["length"].take(posting.docs)
                 own = term_frequency(posting.counts, lengths, mean=mean, b=constants.B).astype(
                     np.float32
                 )
@@ -325,7 +325,9 @@ class Coverage:
         touched[self._project.branches] = True
         touched[rows] = True
         for near in (self._project["prev"], self._project.following):
-            touched[near[rows]] = True  # -1, where there is none, is the last entry
+            touched[near.take(rows).astype(np.int64)] = (
+                True  # -1, where there is none, is the last entry
+            )
         return np.flatnonzero(touched[:-1])
 
     def _promising(
@@ -380,15 +382,17 @@ class Coverage:
         most = base[here].copy()
         neighbours = []
         for other, part, factor in lending:
-            lent = own.take(other[here], mode="wrap")
+            lent = own.take(
+                other[here] if isinstance(here, slice) else other.take(here), mode="wrap"
+            )
             neighbours.append((lent, part))
             most += lent * np.float32(factor)
         kept = np.flatnonzero(allowed[here] & (most >= least))
         rows = kept if isinstance(here, slice) else here[kept]
-        near = borrowed_share(self._project["length"][rows], constants.NEIGHBOUR_LENGTH)
-        most = base[rows]
+        near = borrowed_share(self._project["length"].take(rows), constants.NEIGHBOUR_LENGTH)
+        most = base.take(rows)
         for lent, part in neighbours:
-            most += lent[kept] * (
+            most += lent.take(kept) * (
                 part
                 * near
                 * np.float32(top + k1)
@@ -406,21 +410,22 @@ class Coverage:
         scores = np.zeros(len(rows), dtype=np.float32)
         if not self._terms or not len(rows):
             return scores
-        before, after = self._project["prev"][rows], self._project.following[rows]
-        near = borrowed_share(self._project["length"][rows], constants.NEIGHBOUR_LENGTH)
+        previous = self._project["prev"]
+        before, after = previous.take(rows), self._project.following.take(rows)
+        near = borrowed_share(self._project["length"].take(rows), constants.NEIGHBOUR_LENGTH)
         from_before = np.where(before >= 0, constants.PREVIOUS * near, 0).astype(np.float32)
         from_after = np.where(  # of a branch to one only
-            (after >= 0) & (self._project["prev"][after] == rows), constants.NEXT * near, 0
+            (after >= 0) & (previous.take(after) == rows), constants.NEXT * near, 0
         ).astype(np.float32)
         wanted = np.concatenate((rows, before, after))
         spread = np.zeros(self._project.count, dtype=np.float32)  # one term at a time
         for weight, docs, own in self._terms:
             if len(docs) > _LOOKUPS * len(wanted):
                 places = np.minimum(np.searchsorted(docs, wanted), len(docs) - 1)
-                held = np.where(docs[places] == wanted, own[places], 0)
+                held = np.where(docs.take(places) == wanted, own.take(places), 0)
             else:
                 spread[docs] = own
-                held = spread[wanted]
+                held = spread.take(wanted)
                 spread[docs] = 0
             here, previous, following = held.reshape(3, len(rows))
             frequency = here + from_before * previous + from_after * following
