@@ -64,30 +64,32 @@ def test_answers_are_kept_within_bounds(database: GraphDatabase) -> None:
     assert max(map(len, held.values())) <= conversation._SAID_BYTES
 
 
+@pytest.mark.parametrize(
+    "kept_ms", [10_000, -1]
+)  # at -1 each RUN is answered with its time besides
 def test_what_is_answered_from_memory_is_what_would_be_made(
-    database: GraphDatabase, monkeypatch: pytest.MonkeyPatch
+    database: GraphDatabase, monkeypatch: pytest.MonkeyPatch, kept_ms: int
 ) -> None:
     """Whatever was asked before: in which version, of which database, with what result."""
     answer_as, kept, repeated = Conversation._succeed_as, dict[Any, bytes](), list[bool]()
-    bookmarks: set[str] = set()
+    entries: set[tuple[str, str | int]] = set()
 
     def compared(
         self: Conversation,
         key: Any,
         metadata: Callable[[], dict[str, Any]],
-        *,
-        bookmark: str | None = None,
+        entry: tuple[str, str | int] | None = None,
     ) -> None:
         made = self._encoded(metadata())
         assert kept.get(key, made) == made, key
         repeated.append(key in kept)
-        answer_as(self, key, metadata, bookmark=bookmark)
-        if bookmark is not None:
-            bookmarks.add(bookmark)
-            assert self._out[-1] == self._encoded(metadata() | {"bookmark": bookmark})
+        answer_as(self, key, metadata, entry)
+        if entry is not None:
+            entries.add(entry)
+            assert self._out[-1] == self._encoded(metadata() | dict([entry]))
 
     monkeypatch.setattr(conversation, "_SAID", kept)
-    monkeypatch.setattr(conversation, "_SAID_MS_MAX", 10_000)
+    monkeypatch.setattr(conversation, "_SAID_MS_MAX", kept_ms)
     monkeypatch.setattr(Conversation, "_succeed_as", compared)
     versions = [Version(4, 4), *(Version(5, minor) for minor in range(9))]
     texts = [
@@ -118,5 +120,20 @@ def test_what_is_answered_from_memory_is_what_would_be_made(
                     assert talk.ask("PULL", ALL)[-1][0] == SUCCESS
                 assert talk.one("ROLLBACK")[0] == SUCCESS
     assert sum(repeated) > len(repeated) / 2
-    assert len(bookmarks) > 100  # another one after each write, with the same answer besides
-    assert not any(one in repr(key) for one in bookmarks for key in kept)
+    bookmarks = {value for name, value in entries if name == "bookmark"}
+    assert (len(bookmarks) > 100) == (kept_ms > 0)  # another one after each write
+    assert not any(str(one) in repr(key) for one in bookmarks for key in kept)
+    assert any(name == "t_first" for name, _ in entries) == (kept_ms < 0)
+
+
+def test_a_long_answer_has_its_entries_too(
+    database: GraphDatabase, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(conversation, "_SAID_MS_MAX", -1)
+    talk = Talk(database).login()
+    names = [f"{'x' * 90}{number}" for number in range(900)]  # more than a chunk
+    text = "RETURN " + ", ".join(f"1 AS {name}" for name in names)
+    for _ in range(2):
+        tag, about = talk.run(text)
+        assert tag == SUCCESS and about["fields"] == names and about["t_first"] >= 0
+        talk.ask("PULL", ALL)

@@ -68,15 +68,15 @@ def test_what_is_packed_is_unpacked(value: Any) -> None:
 @given(
     entries=st.dictionaries(st.text(max_size=70), values, max_size=13),
     key=st.text(max_size=70),
-    text=st.text(max_size=300),
+    value=st.text(max_size=300) | st.integers(-(2**63), 2**63 - 1),
 )
 def test_an_entry_added_to_an_answer_is_encoded_as_with_the_others(
-    entries: dict[str, Any], key: str, text: str
+    entries: dict[str, Any], key: str, value: str | int
 ) -> None:
     entries.pop(key, None)
     answer = chunked(PLAIN.structure(0x70, entries))
-    made = chunked(PLAIN.structure(0x70, {**entries, key: text}))
-    assert with_entry(answer, key, text) == made
+    made = chunked(PLAIN.structure(0x70, {**entries, key: value}))
+    assert with_entry(answer, key, value) == made
 
 
 @given(st.lists(st.lists(values, min_size=3, max_size=3), max_size=10))

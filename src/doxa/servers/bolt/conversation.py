@@ -326,11 +326,10 @@ class Conversation:
         self,
         key: tuple[Any, ...],
         metadata: Callable[[], dict[str, Any]],
-        *,
-        bookmark: str | None = None,
+        entry: tuple[str, str | int] | None = None,
     ) -> None:
-        """Answer with what was answered before, or with `metadata`, and a bookmark besides, which
-        is another one after each write. `key`: equal for metadata that is equal."""
+        """Answer with what was answered before, or with `metadata`, and with an entry that seldom
+        is the same. `key`: equal for metadata that is equal."""
         found = _SAID.get(key)
         if found is None:
             found = self._encoded(metadata())
@@ -338,7 +337,14 @@ class Conversation:
                 if len(_SAID) >= _SAID_MAX:
                     _SAID.clear()
                 _SAID[key] = found
-        self._emit(found if bookmark is None else with_entry(found, "bookmark", bookmark))
+        if entry is not None:
+            is_small = len(found) <= _SAID_BYTES
+            found = (
+                with_entry(found, *entry)
+                if is_small
+                else self._encoded(metadata() | {entry[0]: entry[1]})
+            )
+        self._emit(found)
 
     def _ignore(self) -> None:
         self._emit(chunked(self._packer.structure(IGNORED)))
@@ -536,14 +542,15 @@ class Conversation:
         elif self.version >= (5, 8):
             more["db"] = work.database
 
-        def metadata() -> dict[str, Any]:
-            return {"fields": list(stream.columns), "t_first": first_ms, **more}
-
         self.state = BoltState.TX_STREAMING if work.explicit else BoltState.STREAMING
-        if first_ms <= _SAID_MS_MAX:
-            self._succeed_as((stream.columns, first_ms, *more.values()), metadata)
-        else:
-            self._succeed(metadata())
+        taken = ("t_first", first_ms)
+        entry = None if first_ms <= _SAID_MS_MAX else taken
+        kept = () if entry else (taken,)
+        self._succeed_as(
+            (stream.columns, *kept, *more.values()),
+            lambda: {"fields": list(stream.columns), **dict(kept), **more},
+            entry,
+        )
 
     def _pull(self, extra: Any) -> None:
         self._take(extra, "PULL")
@@ -588,7 +595,7 @@ class Conversation:
         counts = tuple(stream.result.counters.items())
         outcome = self.version, bool(stream.columns), bool(stream.count)
         key = work.database, counts, last_ms, plan.checked.writes, plan.steps is None, *outcome
-        self._succeed_as(key, summary, bookmark=bookmark)
+        self._succeed_as(key, summary, None if bookmark is None else ("bookmark", bookmark))
 
     def _stream(self, stream: Stream, wanted: int, *, keep: bool) -> None:
         width = len(stream.columns)

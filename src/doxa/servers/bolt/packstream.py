@@ -193,13 +193,16 @@ def _key(key: str) -> bytes:
     return found
 
 
-def with_entry(answer: bytes, key: str, text: str) -> bytes:
+def with_entry(answer: bytes, key: str, value: str | int) -> bytes:
     """Return an answer (a message in one chunk, whose only field is a map of fewer than 15 entries)
-    with another entry of this map: a text."""
+    with another entry of this map: a text or an integer."""
     entries = answer[4] + 1
     assert 0xA0 < entries < 0xB0, "not a small map"
     parts = [answer[2:4], bytes((entries,)), answer[5:-2], _KEYS.get(key) or _key(key)]
-    _put_text(parts.append, text)
+    if isinstance(value, str):
+        _put_text(parts.append, value)
+    else:
+        parts.append(_SMALL[value] if -16 <= value < 128 else _integer(value))
     return chunked(b"".join(parts))
 
 
