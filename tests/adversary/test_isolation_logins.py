@@ -97,6 +97,36 @@ def test_a_bookmark_counts_what_the_login_sees(service: FolderService, users: Cr
     assert service.last_transaction(ana, "doxa") == 0
 
 
+_WRITES = ("CREATE (:S)", "USE sales CREATE (:S)", "CREATE INDEX x FOR (n:S) ON (n.x)")
+
+
+def test_what_is_sent_to_read_does_not_write_in_any_database(
+    service: FolderService, users: Credentials
+) -> None:
+    with running_bolt(service, users, port=0) as server, _bolt(server.port, "root") as root:
+        for database in ("doxa", "sales"):
+            for text in _WRITES:
+                refused = _refused(root, text, mode="r", db=database)
+                assert refused["neo4j_code"] == "Neo.ClientError.Statement.AccessMode"
+            assert (
+                "only reads"
+                in _refused(root, "CREATE DATABASE x", mode="r", db=database)["message"]
+            )
+            assert root.rows("MATCH (n) RETURN count(n)", mode="r", db=database) == [[0]]
+        root.rows("CREATE (:S)", db="sales")
+        assert root.rows("USE sales MATCH (n:S) RETURN count(n)", mode="r") == [[1]]
+    with running_http(service, users, port=0) as web, Client(web.port) as client:
+        for database in ("doxa", "sales"):
+            for text in _WRITES:
+                told = client.ask(
+                    "POST",
+                    f"/db/{database}/query/v2",
+                    {"statement": text, "accessMode": "READ"},
+                    basic("root", _SECRET),
+                )
+                assert (told.status, told.code) == (403, "Neo.ClientError.Statement.AccessMode")
+
+
 def test_a_login_over_http_sees_its_projects_and_databases(
     service: FolderService, users: Credentials
 ) -> None:

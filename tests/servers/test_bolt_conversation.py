@@ -448,6 +448,31 @@ def test_a_terminated_transaction_releases_its_lock_while_its_client_is_silent(
     assert (database.count("Held"), database.count("Free")) == (0, 1)
 
 
+@pytest.mark.parametrize("mode", ["r", "w"])
+@pytest.mark.parametrize("text", ["MATCH (a:A) RETURN a", "MATCH (a:A) RETURN a.x ORDER BY a.x"])
+def test_a_terminated_statement_lets_its_snapshot_go_while_its_client_is_silent(
+    database: GraphDatabase, text: str, mode: str
+) -> None:
+    bot, ana = Talk(database, connection_id="bolt-9").login(), Talk(database).login()
+    ana.run("UNWIND range(1, 3000) AS x CREATE (:A {x: x})")
+    ana.ask("PULL", ALL)
+    bot.run(text, mode=mode)
+    assert bot.ask("PULL", {"n": 1})[-1][1] == {"has_more": True}
+    assert database.store.connection().in_transaction  # its snapshot: both use this thread
+    ana.run("SHOW TRANSACTIONS YIELD transactionId AS id, connectionId AS c")
+    (found,) = [row[1][0] for row in ana.ask("PULL", ALL)[:-1] if row[1][1] == "bolt-9"]
+    bot.it.expire()  # looks in vain
+    assert database.store.connection().in_transaction
+    ana.run("TERMINATE TRANSACTION $id", {"id": found})
+    ana.ask("PULL", ALL)
+    bot.it.expire()
+    assert not database.store.connection().in_transaction
+    assert code(bot.one("PULL", ALL)) == "Neo.ClientError.Transaction.Terminated"
+    bot.one("RESET")
+    assert bot.run("RETURN 1", mode=mode)[0] == SUCCESS
+    assert bot.ask("PULL", ALL)[-1][0] == SUCCESS
+
+
 @pytest.mark.parametrize(
     "message",
     [

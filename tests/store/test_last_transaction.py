@@ -84,3 +84,28 @@ def test_it_is_looked_up_once_for_a_state(store: Store, monkeypatch: pytest.Monk
         read(store)
         store.last_transaction_read()
     assert len(asked) == 2 and asked[1] == asked[0] + 1
+
+
+def test_a_writer_sees_its_own_transaction_also_if_others_share_its_commit(store: Store) -> None:
+    start, behind = threading.Barrier(6), list[tuple[int, int]]()
+
+    def work(number: int) -> None:
+        last = 0
+        start.wait()
+        for turn in range(ROUNDS):
+            with store.write(WHO, op="x", shares=True) as tx:
+                if (turn + number) % 3:  # else it finds nothing to do
+                    tx.create_node(["A"], {})
+            made = 0 if tx.receipt_made is None else tx.receipt_made.tx
+            told = store.last_transaction_read()
+            if told < max(last, made):
+                behind.append((told, made))
+            last = told
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(6)]
+    for one in threads:
+        one.start()
+    for one in threads:
+        one.join()
+    assert not behind
+    assert store.last_transaction() == read(store) == store.last_transaction_read()

@@ -97,6 +97,8 @@ class GraphSession:
         self.connection = ""  # of the client, for SHOW TRANSACTIONS
         self._turn_began = 0.0  # of the explicit transaction
         self._noted: OpenTransaction | None = None  # the explicit transaction
+        # the statement by itself whose rows are read as they are taken
+        self._streamed: OpenTransaction | None = None
         self._begun = 0  # how many there were
         # the number of what the last unit of work committed, 0 if it wrote nothing
         self.written = 0
@@ -349,6 +351,7 @@ class GraphSession:
         reader = held.__enter__()
 
         def release() -> None:
+            self._streamed = None
             self.engine.transactions.close(noted)
             held.__exit__(None, None, None)
 
@@ -358,7 +361,7 @@ class GraphSession:
         except BaseException:
             release()
             raise
-        self._open = result
+        self._open, self._streamed = result, noted
         return result
 
     def _write(self, plan: Plan, params: Mapping[str, Any], deadline: Deadline) -> GraphResult:
@@ -681,8 +684,10 @@ class GraphSession:
 
     @property
     def terminated(self) -> bool:
-        """Whether TERMINATE TRANSACTIONS ended the open transaction. Roll it back."""
-        return self._noted is not None and self._noted.terminated
+        """Whether TERMINATE TRANSACTIONS ended the open transaction, or the statement by itself
+        whose rows are open. Roll it back, or close the session."""
+        noted = self._noted or self._streamed
+        return noted is not None and noted.terminated
 
     def _forget(self) -> None:
         noted, self._noted = self._noted, None

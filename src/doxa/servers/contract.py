@@ -99,7 +99,8 @@ class DatabaseSession(Protocol):
 
     @property
     def terminated(self) -> bool:
-        """Whether the open transaction was terminated and is to be rolled back."""
+        """Whether what is open, a transaction or a statement by itself, was terminated and is to be
+        rolled back."""
 
     def run(
         self,

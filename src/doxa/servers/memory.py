@@ -123,7 +123,7 @@ class MemoryDatabase:
         bound = principal.projects  # a session of some projects has its own view of the file
         store = self.session_of(principal).memory.store if bound else self._memory.store
         number = written if written and not bound else store.last_transaction_read()
-        if number != self._seen:  # something was written and may need to be embedded
+        if number > self._seen:  # something was written and may need to be embedded
             self._seen = number
             self._memory.wake()
         return number

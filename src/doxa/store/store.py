@@ -236,15 +236,23 @@ class Store:
         return int(found or 0)
 
     def last_transaction_read(self) -> int:
-        """Return the number of the last transaction that the last statement of this thread could
-        see, or of a later one. It is looked up if the file has another state than at the last
+        """Return the number of the last transaction that this thread has seen so far, or of a later
+        one. It is looked up if the last statement saw another state of the file than at the last
         time."""
         db = self._engine.connection()
         moment = self._engine.moment_of(db)
         if moment.last[0] != db.data_version():
             found = self.last_transaction()
             moment.last = db.data_version(), found  # the state that the lookup saw
-        return moment.last[1]
+        return max(moment.last[1], getattr(self._local, "seen", 0))
+
+    def _note_seen(self, tx: Transaction) -> None:
+        """Note for this thread what a transaction saw, which may have been on the connection of
+        another. One that is bound to projects does not see how many there are."""
+        if tx.receipt_made is not None:
+            self._local.seen = tx.receipt_made.tx
+        elif self.binding is None:
+            self._local.seen = tx.tx - 1
 
     def _reader(self, db: apsw.Connection, now: int, pending: LogWriter | None = None) -> Reader:
         return Reader(
@@ -409,6 +417,7 @@ class Store:
         assert tx.turn is not None
         tx.turn.commit(alone=tx.catalogue_changed, checked=in_log)
         self._copied = ""
+        self._note_seen(tx)
         self.commits.notify(tx.tx)
         if tx.left_to_sweep:
             self.on_due(True)

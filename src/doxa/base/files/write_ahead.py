@@ -11,7 +11,8 @@ _WAIT_MOST_S = 0.02
 
 
 def use_write_ahead_log(db: apsw.Connection, limit_ms: int) -> None:
-    """Make the file of `db` keep a write-ahead log; raises apsw.BusyError after `limit_ms`.
+    """Make the file of `db` keep a write-ahead log; raises apsw.BusyError when `limit_ms` have
+    passed and the busy handler of `db` has given up.
 
     A file that has none yet is read before it is locked, and SQLite does not ask the busy handler
     for a lock that follows a reading (two that wait for each other would wait forever), so who

@@ -28,6 +28,8 @@ def notification_filter(
     without = extra.get(
         "notifications_disabled_classifications", extra.get("notifications_disabled_categories")
     )
+    if least is None and without is None:
+        return default
     return NotificationFilter(
         least if least in SEVERITIES else default.least,
         frozenset(one for one in without if isinstance(one, str))

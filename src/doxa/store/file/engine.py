@@ -13,7 +13,6 @@ import random
 import threading
 import time
 from collections.abc import Callable
-from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
@@ -247,10 +246,11 @@ class Engine:
 
     def _found(self) -> tuple[int, int]:
         """What has the place now: device and number of the file."""
-        with suppress(OSError):
+        try:
             about = os.stat(self._place)  # noqa: PTH116 - at each commit: a Path takes as long again
-            return about.st_dev, about.st_ino
-        return (0, 0)
+        except OSError:
+            return (0, 0)
+        return about.st_dev, about.st_ino
 
     def _writers(self) -> WriterQueue:
         """The queue of writers that this process has for the file."""
