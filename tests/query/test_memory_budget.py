@@ -67,6 +67,15 @@ def test_what_holds_rows_refuses_beyond_the_limit_and_leaves_nothing(
     assert session.run("MATCH (n) RETURN count(n)").single() == 0
 
 
+def test_a_single_row_of_a_write_counts_too(
+    session: GraphSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(memory_budget, "QUERY_HELD_BYTES_MAX", 100_000)
+    with pytest.raises(QueryError, match="holds more than 100,000 bytes"):
+        session.run("CREATE (:A) RETURN range(1, 20000) AS xs")
+    assert session.run("MATCH (n) RETURN count(n)").single() == 0
+
+
 @pytest.mark.parametrize(
     "query",
     [

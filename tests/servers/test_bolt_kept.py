@@ -64,9 +64,8 @@ def test_answers_are_kept_within_bounds(database: GraphDatabase) -> None:
     assert max(map(len, held.values())) <= conversation._SAID_BYTES
 
 
-@pytest.mark.parametrize(
-    "kept_ms", [10_000, -1]
-)  # at -1 each RUN is answered with its time besides
+# at -1 each RUN is answered with its time besides
+@pytest.mark.parametrize("kept_ms", [10_000, -1])
 def test_what_is_answered_from_memory_is_what_would_be_made(
     database: GraphDatabase, monkeypatch: pytest.MonkeyPatch, kept_ms: int
 ) -> None:

@@ -154,8 +154,8 @@ class Database(Protocol):
         `metadata` comes from the client; `timeout_ms` limits each statement."""
 
     def last_transaction(self, principal: Principal, database: str, written: int = 0) -> int:
-        """Return the number of the last committed transaction that the last statement of this
-        thread could see, or of a later one, for bookmarks; or that of the one which the principal
+        """Return the number of the last committed transaction that this thread has seen of what the
+        principal may see, or of a later one, for bookmarks; or that of the one which the principal
         has just `written`, if it is given."""
 
 

@@ -79,15 +79,9 @@ class MemoryBudget:
             self._too_much()
 
     def collect(self, rows: Iterable[Row]) -> list[Row]:
-        """Collect the rows into a list. One that is alone is not counted: it is there anyway."""
-        source = iter(rows)
-        first = next(source, None)
-        if first is None:
-            return []
-        found = [first]
-        for row in source:
-            if len(found) == 1:
-                self.add_row(first)
+        """Collect the rows into a list."""
+        found = []
+        for row in rows:
             self.add_row(row)
             found.append(row)
         return found

@@ -325,9 +325,8 @@ class Coverage:
         touched[self._project.branches] = True
         touched[rows] = True
         for near in (self._project["prev"], self._project.following):
-            touched[near.take(rows).astype(np.int64)] = (
-                True  # -1, where there is none, is the last entry
-            )
+            # -1, where there is none, is the last entry
+            touched[near.take(rows).astype(np.int64)] = True
         return np.flatnonzero(touched[:-1])
 
     def _promising(

@@ -543,13 +543,11 @@ class Conversation:
             more["db"] = work.database
 
         self.state = BoltState.TX_STREAMING if work.explicit else BoltState.STREAMING
-        taken = ("t_first", first_ms)
-        entry = None if first_ms <= _SAID_MS_MAX else taken
-        kept = () if entry else (taken,)
+        usual = {"t_first": first_ms} if first_ms <= _SAID_MS_MAX else {}
         self._succeed_as(
-            (stream.columns, *kept, *more.values()),
-            lambda: {"fields": list(stream.columns), **dict(kept), **more},
-            entry,
+            (stream.columns, *usual.items(), *more.values()),
+            lambda: {"fields": list(stream.columns), **usual, **more},
+            None if usual else ("t_first", first_ms),
         )
 
     def _pull(self, extra: Any) -> None:
