@@ -3,6 +3,7 @@ rows."""
 
 from __future__ import annotations
 
+import math
 import threading
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -322,6 +323,53 @@ def test_the_best_of_very_many_rows_are_those_of_all_rows() -> None:
                 equal = np.flatnonzero(allowed & (everywhere == least))
                 chosen = best[everywhere[best] == least]
                 assert chosen.tolist() == equal[len(equal) - len(chosen) :].tolist()
+
+
+@pytest.mark.parametrize("lookups", [0, 10**9])  # all looked up; all spread
+def test_coverage_is_that_of_the_formula(monkeypatch: pytest.MonkeyPatch, lookups: int) -> None:
+    monkeypatch.setattr(words_lane, "_LOOKUPS", lookups)
+    random = np.random.default_rng(9)
+    count = 60
+    before = np.arange(-1, count - 1, dtype=np.int32)
+    before[[20, 40]] = -1
+    before[50] = 10  # a second answer to the same turn
+    following = np.full(count, -1, dtype=np.int32)
+    following[before[before >= 0][::-1]] = np.flatnonzero(before >= 0)[::-1]
+    lengths = random.integers(1, 60, count).astype(np.float32)
+    project = FakeIndex(count, {"prev": before, "length": lengths}, following, np.array([50]))
+    postings = []
+    for name, most, kind in (("a", 255, np.uint8), ("b", 900, np.float32), ("c", 3, np.uint8)):
+        docs = np.sort(random.choice(count, 25, replace=False))
+        postings.append(Posting(name, name, docs, random.integers(1, most + 1, 25).astype(kind)))
+    believed = Believed(np.ones(count, dtype=bool), count, float(lengths.mean()))
+    mean, weight = float(lengths.mean()), math.log1p((count - 25 + 0.5) / (25 + 0.5))
+
+    def scored(row: int) -> float:
+        found = 0.0
+        share = constants.NEIGHBOUR_LENGTH / (constants.NEIGHBOUR_LENGTH + lengths[row])
+        own = [(row, 1.0)]
+        own += [(int(before[row]), constants.PREVIOUS * share)] if before[row] >= 0 else []
+        after = int(following[row])
+        own += [(after, constants.NEXT * share)] if after >= 0 and before[after] == row else []
+        for posting in postings:
+            times = dict(zip(posting.docs.tolist(), posting.counts.tolist(), strict=True))
+            frequency = sum(
+                part
+                * times.get(at, 0)
+                / (1 - constants.B + constants.B * float(lengths[at]) / mean)
+                for at, part in own
+            )
+            found += weight * frequency / (frequency + constants.K1)
+        return found / (3 * weight)
+
+    words = Coverage(project, postings, believed)  # type: ignore[arg-type]
+    assert words.of(np.arange(count)).tolist() == pytest.approx(
+        [scored(row) for row in range(count)], rel=1e-5
+    )
+    rows = np.array([0, 10, 11, 50, 59])
+    for posting in postings:
+        assert posting.held_by(rows).tolist() == [row in posting.docs for row in rows]
+    assert not Posting("d", "d", rows[:0], rows[:0]).held_by(rows).any()
 
 
 @pytest.mark.parametrize("few", [0, 16])  # around rows of a term; around those that score much

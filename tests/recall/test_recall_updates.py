@@ -122,8 +122,18 @@ IDLE = [
     "Does it start at 18:30?",
     "Ok.",
     "Noted, Ana",
+    "Thanks...",
+    "Ok.\n\nGreat!! \n?",
 ]
-SAYS = ["I live in Rome", "Noted: 5 cards", "Thanks, 20 minutes", "京都", "We do. When do you?"]
+SAYS = [
+    "I live in Rome",
+    "Noted: 5 cards",
+    "Thanks, 20 minutes",
+    "京都",
+    "We do. When do you?",
+    "Ok... I do",
+   
+]
 
 
 @pytest.mark.parametrize("text", IDLE)

@@ -5,7 +5,8 @@ section 3. Of N documents n hold a term; one of them holds it `count` times and 
 long:
 
     inverse_document_frequency   ln(1 + (N - n + 1/2) / (n + 1/2))
-    term_frequency               count / (1 - b + b * length / mean length)
+    length_norm                  1 - b + b * length / mean length
+    term_frequency               count / length_norm
     term_score                   weight * frequency / (frequency + k1), weight being the inverse
                                  document frequency
 
@@ -30,10 +31,15 @@ def inverse_document_frequency(documents: int, holding: int) -> float:
     return math.log1p((documents - holding + 0.5) / (holding + 0.5))
 
 
-def term_frequency(count: Quantity, length: Quantity, *, mean: Quantity, b: float) -> Any:
-    """Return the count of a term, less in a text longer than the mean, the more so the greater
-    `b`."""
-    return count / (1 - b + b * length / mean)
+def length_norm(length: Quantity, *, mean: Quantity, b: float) -> Any:
+    """Return how many times as long as the mean a text counts as: 1 at the mean, the more with its
+    length the greater `b`."""
+    return 1 - b + b * length / mean
+
+
+def term_frequency(count: Quantity, norm: Quantity) -> Any:
+    """Return the count of a term, less in a text longer than the mean. `norm`: of its length."""
+    return count / norm
 
 
 def term_score(weight: Quantity, frequency: Quantity, *, k1: float) -> Any:

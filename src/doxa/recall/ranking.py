@@ -381,9 +381,6 @@ def _shared_weights(
     for one in candidates:
         own = [place for place, item in enumerate(items) if item.project is one.project]
         rows = np.array([items[place].row for place in own], dtype=np.int64)
-        holds = np.zeros(one.project.count, dtype=bool)
         for posting in one.postings if own else ():
-            holds[posting.docs] = True
-            found[own] += weights.get(posting.term, 0.0) * holds[rows]
-            holds[posting.docs] = False
+            found[own] += weights.get(posting.term, 0.0) * posting.held_by(rows)
     return found.tolist()

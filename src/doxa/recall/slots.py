@@ -42,7 +42,8 @@ _NUMBERS = (
 _TOKEN = lazy_re(
     r"[^\W\d_]+(?:-[^\W\d_]+)*-\d+\b|[^\W\d_]+|[$€£¥]?\d(?:[\d.,:/-]*\d)?%?|[.!?]+(?=\s|$)|[\n,;:()]"
 )
-_SENTENCE_END = lazy_re(r"(?<![.!?])[.!?]+(?=\s|$)|\n")
+# begins with the characters that are sought, so that a search passes over all others at once
+_SENTENCE_END = lazy_re(r"[.!?\n](?:(?<=\n)|(?<![.!?].)[.!?]*(?=\s|$))")
 _TITLES = frozenset("mr mrs ms dr prof st".split())
 _CODE = lazy_re(r"```.*?(?:```|\Z)", re.DOTALL)
 _QUOTED = lazy_re(r"[\"“«][^\"“”«»\n]{1,400}[\"”»]")

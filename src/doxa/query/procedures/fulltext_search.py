@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import Any
 
-from doxa.base.bm25 import inverse_document_frequency, term_frequency, term_score
+from doxa.base.bm25 import inverse_document_frequency, length_norm, term_frequency, term_score
 from doxa.base.values import decode_properties
 from doxa.base.words import has_phrase, may_be_stem, terms, words_of
 from doxa.query.core.elements import Edge, Node
@@ -111,7 +111,7 @@ def _score_elements(run: Any, rule: IndexRule, entries: Entries, query: Group) -
             weight = (_K1 + 1) * inverse_document_frequency(count, holds)
             for identity in held:
                 times, length = one[identity]
-                frequency = term_frequency(times, length, mean=typical, b=_B)
+                frequency = term_frequency(times, length_norm(length, mean=typical, b=_B))
                 total[identity] += term_score(weight, frequency, k1=_K1)
     return _matching(query, scores)
 

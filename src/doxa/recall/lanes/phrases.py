@@ -45,7 +45,7 @@ def phrase_postings(
         rows = _holding_phrase(reader, project, phrase, budget, candidates)
         if len(rows):
             name = f'"{" ".join(phrase)}"'
-            found.append(Posting(name, name, rows, np.ones(len(rows), dtype=np.float32)))
+            found.append(Posting(name, name, rows, np.ones(len(rows), dtype=np.uint8)))
     return found
 
 

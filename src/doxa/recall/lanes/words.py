@@ -19,7 +19,7 @@ import apsw
 import numpy as np
 from numpy.typing import NDArray
 
-from doxa.base.bm25 import inverse_document_frequency, term_frequency, term_score
+from doxa.base.bm25 import inverse_document_frequency, length_norm, term_frequency, term_score
 from doxa.base.limits import FUZZY_TERM_CHARS_MIN, QUERY_CHARS_READ, QUERY_TERMS_MAX
 from doxa.base.words import is_character, stem, stems_of, terms
 from doxa.recall import constants
@@ -41,7 +41,7 @@ _PROMISING, _MANY = 1_000, 16_000  # of many rows that are left, so many are sco
 # One row of so many is few enough to look around each: of those that hold a word, and of those that
 # score much
 _FEW_OF, _HIGH_OF = 16, 6
-_LOOKUPS = 16  # a term held by more than so many times the wanted rows is looked up row by row
+_LOOKUPS = 50  # a term held by more than so many times the wanted rows is looked up row by row
 _NEXT = "SELECT term FROM posting WHERE scope = ? AND term >= ? ORDER BY term LIMIT 1"
 _CORRECTIONS_MAX = 16  # words of one question that are corrected
 _CORRECTED_CHARS_MAX = 32  # the edits of a word grow with its length, and so does stemming each
@@ -56,7 +56,8 @@ _LETTERS = (  # Latin and its accents, Greek, Cyrillic
 Floats = NDArray[np.float32]
 Mask = NDArray[np.bool_]
 Rows = NDArray[np.int64]
-Occurrences = tuple[Rows, Floats]
+Counts = NDArray[Any]  # uint8 as they are stored, float32 where they are sums
+Occurrences = tuple[Rows, Counts]
 
 
 class Posting(NamedTuple):
@@ -65,8 +66,8 @@ class Posting(NamedTuple):
 
     asked: str
     term: str
-    docs: NDArray[np.int64]
-    counts: Floats
+    docs: Rows
+    counts: Counts
 
     @property
     def held(self) -> int:
@@ -75,6 +76,13 @@ class Posting(NamedTuple):
     def holds(self, row: int) -> bool:
         place = int(self.docs.searchsorted(row))
         return place < len(self.docs) and int(self.docs[place]) == row
+
+    def held_by(self, rows: Rows) -> Mask:
+        """Return which of these rows hold the term."""
+        if not len(self.docs):
+            return np.zeros(len(rows), dtype=bool)
+        found: Mask = self.docs.take(self.docs.searchsorted(rows), mode="clip") == rows
+        return found
 
 
 def asked_terms(text: str) -> dict[str, str]:
@@ -93,18 +101,18 @@ def read_postings(
     """Return the postings of each term of the question, of which `asked` gives the word. A term
     that no eligible row holds is tried with its word at edit distance 1, and keeps its spelling if
     that fails too."""
+    only = None if eligible.all() else eligible
     found = {
-        term: _eligible(parts, eligible)
-        for term, parts in _records(reader, scope, list(asked)).items()
+        term: _eligible(parts, only) for term, parts in _records(reader, scope, list(asked)).items()
     }
     found |= {
-        term: _sum_by_row(_eligible(_prefix_records(reader, scope, term), eligible))
+        term: _sum_by_row(_eligible(_prefix_records(reader, scope, term), only))
         for term in asked
         if is_character(term)
     }
-    none = _eligible([], eligible)
+    none = _eligible([], only)
     missing = {term: word for term, word in asked.items() if not len(found.get(term, none)[0])}
-    corrected = _corrections(reader, scope, missing, eligible=eligible)
+    corrected = _corrections(reader, scope, missing, only=only)
     postings = []
     for term in asked:
         actual, (docs, counts) = corrected.get(term) or (term, found.get(term, none))
@@ -147,18 +155,19 @@ def _sum_by_row(held: Occurrences) -> Occurrences:
     return docs, counts[docs].astype(np.float32)
 
 
-def _eligible(parts: list[bytes], eligible: Mask) -> Occurrences:
-    """The eligible rows in stored records, ascending, and how often each holds the term."""
+def _eligible(parts: list[bytes], only: Mask | None) -> Occurrences:
+    """The eligible rows in stored records, ascending, and how often each holds the term. `only`:
+    which rows are eligible; None: all."""
     records = np.frombuffer(b"".join(parts), dtype=_RECORD)
-    docs = records["doc"].astype(np.int64)
-    keep = eligible.take(docs)
-    if keep.all():
-        return docs, records["count"].astype(np.float32)
-    return docs[keep], records["count"][keep].astype(np.float32)
+    docs, counts = records["doc"].astype(np.int64), records["count"]
+    if only is None:
+        return docs, counts
+    keep = only.take(docs)
+    return (docs, counts) if keep.all() else (docs[keep], counts[keep])
 
 
 def _corrections(
-    reader: Reader, scope: int, missing: Mapping[str, str], *, eligible: Mask
+    reader: Reader, scope: int, missing: Mapping[str, str], *, only: Mask | None
 ) -> dict[str, tuple[str, Occurrences]]:
     """For each term, the best stem of a word one edit away from its own, where there is one that
     eligible rows hold. All are read in one statement."""
@@ -166,8 +175,7 @@ def _corrections(
     edits = {term: _stems_near(word) - {term} for term, word in words}
     occurring = _occurring(reader, scope, sorted(set().union(*edits.values())))
     near = {
-        word: _eligible(parts, eligible)
-        for word, parts in _records(reader, scope, occurring).items()
+        word: _eligible(parts, only) for word, parts in _records(reader, scope, occurring).items()
     }
     found = {}
     for term, stems in edits.items():
@@ -269,17 +277,18 @@ class Coverage:
         self._mass = 0.0
         if not believed.total:
             return
-        mean = np.float32(max(1.0, believed.length_mean))
+        self._mean = np.float32(max(1.0, believed.length_mean))
         for posting in postings:
             idf = inverse_document_frequency(believed.total, posting.held)
             self._mass += idf
             if posting.held:
-                lengths = project["length"].take(posting.docs)
-                own = term_frequency(posting.counts, lengths, mean=mean, b=constants.B).astype(
-                    np.float32
-                )
-                self._terms.append(_Term(np.float32(idf * _confidence(posting)), posting.docs, own))
+                weight = np.float32(idf * _confidence(posting))
+                self._terms.append(_Term(weight, posting.docs, posting.counts))
         self._terms.sort(key=lambda term: -term.weight)
+
+    def _norm(self, lengths: Floats) -> Floats:
+        norm: Floats = length_norm(lengths, mean=self._mean, b=constants.B)
+        return norm
 
     def best(self, allowed: Mask, depth: int) -> Rows:
         """Return the `depth` allowed rows of the highest coverage, in row order; exact. Of rows
@@ -294,7 +303,9 @@ class Coverage:
         weights = [float(term.weight) for term in self._terms]
         wanted = sum(weights) * _REST_MAX
         for number, term in enumerate(self._terms, 1):
-            own[term.docs] += term_score(term.weight, term.own, k1=constants.K1)
+            norm = self._norm(self._project["length"].take(term.docs))
+            frequency = term_frequency(term.counts, norm)
+            own[term.docs] += term_score(term.weight, frequency, k1=constants.K1)
             rest, last = sum(weights[number:]), number == len(weights)
             if rest > wanted and not last:
                 continue
@@ -366,7 +377,8 @@ class Coverage:
         reach the best of these are dropped too.
         """
         k1 = constants.K1
-        top = max(float(term.own.max()) for term in self._terms)
+        most_often = max(int(term.counts.max()) for term in self._terms)
+        top = float(term_frequency(most_often, self._norm(self._project["length"].min())))
         lending = [
             (other, part, part * (top + k1) / (part * top + k1))
             for other, part in (
@@ -411,22 +423,26 @@ class Coverage:
             return scores
         previous = self._project["prev"]
         before, after = previous.take(rows), self._project.following.take(rows)
-        near = borrowed_share(self._project["length"].take(rows), constants.NEIGHBOUR_LENGTH)
+        wanted = np.concatenate((rows, before, after))
+        lengths = self._project["length"].take(wanted)
+        near = borrowed_share(lengths[: len(rows)], constants.NEIGHBOUR_LENGTH)
         from_before = np.where(before >= 0, constants.PREVIOUS * near, 0).astype(np.float32)
         from_after = np.where(  # of a branch to one only
             (after >= 0) & (previous.take(after) == rows), constants.NEXT * near, 0
         ).astype(np.float32)
-        wanted = np.concatenate((rows, before, after))
-        spread = np.zeros(self._project.count, dtype=np.float32)  # one term at a time
-        for weight, docs, own in self._terms:
+        norm = self._norm(lengths)
+        spread = np.zeros(self._project.count, dtype=np.uint8)  # one term at a time
+        for weight, docs, counts in self._terms:
             if len(docs) > _LOOKUPS * len(wanted):
-                places = np.minimum(np.searchsorted(docs, wanted), len(docs) - 1)
-                held = np.where(docs.take(places) == wanted, own.take(places), 0)
+                places = np.minimum(docs.searchsorted(wanted), len(docs) - 1)
+                held = np.where(docs.take(places) == wanted, counts[places], 0)
             else:
-                spread[docs] = own
+                if spread.dtype != counts.dtype:
+                    spread = np.zeros(len(spread), dtype=counts.dtype)
+                spread[docs] = counts
                 held = spread.take(wanted)
-                spread[docs] = 0
-            here, previous, following = held.reshape(3, len(rows))
+                spread.fill(0)
+            here, previous, following = term_frequency(held, norm).reshape(3, len(rows))
             frequency = here + from_before * previous + from_after * following
             scores += term_score(weight, frequency, k1=constants.K1)
         return scores / np.float32(self._mass)
@@ -461,4 +477,4 @@ def _high(values: Floats, count: int) -> float:
 class _Term(NamedTuple):
     weight: np.float32
     docs: Rows
-    own: Floats
+    counts: Counts
