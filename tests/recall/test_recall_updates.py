@@ -132,7 +132,6 @@ SAYS = [
     "京都",
     "We do. When do you?",
     "Ok... I do",
-   
 ]
 
 

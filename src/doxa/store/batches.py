@@ -10,16 +10,39 @@ from typing import Any
 import apsw
 
 _ROWS_AT_ONCE = 32
+_ROWS_FEW = 7  # whose values may stay with the statement
 
 
 def insert_rows(db: apsw.Connection, head: str, rows: Sequence[Sequence[Any]]) -> None:
-    """Insert rows of one width. `head` is the statement up to the word VALUES."""
+    """Insert rows of one width. `head` is the statement up to the word VALUES.
+
+    A statement that is kept for the next time also keeps the values that it was given, in the
+    little memory of the connection that all its statements share: with many rows in it, each call
+    for memory of another statement goes to the allocator of the process, and reading many
+    properties takes a third longer. So those of many rows are taken back.
+    """
+    used = set[int]()
     for start in range(0, len(rows), _ROWS_AT_ONCE):
         part = rows[start : start + _ROWS_AT_ONCE]
-        db.execute(_statement(head, len(part[0]), len(part)), tuple(chain.from_iterable(part)))
+        count, width = len(part), len(part[0])
+        if count <= _ROWS_FEW:
+            db.execute(_few(head, width, count), tuple(chain.from_iterable(part)))
+        else:
+            db.execute(_many(head, width, count), (*chain.from_iterable(part), True))
+            used.add(count)
+    for count in used:
+        width = len(rows[0])
+        db.execute(_many(head, width, count), (None,) * (count * width + 1))
 
 
 @lru_cache(maxsize=512)
-def _statement(head: str, width: int, count: int) -> str:
+def _few(head: str, width: int, count: int) -> str:
     row = "(" + ", ".join("?" * width) + ")"
     return f"{head} VALUES " + ", ".join([row] * count)
+
+
+@lru_cache(maxsize=512)
+def _many(head: str, width: int, count: int) -> str:
+    """The same, with a last value that says whether to insert them."""
+    row = "(" + ", ".join("?" * width) + ")"
+    return f"{head} SELECT * FROM (VALUES " + ", ".join([row] * count) + ") WHERE ?"
