@@ -92,20 +92,26 @@ class AccessLog:
                 if len(row) > width:
                     if not self.full:
                         returned += row[width:middle]
-                        traversed += row[middle:]
+                        if len(row) > middle:
+                            traversed += row[middle:]
                         if len(returned) > most or len(traversed) > most:
                             self.deduplicate()
                     row = row[:width]
-                for value in row:
-                    if type(value) in HOLDING:
-                        detach(value)
-                        if not self.full:
-                            returned.append(value)
-                            if len(returned) > most:
-                                self.deduplicate()
+                if not HOLDING.isdisjoint(map(type, row)):
+                    self._detach(row)
                 yield row
         finally:
             self._finish(reader, revealed)
+
+    def _detach(self, row: Row) -> None:
+        """Detach the elements of a row, and add them to what is returned."""
+        for value in row:
+            if type(value) in HOLDING:
+                detach(value)
+                if not self.full:
+                    self._returned.append(value)
+                    if len(self._returned) > ACCESS_QUERY_ITEMS_MAX:
+                        self.deduplicate()
 
     def all_of(self, lists: Iterator[_Rows], graph: Graph) -> Iterator[_Rows]:
         """Yield lists of rows of which a pattern scan has appended the ids. Record all at the end,

@@ -202,11 +202,8 @@ class AccessRecord(NamedTuple):
 
     @property
     def size(self) -> int:
-        size = 0
-        for groups in (self.returned, self.walked, *[ids for _, ids in self.columns]):
-            for group in groups:
-                size += len(group)
-        return size
+        columns = [ids for _, ids in self.columns]
+        return sum(map(len, chain(self.returned, self.walked, *columns)))
 
     def resolved(
         self, ends_of: Callable[[Collection[int]], Mapping[int, tuple[int, int]]]
