@@ -11,6 +11,7 @@ import apsw
 
 _ROWS_AT_ONCE = 32
 _ROWS_FEW = 7  # whose values may stay with the statement
+_KEPT = apsw.SQLITE_PREPARE_PERSISTENT  # prepared outside of that memory
 
 
 def insert_rows(db: apsw.Connection, head: str, rows: Sequence[Sequence[Any]]) -> None:
@@ -28,11 +29,13 @@ def insert_rows(db: apsw.Connection, head: str, rows: Sequence[Sequence[Any]]) -
         if count <= _ROWS_FEW:
             db.execute(_few(head, width, count), tuple(chain.from_iterable(part)))
         else:
-            db.execute(_many(head, width, count), (*chain.from_iterable(part), True))
+            values = (*chain.from_iterable(part), True)
+            db.execute(_many(head, width, count), values, prepare_flags=_KEPT)
             used.add(count)
     for count in used:
         width = len(rows[0])
-        db.execute(_many(head, width, count), (None,) * (count * width + 1))
+        nothing = (None,) * (count * width + 1)
+        db.execute(_many(head, width, count), nothing, prepare_flags=_KEPT)
 
 
 @lru_cache(maxsize=512)
