@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from doxa.base.bm25 import inverse_document_frequency, term_frequency, term_score
+from doxa.base.bm25 import inverse_document_frequency, length_norm, term_frequency, term_score
 
 
 def test_a_rare_term_weighs_more() -> None:
@@ -19,9 +19,11 @@ def test_a_rare_term_weighs_more() -> None:
 
 def test_a_count_is_normalised_by_length() -> None:
     """At the mean length a count is itself; at twice the mean, with b = 1/2, two thirds of it."""
-    assert term_frequency(3, 10, mean=10, b=0.75) == 3
-    assert term_frequency(3, 20, mean=10, b=0.5) == pytest.approx(2)
-    assert term_frequency(3, 20, mean=10, b=0) == 3
+    assert length_norm(10, mean=10, b=0.75) == 1
+    assert length_norm(20, mean=10, b=0.5) == 1.5
+    assert length_norm(20, mean=10, b=0) == 1
+    assert term_frequency(3, 1) == 3
+    assert term_frequency(3, 1.5) == pytest.approx(2)
 
 
 def test_a_score_saturates_at_the_weight() -> None:
@@ -31,10 +33,11 @@ def test_a_score_saturates_at_the_weight() -> None:
 
 def test_arrays_are_scored_as_numbers_are() -> None:
     counts, lengths = np.array([1, 2, 5], dtype=np.float32), np.array([4, 8, 2], dtype=np.float32)
-    scores = term_score(1.5, term_frequency(counts, lengths, mean=np.float32(5), b=0.5), k1=0.9)
+    norms = length_norm(lengths, mean=np.float32(5), b=0.5)
+    scores = term_score(1.5, term_frequency(counts, norms), k1=0.9)
     assert scores.dtype == np.float32
     single = [
-        term_score(1.5, term_frequency(count, length, mean=5, b=0.5), k1=0.9)
+        term_score(1.5, term_frequency(count, length_norm(length, mean=5, b=0.5)), k1=0.9)
         for count, length in zip(counts.tolist(), lengths.tolist(), strict=True)
     ]
     assert scores.tolist() == pytest.approx(single, rel=1e-6)

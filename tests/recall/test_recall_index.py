@@ -282,7 +282,13 @@ def test_who_asks_while_another_adds_gets_whole_entries(exact: bool) -> None:
     assert failed == [] and index.count == 6_000
 
 
-def test_the_best_of_very_many_rows_are_those_of_all_rows() -> None:
+@pytest.mark.parametrize(
+    ("most", "shortest", "sums"), [(5, 1, False), (255, 0, False), (255, 0, True)]
+)
+def test_the_best_of_very_many_rows_are_those_of_all_rows(
+    most: int, shortest: int, sums: bool
+) -> None:
+    """`most`: the highest count of a term; `sums`: some counts are sums, as a character has."""
     random = np.random.default_rng(4)
     count = 40_000
     linked = random.random(count) < 0.8
@@ -292,7 +298,7 @@ def test_the_best_of_very_many_rows_are_those_of_all_rows() -> None:
     before[branches] = branches - random.integers(2, 90, 500)
     following = np.full(count, -1, dtype=np.int32)
     following[before[before >= 0]] = np.flatnonzero(before >= 0)
-    lengths = random.integers(1, 60, count).astype(np.float32)
+    lengths = random.integers(shortest, 60, count).astype(np.float32)
     apart = np.flatnonzero((before >= 0) & (following[before] != np.arange(count)))
     project = FakeIndex(count, {"prev": before, "length": lengths}, following, apart)
     for held in (
@@ -304,7 +310,14 @@ def test_the_best_of_very_many_rows_are_those_of_all_rows() -> None:
     ):
         docs = [np.sort(random.choice(count, size, replace=False)) for size in held]
         postings = [
-            Posting(f"t{i}", f"t{i}", rows, random.integers(1, 6, len(rows)).astype(np.float32))
+            Posting(
+                f"t{i}",
+                f"t{i}",
+                rows,
+                random.integers(1, most + 1, len(rows)).astype(np.uint8)
+                if i % 2 or not sums
+                else random.integers(1, 900, len(rows)).astype(np.float32),
+            )
             for i, rows in enumerate(docs)
         ]
         words = Coverage(
@@ -370,6 +383,17 @@ def test_coverage_is_that_of_the_formula(monkeypatch: pytest.MonkeyPatch, lookup
     for posting in postings:
         assert posting.held_by(rows).tolist() == [row in posting.docs for row in rows]
     assert not Posting("d", "d", rows[:0], rows[:0]).held_by(rows).any()
+
+
+def test_an_empty_text_counts_where_length_alone_does(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(constants, "B", 1.0)
+    alone, lengths = np.full(3, -1, dtype=np.int32), np.array([4, 4, 0], dtype=np.float32)
+    project = FakeIndex(3, {"prev": alone, "length": lengths}, alone, np.arange(0))
+    posting = Posting("a", "a", np.arange(2), np.array([2, 1], dtype=np.uint8))
+    words = Coverage(project, [posting], Believed(np.ones(3, dtype=bool), 3, 8 / 3))  # type: ignore[arg-type]
+    first, second, none = words.of(np.arange(3)).tolist()
+    assert first > second > 0 == none
+    assert words.best(np.ones(3, dtype=bool), 2).tolist() == [0, 1]
 
 
 @pytest.mark.parametrize("few", [0, 16])  # around rows of a term; around those that score much

@@ -42,7 +42,9 @@ _NUMBERS = (
 _TOKEN = lazy_re(
     r"[^\W\d_]+(?:-[^\W\d_]+)*-\d+\b|[^\W\d_]+|[$€£¥]?\d(?:[\d.,:/-]*\d)?%?|[.!?]+(?=\s|$)|[\n,;:()]"
 )
-# begins with the characters that are sought, so that a search passes over all others at once
+# A line break, or the whole of the marks in a row that white space follows. It begins with the
+# characters that are sought, so that a search passes over all others at once; what it looks back at
+# is the first of them, and the one before that.
 _SENTENCE_END = lazy_re(r"[.!?\n](?:(?<=\n)|(?<![.!?].)[.!?]*(?=\s|$))")
 _TITLES = frozenset("mr mrs ms dr prof st".split())
 _CODE = lazy_re(r"```.*?(?:```|\Z)", re.DOTALL)

@@ -10,17 +10,18 @@ from typing import Any
 import apsw
 
 _ROWS_AT_ONCE = 32
-_ROWS_FEW = 7  # whose values may stay with the statement
-_KEPT = apsw.SQLITE_PREPARE_PERSISTENT  # prepared outside of that memory
+_ROWS_FEW = 15  # whose values may stay with the statement
+_OUTSIDE = apsw.SQLITE_PREPARE_PERSISTENT  # not in the lookaside memory
 
 
 def insert_rows(db: apsw.Connection, head: str, rows: Sequence[Sequence[Any]]) -> None:
-    """Insert rows of one width. `head` is the statement up to the word VALUES.
+    """Insert rows of one width. `head` is the statement up to the word VALUES. What the engine
+    counts as changed afterwards is not their number.
 
     A statement that is kept for the next time also keeps the values that it was given, in the
-    little memory of the connection that all its statements share: with many rows in it, each call
-    for memory of another statement goes to the allocator of the process, and reading many
-    properties takes a third longer. So those of many rows are taken back.
+    connection's lookaside memory. With those of many rows in it, each small allocation of any other
+    statement goes to the allocator of the process, and reading many properties takes a third
+    longer. So the statement of many rows is bound once more, to nothing, unless it was refused.
     """
     used = set[int]()
     for start in range(0, len(rows), _ROWS_AT_ONCE):
@@ -30,12 +31,12 @@ def insert_rows(db: apsw.Connection, head: str, rows: Sequence[Sequence[Any]]) -
             db.execute(_few(head, width, count), tuple(chain.from_iterable(part)))
         else:
             values = (*chain.from_iterable(part), True)
-            db.execute(_many(head, width, count), values, prepare_flags=_KEPT)
+            db.execute(_many(head, width, count), values, prepare_flags=_OUTSIDE)
             used.add(count)
     for count in used:
         width = len(rows[0])
         nothing = (None,) * (count * width + 1)
-        db.execute(_many(head, width, count), nothing, prepare_flags=_KEPT)
+        db.execute(_many(head, width, count), nothing, prepare_flags=_OUTSIDE)
 
 
 @lru_cache(maxsize=512)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from doxa.cypher import tree as t
 from doxa.query.core.access_log import HIDING, ProvenanceValues
 from doxa.query.core.names import is_internal
-from doxa.query.core.row import Layout, Row
+from doxa.query.core.row import Layout
 from doxa.query.core.step import Evaluate
 
 
@@ -26,11 +26,6 @@ def compile_provenance(origin: Provenance, layout: Layout) -> Evaluate | int:
     if origin.certain and len(slots) == 1:
         return slots[0]
     bare = frozenset(layout[name] for name in origin.names if is_internal(name) and name in layout)
-
-    def values(row: Row, run: object) -> object:
-        found = [value for slot in slots if type(value := row[slot]) in HIDING or slot in bare]
-        if len(found) == 1 and type(found[0]) in HIDING:
-            return found[0]
-        return ProvenanceValues(found)
-
-    return values
+    return lambda row, run: ProvenanceValues(
+        [value for slot in slots if type(value := row[slot]) in HIDING or slot in bare]
+    )

@@ -287,8 +287,9 @@ class Coverage:
         self._terms.sort(key=lambda term: -term.weight)
 
     def _norm(self, lengths: Floats) -> Floats:
+        """How long texts count as; never 0, as an empty one would where length alone counts."""
         norm: Floats = length_norm(lengths, mean=self._mean, b=constants.B)
-        return norm
+        return norm if constants.B < 1 else np.maximum(norm, _ABOVE_ZERO)
 
     def best(self, allowed: Mask, depth: int) -> Rows:
         """Return the `depth` allowed rows of the highest coverage, in row order; exact. Of rows
@@ -431,17 +432,19 @@ class Coverage:
             (after >= 0) & (previous.take(after) == rows), constants.NEXT * near, 0
         ).astype(np.float32)
         norm = self._norm(lengths)
-        spread = np.zeros(self._project.count, dtype=np.uint8)  # one term at a time
+        spreads: dict[np.dtype[Any], Counts] = {}  # for one term at a time
         for weight, docs, counts in self._terms:
             if len(docs) > _LOOKUPS * len(wanted):
                 places = np.minimum(docs.searchsorted(wanted), len(docs) - 1)
                 held = np.where(docs.take(places) == wanted, counts[places], 0)
             else:
-                if spread.dtype != counts.dtype:
-                    spread = np.zeros(len(spread), dtype=counts.dtype)
+                spread = spreads.get(counts.dtype)
+                if spread is None:
+                    spread = np.zeros(self._project.count, dtype=counts.dtype)
+                    spreads[counts.dtype] = spread
                 spread[docs] = counts
                 held = spread.take(wanted)
-                spread.fill(0)
+                spread[docs if len(docs) * _FEW_OF <= len(spread) else slice(None)] = 0
             here, previous, following = term_frequency(held, norm).reshape(3, len(rows))
             frequency = here + from_before * previous + from_after * following
             scores += term_score(weight, frequency, k1=constants.K1)
