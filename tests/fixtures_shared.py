@@ -7,6 +7,7 @@ import os
 import resource
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -90,6 +91,11 @@ def opened(path: Path, **options: Any) -> Memory:
             | options
         ),
     )
+
+
+def in_days(count: int) -> str:
+    """The date in so many days, for what must not be over while tests run by the system's clock."""
+    return (datetime.now(UTC) + timedelta(days=count)).date().isoformat()
 
 
 def small_blocks(patch: pytest.MonkeyPatch) -> None:

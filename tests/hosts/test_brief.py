@@ -20,6 +20,7 @@ from doxa.hosts.files import write_atomically
 from doxa.hosts.pipeline import Pipeline
 from doxa.hosts.spool import SessionState, Spool
 from doxa.jobs.runs import begin
+from tests.fixtures_shared import in_days
 
 
 @pytest.fixture
@@ -34,8 +35,9 @@ def test_state_comes_before_knowledge_and_decisions_first(memory: Memory) -> Non
     memory.remember("The API listens on port 8080", kind="fact")
     memory.remember("We use PostgreSQL 16", kind="decision")
     memory.remember("Ana prefers tabs", kind="preference")
-    memory.remember("Send the report to the auditors", kind="task", valid_until="2027-01-05")
-    memory.remember("Renew the certificate", kind="commitment", valid_until="2026-12-05")
+    soon, later = in_days(7), in_days(38)
+    memory.remember("Send the report to the auditors", kind="task", valid_until=later)
+    memory.remember("Renew the certificate", kind="commitment", valid_until=soon)
     memory.remember("Short answers are preferred", kind="preference", project="default")
     made = brief(memory.session(role="agent", project="shop"))
     kinds = [(line.section, line.text.partition('"')[2].partition(" ")[0]) for line in made.lines]
@@ -47,7 +49,7 @@ def test_state_comes_before_knowledge_and_decisions_first(memory: Memory) -> Non
         ("person", "Ana"),
         ("person", "Short"),
     ]
-    assert "due 2026-12-05" in made.block()
+    assert f"due {soon}" in made.block()
     assert all(line.reason for line in made.lines)
 
 

@@ -28,6 +28,7 @@ from doxa.hosts.projects import ProjectTable, project_of
 from doxa.hosts.spool import Spool
 from doxa.hosts.tool import HookTool
 from doxa.redaction.stripping import TAGS, stripped
+from tests.fixtures_shared import in_days
 
 
 @pytest.fixture
@@ -256,7 +257,7 @@ def test_blocks_keep_their_budgets_and_cannot_be_broken_out_of(
             kind="decision",
             name=f"d{number}",
         )
-    memory.remember("Reply to the auditors", kind="commitment", valid_until="2026-12-01")
+    memory.remember("Reply to the auditors", kind="commitment", valid_until=in_days(7))
     opened = send(hooks, "open", source="startup").block
     asked = send(hooks, "prompt", "What does the rule of deployment say?", session="s9").block
     assert 400 < len(opened) <= HOOK_BRIEF_CHARS_MAX

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 _WAIT_FIRST_S = 0.0005
 _WAIT_MOST_S = 0.02
 # The most that apsw keeps. It drops a statement that is not among the last so many that were run,
-# however few there are, so a write after many reads prepares its statements anew.
+# however few there are, so a write after many reads prepares its statements again.
 _STATEMENTS_CACHED = 512
 _FILE_MODE = 0o600
 _PRAGMAS: tuple[tuple[str, str | int], ...] = (
