@@ -23,30 +23,25 @@ def insert_rows(db: apsw.Connection, head: str, rows: Sequence[Sequence[Any]]) -
     statement goes to the allocator of the process, and reading many properties takes a third
     longer. So the statement of many rows is bound once more, to nothing, unless it was refused.
     """
-    used = set[int]()
+    used = set[tuple[int, int]]()
     for start in range(0, len(rows), _ROWS_AT_ONCE):
         part = rows[start : start + _ROWS_AT_ONCE]
-        count, width = len(part), len(part[0])
-        if count <= _ROWS_FEW:
-            db.execute(_few(head, width, count), tuple(chain.from_iterable(part)))
+        values = tuple(chain.from_iterable(part))
+        statement = _statement(head, len(part[0]), len(part))
+        if len(part) <= _ROWS_FEW:
+            db.execute(statement, values)
         else:
-            values = (*chain.from_iterable(part), True)
-            db.execute(_many(head, width, count), values, prepare_flags=_OUTSIDE)
-            used.add(count)
-    for count in used:
-        width = len(rows[0])
-        nothing = (None,) * (count * width + 1)
-        db.execute(_many(head, width, count), nothing, prepare_flags=_OUTSIDE)
+            db.execute(statement, (*values, True), prepare_flags=_OUTSIDE)
+            used.add((len(part[0]), len(part)))
+    for width, count in used:
+        nothing = (None,) * (width * count + 1)
+        db.execute(_statement(head, width, count), nothing, prepare_flags=_OUTSIDE)
 
 
 @lru_cache(maxsize=512)
-def _few(head: str, width: int, count: int) -> str:
-    row = "(" + ", ".join("?" * width) + ")"
-    return f"{head} VALUES " + ", ".join([row] * count)
-
-
-@lru_cache(maxsize=512)
-def _many(head: str, width: int, count: int) -> str:
-    """The same, with a last value that says whether to insert them."""
-    row = "(" + ", ".join("?" * width) + ")"
-    return f"{head} SELECT * FROM (VALUES " + ", ".join([row] * count) + ") WHERE ?"
+def _statement(head: str, width: int, count: int) -> str:
+    """Many rows have a last value besides, which says whether to insert them."""
+    rows = ", ".join(["(" + ", ".join("?" * width) + ")"] * count)
+    if count <= _ROWS_FEW:
+        return f"{head} VALUES {rows}"
+    return f"{head} SELECT * FROM (VALUES {rows}) WHERE ?"
