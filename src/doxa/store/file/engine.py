@@ -34,6 +34,7 @@ from doxa.base.limits import BUSY_TIMEOUT_MS
 from doxa.base.temporal_instant import text_instant_key
 from doxa.store.file import process
 from doxa.store.file.disk_space import is_out_of_space
+from doxa.store.file.write_ahead_log import KEPT_BYTES, WriteAheadLog
 from doxa.store.locking.group import WriterTurn
 from doxa.store.locking.turnstile import Waiting
 from doxa.store.locking.writer_queue import WriterQueue, queue_of
@@ -56,7 +57,7 @@ _PRAGMAS: tuple[tuple[str, str | int], ...] = (
         # of the file's first part: what a process keeps resident stays level however large the file
         # is
     ),
-    ("journal_size_limit", 64 << 20),
+    ("journal_size_limit", KEPT_BYTES),
     ("temp_store", "MEMORY"),
     ("trusted_schema", 0),
     (
@@ -120,6 +121,7 @@ class Engine:
         self._place = str(Path(path).absolute())  # a process may change its folder
         self._file = (0, 0)  # that the first connection opened
         self._backoff = BusyBackoff()
+        self._write_ahead_log = WriteAheadLog(self._place)
         self.closed = False
 
     def connection(self) -> apsw.Connection:
@@ -222,13 +224,25 @@ class Engine:
             self.require_in_place()  # those who share wait briefly, and fail at the commit
         waiting = Waiting(BUSY_TIMEOUT_MS, stopped)
         turn = self._writers().begin(
-            attempt, waiting, db, check=self.require_in_place, kind=self if shares else None
+            attempt,
+            waiting,
+            db,
+            check=self.require_in_place,
+            after=self._committed,
+            kind=self if shares else None,
         )
         if turn is None:
             raise busy(self.path)
         if turn.joined:
             self._local.turn = turn
         return turn
+
+    def _committed(self) -> None:
+        """After a commit, in the turn of the writer: its own connection is free, and that of the
+        group is its first member's again."""
+        db = self.opened
+        if db is not None:
+            self._write_ahead_log.committed(db, self._backoff)
 
     def end(self) -> None:
         """Let this thread use its own connection again."""

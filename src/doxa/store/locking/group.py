@@ -48,9 +48,16 @@ class WaitingLine(Protocol):
 class CommitGroup:
     """A transaction of the engine, and those who wait for its commit."""
 
-    def __init__(self, db: apsw.Connection, kind: object, check: Callable[[], None]) -> None:
-        """`check` raises if nothing may be committed."""
-        self.db, self.kind = db, kind
+    def __init__(
+        self,
+        db: apsw.Connection,
+        kind: object,
+        check: Callable[[], None],
+        after: Callable[[], None],
+    ) -> None:
+        """`check` raises if nothing may be committed; `after` is called when it is, by the thread
+        that committed, and raises nothing."""
+        self.db, self.kind, self.after = db, kind, after
         self._check = check
         self.finished = 0  # members whose changes wait for the commit
         self._error: Callable[[], Exception] | None = None
@@ -177,6 +184,7 @@ class WriterTurn:
                 return
         try:
             group.commit(checked=checked)
+            group.after()
         finally:
             self._queue.leave()
 

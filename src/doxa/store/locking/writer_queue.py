@@ -110,12 +110,14 @@ class WriterQueue:
         db: apsw.Connection,
         *,
         check: Callable[[], None] = lambda: None,
+        after: Callable[[], None] = lambda: None,
         kind: object = None,
     ) -> WriterTurn | None:
         """Wait for the turn of this writer and take the write lock with `attempt`, which says
         whether it got it. None if there was no time. `check` is called before the commit, and
-        raises if it may not be. Writers of one `kind` may share a transaction of the engine, on the
-        connection of its first; None shares it with nobody."""
+        raises if it may not be; `after` is called after it, by the thread that made it. Writers of
+        one `kind` may share a transaction of the engine, on the connection of its first; None
+        shares it with nobody."""
         entered, group = self._enter(waiting, kind)
         if not entered:
             return None
@@ -138,7 +140,7 @@ class WriterQueue:
                 self._turnstile.give_back()
             if not begun:
                 self.leave()
-        return WriterTurn(self, CommitGroup(db, kind, check)) if begun else None
+        return WriterTurn(self, CommitGroup(db, kind, check, after)) if begun else None
 
     @property
     def length(self) -> int:
