@@ -554,6 +554,7 @@ class MemoryFile:
         from doxa.maintenance.embedding import reembedding
 
         path = Path(self.store.path)
+        log = Path(f"{path.resolve()}-wal")
         with self.store.read() as snapshot:
             counts: dict[str, object] = {
                 label.lower() + "s": snapshot.count(label) for label in _COUNTED
@@ -565,7 +566,7 @@ class MemoryFile:
                 "SELECT count(*), coalesce(sum(vectors > 0), 0), coalesce(sum(live), 0) FROM doc"
                 " WHERE node > 0"
             )[0]
-        size = sum(f.stat().st_size for f in (path, Path(f"{path}-wal")) if f.exists())
+        size = sum(f.stat().st_size for f in (path, log) if f.exists())
         return {
             "path": str(path),
             **counts,

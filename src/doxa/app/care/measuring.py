@@ -57,7 +57,7 @@ def measured(memory: MeasuredFile) -> FileMeasures:
         last.tx if last else 0,
         last.last_seq if last else 0,
         file_bytes(path),
-        file_bytes(Path(f"{path}-wal")),
+        file_bytes(Path(f"{path.resolve()}-wal")),
         free,
         entries,
         memory.pending(),

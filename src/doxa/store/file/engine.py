@@ -121,7 +121,7 @@ class Engine:
         self._place = str(Path(path).absolute())  # a process may change its folder
         self._file = (0, 0)  # that the first connection opened
         self._backoff = BusyBackoff()
-        self._write_ahead_log = WriteAheadLog(self._place)
+        self._write_ahead_log = WriteAheadLog(lambda: self.closed)
         self.closed = False
 
     def connection(self) -> apsw.Connection:
@@ -325,7 +325,7 @@ class Engine:
             connection.close()
             if os.access(Path(self._place).resolve().parent, os.W_OK):
                 raise
-        log = Path(f"{self._place}-wal")
+        log = Path(f"{os.path.realpath(self._place)}-wal")
         if log.exists() and log.stat().st_size:
             raise StoreError(
                 f"{self.path} was not closed before its folder became read-only: changes are still"

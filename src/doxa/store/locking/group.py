@@ -216,7 +216,10 @@ class WriterTurn:
                 self._queue.leave()
 
     def end(self) -> None:
-        """End the turn of a writer that has committed by itself."""
+        """End the turn of a writer that has committed by itself, or undone what it wrote."""
         with suppress(IndexError):
-            self._mine.pop()
-            self._queue.leave()
+            group = self._mine.pop()
+            try:
+                group.after()
+            finally:
+                self._queue.leave()
