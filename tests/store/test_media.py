@@ -95,7 +95,7 @@ def test_a_read_only_disk_is_read_checked_and_backed_up(mount: Mount, tmp_path: 
         Store(place / "a ?#é.db")
 
 
-def test_a_log_that_was_left_on_a_read_only_disk_is_told(mount: Mount) -> None:
+def test_a_log_that_was_left_on_a_read_only_disk_is_told(mount: Mount, tmp_path: Path) -> None:
     place = mount(8_192)
     with Store(place / "a.db") as store:
         with store.write(ME, op="add") as tx:
@@ -110,6 +110,9 @@ def test_a_log_that_was_left_on_a_read_only_disk_is_told(mount: Mount) -> None:
     with pytest.raises(StoreError, match=r"changes are still in .*a\.db-wal") as caught:
         Store(place / "a.db", read_only=True)
     assert "Copy both files" in caught.value.next_step
+    (tmp_path / "link.db").symlink_to(place / "a.db")  # the log has the name of the file itself
+    with pytest.raises(StoreError, match=r"changes are still in .*a\.db-wal"):
+        Store(tmp_path / "link.db", read_only=True)
 
 
 def test_a_read_only_store_in_a_writable_folder_sees_what_others_write(tmp_path: Path) -> None:
