@@ -14,7 +14,7 @@ import pytest
 import doxa
 from doxa.store import Identity, Store, check
 from doxa.store.file import write_ahead_log
-from doxa.store.file.write_ahead_log import WAIT_S, WriteAheadLog
+from doxa.store.file.write_ahead_log import KEPT_BYTES, LARGE_BYTES, WAIT_S, WriteAheadLog
 from doxa.store.locking.writer_queue import queue_of
 from doxa.store.stream.cursors import save_cursor
 
@@ -94,6 +94,12 @@ def test_the_log_begins_again_while_somebody_always_reads(tmp_path: Path) -> Non
     with Store(tmp_path / "a.db") as store:
         assert written_while_read(store) < 5 * LARGE  # room for attempts in vain
         assert list(check(store)) == []
+
+
+def test_a_log_that_begins_again_is_not_large_any_more(tmp_path: Path) -> None:
+    """Or each commit would find it so."""
+    with Store(tmp_path / "a.db") as store:
+        assert store.connection().pragma("journal_size_limit") == KEPT_BYTES < LARGE_BYTES
 
 
 def test_without_that_it_grows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

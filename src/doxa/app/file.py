@@ -30,6 +30,7 @@ from doxa.app.promotion import promotion_problem
 from doxa.base.clock import NS, Clock
 from doxa.base.errors import CorruptError, DoxaError, ModelError
 from doxa.base.files.places import signals_folder
+from doxa.base.files.write_ahead import write_ahead_log_of
 from doxa.base.limits import CONSOLIDATED_ATTEMPTS_MAX, SPENDING_DAYS_MAX
 from doxa.belief.before_commit import check_before_commit
 from doxa.ingestion import arguments
@@ -554,7 +555,7 @@ class MemoryFile:
         from doxa.maintenance.embedding import reembedding
 
         path = Path(self.store.path)
-        log = Path(f"{path.resolve()}-wal")
+        log = write_ahead_log_of(path)
         with self.store.read() as snapshot:
             counts: dict[str, object] = {
                 label.lower() + "s": snapshot.count(label) for label in _COUNTED

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 from doxa.base.clock import NS
+from doxa.base.files.write_ahead import write_ahead_log_of
 from doxa.store import Store
 from doxa.store.migration.schema import FORMAT
 from doxa.store.retention.copies import copies_of
@@ -57,7 +58,7 @@ def measured(memory: MeasuredFile) -> FileMeasures:
         last.tx if last else 0,
         last.last_seq if last else 0,
         file_bytes(path),
-        file_bytes(Path(f"{path.resolve()}-wal")),
+        file_bytes(write_ahead_log_of(path)),
         free,
         entries,
         memory.pending(),

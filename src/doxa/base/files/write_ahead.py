@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import time
+from pathlib import Path
 
 import apsw
 
@@ -29,3 +30,9 @@ def use_write_ahead_log(db: apsw.Connection, limit_ms: int) -> None:
         else:
             return
         time.sleep(_WAIT_MOST_S * random.random())  # noqa: S311 - spreading load, not security
+
+
+def write_ahead_log_of(path: str | Path) -> Path:
+    """Return the place of the write-ahead log of a file: next to the file itself, if `path` is a
+    link to it."""
+    return Path(f"{Path(path).resolve()}-wal")

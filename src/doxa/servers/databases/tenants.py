@@ -20,6 +20,7 @@ from typing import NamedTuple
 from doxa.app import Memory
 from doxa.app.care.shared import TenantDirectory
 from doxa.base.errors import ConflictError, DoxaError, InputError, UnreachableError
+from doxa.base.files.write_ahead import write_ahead_log_of
 from doxa.base.limits import REPLICAS_BYTES_MAX, REPLICAS_OPEN_ITEMS_MAX
 from doxa.servers.databases.folder import DatabaseFolder, _Opened
 from doxa.servers.databases.names import check_database_name
@@ -199,7 +200,7 @@ class TenantFolder(DatabaseFolder):
         for name in sorted(sizes, key=lambda name: _used(files[name])):
             if total <= self._bytes_max:
                 break
-            log = Path(f"{files[name]}-wal")
+            log = write_ahead_log_of(files[name])
             with self._lock:
                 if name in self._opened or name in self._taken:
                     continue
@@ -230,7 +231,7 @@ class TenantFolder(DatabaseFolder):
 
 
 def _size(path: Path) -> int:
-    return sum(one.stat().st_size for one in (path, Path(f"{path}-wal")) if one.exists())
+    return sum(one.stat().st_size for one in (path, write_ahead_log_of(path)) if one.exists())
 
 
 def _used(path: Path) -> float:

@@ -29,7 +29,7 @@ from doxa.base.errors import (
     ReadOnlyError,
     StoreError,
 )
-from doxa.base.files.write_ahead import use_write_ahead_log
+from doxa.base.files.write_ahead import use_write_ahead_log, write_ahead_log_of
 from doxa.base.limits import BUSY_TIMEOUT_MS
 from doxa.base.temporal_instant import text_instant_key
 from doxa.store.file import process
@@ -325,7 +325,7 @@ class Engine:
             connection.close()
             if os.access(Path(self._place).resolve().parent, os.W_OK):
                 raise
-        log = Path(f"{os.path.realpath(self._place)}-wal")
+        log = write_ahead_log_of(self._place)
         if log.exists() and log.stat().st_size:
             raise StoreError(
                 f"{self.path} was not closed before its folder became read-only: changes are still"

@@ -56,7 +56,7 @@ class CommitGroup:
         after: Callable[[], None],
     ) -> None:
         """`check` raises if nothing may be committed; `after` is called when it is, by the thread
-        that committed, and raises nothing."""
+        that committed, and raises nothing; also where a writer that commits by itself has not."""
         self.db, self.kind, self.after = db, kind, after
         self._check = check
         self.finished = 0  # members whose changes wait for the commit
