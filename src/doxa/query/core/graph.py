@@ -10,7 +10,7 @@ from typing import Any, NoReturn
 
 from doxa.base.errors import InputError, LimitError, NotFoundError
 from doxa.base.ids import EdgeId, NodeId
-from doxa.base.values import decode_properties
+from doxa.base.values import decode_properties, same_value
 from doxa.query.core.elements import Edge, Node
 from doxa.query.core.errors import fail
 from doxa.query.core.property_values import uniform
@@ -298,12 +298,41 @@ class Graph:
         self.epoch += 1
         return self.reader
 
+    # What the store is asked to write; `preview.py` asks it for nothing
+
+    def _new_node(self, labels: tuple[str, ...], props: Mapping[str, Any]) -> NodeId:
+        return self._writer().create_node(labels, props)
+
+    def _new_nodes(
+        self, labels: tuple[str, ...], props: Sequence[Mapping[str, Any]]
+    ) -> list[NodeId]:
+        return create_nodes(self._writer(), labels, props)
+
+    def _new_edge(self, kind: str, start: int, *, end: int, props: Mapping[str, Any]) -> EdgeId:
+        return self._writer().create_edge(kind, NodeId(start), dst=NodeId(end), props=props)
+
+    def _new_edges(self, kind: str, edges: Sequence[NewEdge]) -> list[EdgeId]:
+        return create_edges(self._writer(), kind, edges)
+
+    def _set_node(
+        self, node: Node, props: Mapping[str, Any], *, before: dict[str, Any] | None
+    ) -> None:
+        """`before`: all properties of the node, if they are known."""
+        known = None if before is None else (node.labels, before)
+        self._writer().set_node(NodeId(node.id), props, known=known)
+
+    def _set_edge(self, edge: Edge, props: Mapping[str, Any]) -> None:
+        self._writer().set_edge(EdgeId(edge.id), props)
+
+    def _set_labels(self, node: Node, props: Mapping[str, Any], labels: set[str]) -> None:
+        self._writer().set_node(NodeId(node.id), props, labels=labels)
+
     def create_node(self, labels: Iterable[str], props: Mapping[str, Any]) -> Node:
         names = tuple(sorted(set(labels)))
         clean = uniform(props, {})
         self._refuse_forged(names, clean)
         with _STORABLE:
-            identity = self._writer().create_node(names, clean)
+            identity = self._new_node(names, clean)
         self.counters["nodes_created"] += 1
         self.counters["labels_added"] += len(names)
         self.counters["properties_set"] += len(clean)
@@ -318,7 +347,7 @@ class Graph:
         for given in props:
             self._refuse_forged(names, given)
         with _STORABLE, many_objects():
-            made = create_nodes(self._writer(), names, props)
+            made = self._new_nodes(names, props)
         self.counters["nodes_created"] += len(made)
         self.counters["labels_added"] += len(names) * len(made)
         self.counters["properties_set"] += sum(map(len, props))
@@ -344,9 +373,7 @@ class Graph:
         clean = uniform(props, {})
         with _STORABLE:
             try:
-                identity = self._writer().create_edge(
-                    kind, NodeId(start.id), dst=NodeId(end.id), props=clean
-                )
+                identity = self._new_edge(kind, start.id, end=end.id, props=clean)
             except NotFoundError:
                 _refuse_deleted_end()
         self.counters["relationships_created"] += 1
@@ -357,19 +384,35 @@ class Graph:
         """Create edges of one type, whose properties are `uniform`, in order. Return their ids."""
         with _STORABLE, many_objects():
             try:
-                made = create_edges(self._writer(), kind, edges)
+                made = self._new_edges(kind, edges)
             except NotFoundError:
                 _refuse_deleted_end()
         self.counters["relationships_created"] += len(made)
         self.counters["properties_set"] += sum([len(props) for _, _, props in edges])
         return made
 
-    def set_properties(self, element: Node | Edge, props: Mapping[str, Any]) -> None:
-        """Replace the element's properties; null means absent."""
+    def set_properties(
+        self,
+        element: Node | Edge,
+        props: Mapping[str, Any],
+        *,
+        named: Iterable[str] | None = None,
+    ) -> None:
+        """Replace the element's properties; null means absent. `named`: those that are counted as
+        set, also to the value that they had, or as removed, if it had them; None: those that
+        differ."""
         before = element.properties
         whole = self._with_faded(element, props)
         clean = uniform(whole, before)
-        self._count_set(before, clean)
+        if named is None:
+            named = [
+                name
+                for name in {**before, **clean}
+                if not same_value(before.get(name), clean.get(name))
+            ]
+        self.counters["properties_set"] += len(
+            [name for name in named if name in clean or name in before]
+        )
         later = self._later
         if later is not None and isinstance(element, Node) and "kref" not in clean:
             if later.takes(element.labels, before):
@@ -382,20 +425,9 @@ class Graph:
         with _STORABLE:
             if isinstance(element, Node):
                 is_read = whole is props and element.source is self
-                known = (element.labels, before) if is_read else None
-                self._writer().set_node(NodeId(element.id), clean, known=known)
+                self._set_node(element, clean, before=before if is_read else None)
             else:
-                self._writer().set_edge(EdgeId(element.id), clean)
-
-    def _count_set(self, before: Mapping[str, Any], after: Mapping[str, Any]) -> None:
-        count = 0
-        for name, value in after.items():
-            if name not in before or before[name] is not value:
-                count += 1
-        for name in before:
-            if name not in after:
-                count += 1
-        self.counters["properties_set"] += count
+                self._set_edge(element, clean)
 
     @contextmanager
     def setting_later(self) -> Iterator[None]:
@@ -469,8 +501,7 @@ class Graph:
             self._refuse_forged(after - before, node.properties)
             self.counters["labels_added"] += len(after - before)
             self.counters["labels_removed"] += len(before - after)
-            props = self._with_faded(node, node.properties)
-            self._writer().set_node(NodeId(node.id), props, labels=after)
+            self._set_labels(node, self._with_faded(node, node.properties), after)
 
     def delete_edge(self, identity: int) -> None:
         writer = self._writer()

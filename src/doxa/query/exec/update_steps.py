@@ -257,7 +257,7 @@ class PropertyChanger(Changer):
             return
         if value is not None:
             after[name] = value
-        run.graph.set_properties(element, after)
+        run.graph.set_properties(element, after, named=(name,))
 
 
 class AllChanger(Changer):
@@ -278,7 +278,12 @@ class AllChanger(Changer):
             fail(
                 f"Properties are set from a map, a node or a relationship, not from {shown(value)}."
             )
-        run.graph.set_properties(element, {**element.properties, **value} if self.merge else value)
+        before = element.properties
+        run.graph.set_properties(
+            element,
+            {**before, **value} if self.merge else value,
+            named=value if self.merge else {**before, **value},
+        )
 
 
 class LabelChanger(Changer):

@@ -35,7 +35,9 @@ def set_vector(
             detail="InvalidArgumentValue",
         )
     run.graph.set_properties(
-        element, {**element.properties, name: [float(item) for item in vector]}
+        element,
+        {**element.properties, name: [float(item) for item in vector]},
+        named=(name,),
     )
     return ()
 
