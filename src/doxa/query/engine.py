@@ -26,10 +26,12 @@ from doxa.query.core.memory_budget import MemoryBudget
 from doxa.query.core.open_transactions import OpenTransactions
 from doxa.query.core.row import Row
 from doxa.query.core.run import Run, missing_parameter
+from doxa.query.deferred_writes import DeferrableWrites
 from doxa.query.exec.union import UnionStep
 from doxa.query.first_statements import FirstStatements
 from doxa.query.notifications import Outline, outline_of
 from doxa.query.plan.compiled_read import CompilableRead, compilable_read
+from doxa.query.plan.deferrable import may_be_deferred
 from doxa.query.plan.plain_scan import PlainScan, plain_scan
 from doxa.query.plan.planner import Planner
 from doxa.query.procedures.builtin import builtin
@@ -56,6 +58,8 @@ class Plan:
     writes: bool = field(init=False)
     # whether it commits in batches: CALL { } IN TRANSACTIONS
     batched: bool = field(init=False)
+    # whether what it answers can be found before it runs
+    deferrable: bool = field(init=False)
 
     def __post_init__(self) -> None:
         self.writes = self.checked.writes and self.statement.mode != "EXPLAIN"
@@ -63,6 +67,7 @@ class Plan:
         self.batched = isinstance(body, t.Query) and any(
             isinstance(c, t.CallSubquery) and c.batch for branch in body.branches for c in branch
         )
+        self.deferrable = self.writes and may_be_deferred(self.statement)
 
     @property
     def outline(self) -> Outline | None:
@@ -110,6 +115,7 @@ class QueryEngine:
         self.optimise = optimise
         self.first_statements = FirstStatements()
         self.brief_writes = BriefWrites()
+        self.deferrable_writes = DeferrableWrites()
         self.transactions = OpenTransactions()
         self._plans: dict[str, Plan] = {}
 

@@ -14,7 +14,7 @@ When the session runs another statement, the rest of the result is first read in
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from contextlib import AbstractContextManager, suppress
 from functools import partial
 from typing import Any
@@ -22,15 +22,17 @@ from typing import Any
 from doxa.base.errors import InputError, StoreError
 from doxa.base.limits import QUERY_TIMEOUT_MS, SHARED_WRITER_IDLE_MS, WRITER_IDLE_MS
 from doxa.cypher import tree as t
-from doxa.query.core.access_log import AccessLog, record_of_columns
+from doxa.query.compiled_reads import CompiledReads
+from doxa.query.core.access_log import AccessLog
 from doxa.query.core.deadline import Deadline, terminated
 from doxa.query.core.errors import fail
 from doxa.query.core.graph import Graph
 from doxa.query.core.open_transactions import OpenTransaction
+from doxa.query.core.preview import NotForeseen, PreviewGraph
 from doxa.query.core.profile import Profile
-from doxa.query.core.row import Row
 from doxa.query.core.run import Run
 from doxa.query.core.valid_time import ValidTime, instant_ns
+from doxa.query.deferred_writes import DeferredWrite
 from doxa.query.engine import Plan, QueryEngine, Result
 from doxa.query.error_translation import translated_errors
 from doxa.query.exec.subquery import refuse_explicit_transaction
@@ -38,17 +40,15 @@ from doxa.query.expressions.constants import evaluate_constant
 from doxa.query.idle_watch import WATCH, Activity
 from doxa.query.notifications import Notification, notifications_of, policy_notifications
 from doxa.query.parameters import convert_parameters
-from doxa.query.plan.compiled_read import CompiledRead, Given
+from doxa.query.plan.compiled_read import Given
 from doxa.query.plan.names_read import names_read
 from doxa.query.result import GraphResult
 from doxa.query.schema.commands import run_schema
 from doxa.query.schema.policy_commands import POLICY_COMMANDS, run_policy
 from doxa.query.schema.retention_commands import RETENTION_COMMANDS, run_retention
 from doxa.query.transactions import Abandoned, CancellableWrite, TransactionBatches
-from doxa.store import Identity, Interrupted, Reader, Store, Transaction
-from doxa.store.declared import Declared
+from doxa.store import Identity, Reader, Store, Transaction
 from doxa.store.file.engine import translated
-from doxa.store.reader import few_rows
 from doxa.store.retention.horizon import require_kept, retained
 
 _WHO = ("_session", "_agent", "_tenant", "_source")  # null unless set in the context
@@ -77,6 +77,7 @@ class GraphSession:
         self._identity_parameters = dict.fromkeys(_WHO) | {
             f"_{name}": value for name, value in convert_parameters(self.context).items()
         }
+        self._compiled = CompiledReads(store, engine, self._identity_parameters)
         self.csv_folder = csv_folder
         self.owner = owner  # passed to procedures of other packages
         self.timeout_ms = timeout_ms
@@ -94,6 +95,7 @@ class GraphSession:
         self._activity: Activity | None = None  # of the explicit transaction
         self._first: str | None = None  # the text of the transaction's first statement, a read
         self._wrote = False
+        self._deferred: DeferredWrite | None = None  # the first statement, which has not run yet
         self.connection = ""  # of the client, for SHOW TRANSACTIONS
         self._turn_began = 0.0  # of the explicit transaction
         self._noted: OpenTransaction | None = None  # the explicit transaction
@@ -165,94 +167,6 @@ class GraphSession:
                 result.guard(activity.rows)
             return result
 
-    def _run_compiled(
-        self,
-        plan: Plan,
-        given: Given,
-        params: Mapping[str, Any],
-        deadline: Deadline,
-        reader: Reader | None = None,
-    ) -> GraphResult | None:
-        """Run a compiled read, on a snapshot that is open or as one statement of the engine; None
-        if it has to run the general way."""
-        try:
-            if reader is None:
-                rows = self._rows_once(plan, given, params, deadline)
-            else:
-                rows = self._compiled_rows(plan, reader, given, params, deadline)
-        except Interrupted:
-            deadline.raise_if_cancelled()
-            raise
-        assert plan.steps is not None
-        return None if rows is None else GraphResult(plan.steps.names, rows)
-
-    def _rows_once(
-        self, plan: Plan, given: Given, params: Mapping[str, Any], deadline: Deadline
-    ) -> list[Row] | None:
-        """Return the rows of a compiled read as one statement of the engine, which is its snapshot;
-        None if it has to run the general way."""
-        store = self.store
-        known = store.known_declared()
-        if known is not None:
-            read = self._tracking_plan(plan, known).read
-            if read is None:
-                return None
-            one = read.known(known, given[0])
-            if one is not None:
-                if not one.takes_its_turn():
-                    return None
-                now = store.clock.now_ns()
-                found, is_current = store.rows_once(
-                    one.sql, one.bind(given[1], now), stopped=deadline.is_over
-                )
-                if found is None:
-                    one.put_aside()
-                    return None
-                if is_current:
-                    return self._noted_rows(one, found, params, now)
-        with store.read() as reader:
-            return self._compiled_rows(plan, reader, given, params, deadline)
-
-    def _compiled_rows(
-        self,
-        plan: Plan,
-        reader: Reader,
-        given: Given,
-        params: Mapping[str, Any],
-        deadline: Deadline,
-    ) -> list[Row] | None:
-        """Return the rows of a compiled read on a snapshot that is open."""
-        declared = reader.declared()
-        read = self._tracking_plan(plan, declared).read
-        one = None if read is None else read.compiled(reader, declared, given)
-        if one is None or not one.takes_its_turn():
-            return None
-        reader.watch(deadline.is_over)
-        try:
-            found = few_rows(reader.stream(one.sql, one.bind(given[1], reader.scored_at)))
-        finally:
-            reader.watch(None)
-        if found is None:
-            one.put_aside()
-            return None
-        return self._noted_rows(one, found, params, reader.now)
-
-    def _noted_rows(
-        self,
-        one: CompiledRead,
-        found: list[tuple[Any, ...]],
-        params: Mapping[str, Any],
-        now: int,
-    ) -> list[Row] | None:
-        """Return the rows, and note for policies which elements they are of."""
-        rows = one.rows(found)
-        if rows and one.projection is not None:
-            names = one.declared.evaluator.parameters
-            parameters = {**params, **self._identity_parameters} if names else {}
-            columns = one.projection.ids(list(zip(*found, strict=True)))
-            self.store.note(record_of_columns(now, parameters, names, (columns,)))
-        return rows
-
     def _run_noted(
         self, text: str, params: Mapping[str, Any], timeout_ms: int | None
     ) -> GraphResult:
@@ -303,7 +217,7 @@ class GraphSession:
                 found = (
                     None
                     if compared is None
-                    else self._run_compiled(plan, compared, params, deadline)
+                    else self._compiled.run(plan, compared, params, deadline)
                 )
                 if found is None and compared is not None:
                     params = self._given(params)
@@ -395,11 +309,19 @@ class GraphSession:
     def _in_transaction(
         self, plan: Plan, params: Mapping[str, Any], compared: Given | None, deadline: Deadline
     ) -> GraphResult:
+        if self._deferred is not None:
+            self._run_deferred(deadline)
+        began, is_first = 0.0, self._reader is None
         if plan.writes:
             self._require_writable()
             if plan.batched:
                 refuse_explicit_transaction()
+            if is_first and plan.deferrable and self._may_defer(plan):
+                foreseen = self._defer(plan, params, deadline)
+                if foreseen is not None:
+                    return foreseen
             self._upgrade_to_writer(deadline)
+            began = time.monotonic()
         elif self._reader is None:
             if self._takes_turn(plan):
                 self._upgrade_to_writer(deadline)
@@ -412,7 +334,7 @@ class GraphSession:
         assert self._reader is not None
         if compared is not None:
             if not isinstance(self._reader, Transaction):
-                found = self._run_compiled(plan, compared, params, deadline, self._reader)
+                found = self._compiled.run(plan, compared, params, deadline, self._reader)
                 if found is not None:
                     return found
             params = self._given(params)
@@ -423,6 +345,9 @@ class GraphSession:
         rows = result.collected if plan.writes else None
         if isinstance(self._reader, Transaction):
             self._reader.verify_constraints()
+        if is_first and plan.deferrable and self.connection:
+            key = self._deferred_as(plan)
+            self.engine.deferrable_writes.took(key, time.monotonic() - began)
         if rows is not None and not rows:
             return GraphResult(result.columns, rows, result.run)
         taken = result if rows is None else rows
@@ -430,6 +355,62 @@ class GraphSession:
         made = GraphResult(result.columns, taken, result.run, lambda: None, self._end, lists=lists)
         self._open = made
         return made
+
+    # The first statement of a transaction, if it waits for the commit (deferred_writes.py)
+
+    def _may_defer(self, plan: Plan) -> bool:
+        """Whether others wait for the turn, and a statement may wait for the commit."""
+        return (
+            self.connection != ""
+            and self.engine.deferrable_writes.may_wait(self._deferred_as(plan))
+            and self.store.has_writer
+            and self.store.shared is None
+            and not self._is_timed
+            and not self.store.connection().in_transaction  # another session of this thread
+        )
+
+    def _deferred_as(self, plan: Plan) -> Hashable:
+        return hash((plan.text, self.identity.role))
+
+    def _defer(
+        self, plan: Plan, params: Mapping[str, Any], deadline: Deadline
+    ) -> GraphResult | None:
+        """Answer what a statement will do at the commit; None if it has to run to know that."""
+        with suppress(NotForeseen), self.store.read() as reader:
+            graph = PreviewGraph(reader)
+            run = self._run_on(graph, plan, params, deadline)
+            with translated_errors(run):
+                self.engine.start(plan, run)
+            self._deferred = DeferredWrite(
+                plan.text, params, dict(graph.counters), self._deferred_as(plan)
+            )
+            self._wrote = True
+            return GraphResult((), (), run)
+        return None
+
+    def _run_deferred(self, deadline: Deadline) -> None:
+        """Take the turn and run the statement that was answered. Raises QueryError if it does
+        something else now."""
+        waiting, self._deferred = self._deferred, None
+        assert waiting is not None, "a statement was deferred"
+        self._upgrade_to_writer(deadline, brief=True)
+        tx = self._reader
+        assert isinstance(tx, Transaction), "it has the turn"
+        try:
+            result = self._execute(self.engine.prepare(waiting.text), tx, waiting.params, deadline)
+            tx.verify_constraints()
+            if result.counters != waiting.counters:
+                fail(
+                    "Another transaction changed what this one had found, before it was"
+                    " committed; nothing was written.",
+                    kind="TransientError",
+                    detail="Outdated",
+                    hint="Run the transaction again.",
+                )
+        except BaseException:
+            if not deadline.is_over():
+                self.engine.deferrable_writes.failed(waiting.key)
+            raise
 
     def _schema(
         self, plan: Plan, tx: Transaction, params: Mapping[str, Any], deadline: Deadline
@@ -498,8 +479,9 @@ class GraphSession:
         if isinstance(self._reader, Transaction):
             self._reader.expire()
 
-    def _upgrade_to_writer(self, deadline: Deadline) -> None:
-        """Upgrade a reading transaction, if nothing was committed since its snapshot."""
+    def _upgrade_to_writer(self, deadline: Deadline, *, brief: bool = False) -> None:
+        """Upgrade a reading transaction, if nothing was committed since its snapshot. `brief`: it
+        will not hold the turn for long; else that is believed of a client by its last one."""
         if isinstance(self._reader, Transaction):
             return
         if self._first is not None:
@@ -510,8 +492,11 @@ class GraphSession:
         held = self._writer(
             deadline,
             None if snapshot is None else snapshot.scored_at,
-            shares=self.connection != ""
-            and self.engine.brief_writes.is_brief(self.connection, unknown=False),
+            shares=brief
+            or (
+                self.connection != ""
+                and self.engine.brief_writes.is_brief(self.connection, unknown=False)
+            ),
         )
         tx = held.__enter__()
         self._turn_began = time.monotonic()
@@ -554,10 +539,7 @@ class GraphSession:
                 reader.declared().constraints,
                 *(() if as_of is not None else (graph.has_label,)),
             )
-        run = Run(graph, params, now_ns=reader.now, deadline=deadline, csv_folder=self.csv_folder)
-        run.session = self.owner
-        run.identity, run.transactions = self.identity, self.engine.transactions
-        run.text = plan.text
+        run = self._run_on(graph, plan, params, deadline)
         if batches is not None:
             run.batches, batches.graph = batches, graph
         if plan.statement.mode == "PROFILE":
@@ -567,7 +549,7 @@ class GraphSession:
         with translated_errors(run):
             if run.graph.as_of is None and run.profile is None:
                 declared = reader.declared()
-                tracking = self._tracking_plan(plan, declared)
+                tracking = self._compiled.tracking_plan(plan, declared)
                 if tracking is not plan:
                     note = (
                         reader.noted.append if isinstance(reader, Transaction) else self.store.note
@@ -578,14 +560,15 @@ class GraphSession:
                 plan = tracking
             return self.engine.start(plan, run)
 
-    def _tracking_plan(self, plan: Plan, declared: Declared) -> Plan:
-        """Return the plan that records accesses if a policy may use them, and decay is not off."""
-        about = declared.evaluator.about
-        if about is None or self.store.read_only or not self.store.decay_enabled:
-            return plan
-        if plan.steps is None or not plan.steps.names:
-            return plan
-        return self.engine.tracking_plan(plan, about)
+    def _run_on(
+        self, graph: Graph, plan: Plan, params: Mapping[str, Any], deadline: Deadline
+    ) -> Run:
+        now_ns = graph.reader.now
+        run = Run(graph, params, now_ns=now_ns, deadline=deadline, csv_folder=self.csv_folder)
+        run.session = self.owner
+        run.identity, run.transactions = self.identity, self.engine.transactions
+        run.text = plan.text
+        return run
 
     # Time
 
@@ -636,7 +619,7 @@ class GraphSession:
             )
         self._buffer_previous()
         self._explicit, self._read_only, self.written = True, read_only, 0
-        self._first, self._wrote = None, False
+        self._first, self._wrote, self._deferred = None, False, None
         self._activity = Activity(self._expire, self._idle_ms)
         self._begun += 1
         self._noted = self.engine.transactions.open(
@@ -651,6 +634,8 @@ class GraphSession:
             terminated()
         with self._working():
             self._buffer_previous()
+            if self._deferred is not None:
+                self._run_before_commit()
             self._explicit = False
             self._forget()
             tx = self._reader
@@ -664,6 +649,16 @@ class GraphSession:
         if self._first is not None and not self._read_only:
             self.engine.first_statements.ended(self._first, wrote=self._wrote)
 
+    def _run_before_commit(self) -> None:
+        """Run the statement that was deferred, or end the transaction."""
+        deadline = self._running = Deadline(self.timeout_ms)
+        try:
+            with translated(self.store.path, self.store.connection()):
+                self._run_deferred(deadline)
+        except BaseException:
+            self._end()
+            raise
+
     def rollback(self) -> None:
         """Discard the changes of the transaction and end it."""
         self._require_open()
@@ -673,7 +668,7 @@ class GraphSession:
             before, self._open = self._open, None
             if before is not None:
                 before.close()
-            self._explicit = False
+            self._explicit, self._deferred = False, None
             self._forget()
             held, self._held, self._reader = self._held, None, None
             WATCH.remove(activity)

@@ -274,6 +274,12 @@ class Store:
         moment = self._engine.moment_of(db)
         moment.now, moment.seen, moment.shown = reader.scored_at, reader.is_seen, reader.shown_of
 
+    @property
+    def has_writer(self) -> bool:
+        """Whether a transaction of this process writes or waits for its turn, so that one that
+        begins now would wait, too."""
+        return self._engine.has_writer
+
     def write(
         self,
         identity: Identity,

@@ -248,6 +248,11 @@ class Engine:
         """Let this thread use its own connection again."""
         self._local.turn = None
 
+    @property
+    def has_writer(self) -> bool:
+        """Whether somebody in this process writes, or waits for it."""
+        return self._writers().taken
+
     def require_in_place(self) -> None:
         """Raise StoreError if another file has the place of the one that was opened, or none: the
         system would let the opened one be written to, and drop it when it is closed."""

@@ -143,6 +143,11 @@ class WriterQueue:
         return WriterTurn(self, CommitGroup(db, kind, check, after)) if begun else None
 
     @property
+    def taken(self) -> bool:
+        """Whether a writer of this process has the turn, or waits for those of others."""
+        return self._taken
+
+    @property
     def length(self) -> int:
         """How many writers of this process wait."""
         return len(self._waiting)

@@ -1,0 +1,68 @@
+"""Transactions whose only statement so far waits for the commit to run.
+
+    RUN      what the statement would do is found on a snapshot, and answered
+    COMMIT   the writer's turn; the statement runs; if it did what was answered, it is committed
+
+A client takes its time between the answer to a statement and its COMMIT. A transaction that has
+the writer's turn meanwhile keeps all others waiting, for longer than its statement took. So where
+others wait for the turn, a first statement that can be foreseen (`plan/deferrable.py`) does not
+take it, and holds nothing until the commit. If there is a second one, it runs the first before,
+and from then on the transaction has the turn.
+
+The transaction is what it would be if all of it had run at the commit: the client knows no more of
+the graph than the counts that are compared. If they differ, another transaction has changed what
+it found; it fails as out of date, and drivers run it again.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Hashable, Mapping
+from typing import Any, NamedTuple
+
+from doxa.base.limits import BRIEF_WRITE_MS, FIRST_STATEMENT_ITEMS_MAX
+
+
+class DeferredWrite(NamedTuple):
+    """A statement that was answered and has not run yet."""
+
+    text: str
+    params: Mapping[str, Any]
+    counters: Mapping[str, int]  # as answered
+    key: Hashable
+
+
+class DeferrableWrites:
+    """How statements went that may be deferred, by text and role. Safe to share between threads.
+
+    One is deferred if it went well in the writer's turn the last time, and briefly; so errors of a
+    statement, and of a role that may not write, come where they always do. One that failed when it
+    was deferred, or did something else than was answered, takes the turn from then on: it might
+    fail so again.
+    """
+
+    def __init__(self, items_max: int = FIRST_STATEMENT_ITEMS_MAX) -> None:
+        self._items_max = items_max
+        self._lock = threading.Lock()
+        self._brief: OrderedDict[Hashable, bool | None] = OrderedDict()  # None: never again
+
+    def may_wait(self, key: Hashable) -> bool:
+        """Return whether a statement may be deferred."""
+        return self._brief.get(key) is True
+
+    def took(self, key: Hashable, seconds: float) -> None:
+        """Note how long a statement took that went well in the writer's turn."""
+        brief = seconds * 1000 <= BRIEF_WRITE_MS
+        if self._brief.get(key, not brief) is (not brief):
+            self._note(key, brief)
+
+    def failed(self, key: Hashable) -> None:
+        """Note that a statement failed when it was deferred."""
+        self._note(key, None)
+
+    def _note(self, key: Hashable, brief: bool | None) -> None:
+        with self._lock:
+            if key not in self._brief and len(self._brief) >= self._items_max:
+                self._brief.popitem(last=False)
+            self._brief[key] = brief

@@ -1,0 +1,459 @@
+"""The first statement of a transaction that waits for the commit: it answers what it will do, holds
+nothing meanwhile, and does what it answered or nothing."""
+
+from __future__ import annotations
+
+import random
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from doxa.base.errors import ConstraintError
+from doxa.cypher.errors import QueryError
+from doxa.query.deferred_writes import DeferrableWrites
+from doxa.query.engine import QueryEngine
+from doxa.query.session import GraphSession
+from doxa.store import Identity, Store, check, digest, replayed_digest
+
+SET = "MATCH (p:Person {id: $id}) SET p.seen = $n"
+COUNT = "MATCH (p:Person) SET p.n = p.n + 1"
+CLIENTS, ROUNDS = 6, 25
+WORLDS, STATEMENTS = 12, 40
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    with Store(tmp_path / "graph.db") as made:
+        yield made
+
+
+class Clients:
+    """Sessions of clients of a server on one store."""
+
+    def __init__(self, store: Store) -> None:
+        self.store, self.engine = store, QueryEngine()
+        self._made = 0
+
+    def client(self, role: str = "operator") -> GraphSession:
+        self._made += 1
+        made = GraphSession(self.store, self.engine, Identity("tester", role))  # type: ignore[arg-type]
+        made.connection = f"bolt-{self._made}"
+        return made
+
+    def know(self, text: str, params: dict[str, Any] | None = None) -> None:
+        """Run a statement in the turn, so that the next one may wait."""
+        with self.client() as one:
+            one.begin()
+            one.run(text, params)
+            one.commit()
+
+
+@pytest.fixture
+def clients(store: Store) -> Clients:
+    made = Clients(store)
+    with made.client() as one:
+        one.run("CREATE INDEX person FOR (p:Person) ON (p.id)")
+        one.run("UNWIND range(1, 3) AS i CREATE (:Person {id: i, n: 0})")
+    return made
+
+
+@contextmanager
+def turn_taken(clients: Clients) -> Iterator[Callable[[], None]]:
+    """Another client writes, until the block ends or what it gets is called."""
+    begun, ended = threading.Event(), threading.Event()
+
+    def write() -> None:
+        with clients.client() as other:
+            other.begin()
+            other.run("CREATE (:Other)")
+            begun.set()
+            assert ended.wait(30)
+            other.commit()
+
+    thread = threading.Thread(target=write)
+    thread.start()
+    assert begun.wait(30)
+
+    def release() -> None:
+        ended.set()
+        thread.join(30)
+
+    try:
+        yield release
+    finally:
+        release()
+
+
+def in_thread(work: Callable[[], Any]) -> Any:
+    found: list[Any] = []
+    thread = threading.Thread(target=lambda: found.append(work()))
+    thread.start()
+    thread.join(30)
+    return found[0]
+
+
+def value(clients: Clients, of: str = "p.seen") -> Any:
+    with clients.client() as one:
+        return one.run(f"MATCH (p:Person {{id: 1}}) RETURN {of}").single()
+
+
+def test_a_statement_that_others_make_wait_is_answered_and_runs_at_the_commit(
+    clients: Clients,
+) -> None:
+    clients.know(SET, {"id": 2, "n": 1})
+    with turn_taken(clients) as release, clients.client() as one:
+        one.begin()
+        result = one.run(SET, {"id": 1, "n": 5})  # returns, although another one writes
+        assert result.counters["properties_set"] == 1
+        assert list(result) == []
+        assert value(clients) is None
+        release()
+        one.commit()
+        assert one.written > 0
+    assert value(clients) == 5
+
+
+def test_one_that_nobody_makes_wait_takes_the_turn(clients: Clients) -> None:
+    clients.know(SET, {"id": 2, "n": 1})
+    with clients.client() as one:
+        one.begin()
+        one.run(SET, {"id": 1, "n": 5})
+        assert clients.store.has_writer
+        one.commit()
+    assert not clients.store.has_writer
+
+
+def test_it_holds_nothing_until_the_commit(clients: Clients) -> None:
+    clients.know(COUNT)
+    with clients.client() as one:
+        with turn_taken(clients):
+            one.begin()
+            one.run(COUNT)
+        in_thread(lambda: clients.know(COUNT))  # another one writes in between, and is counted
+        one.commit()
+    assert value(clients, "p.n") == 3
+
+
+def test_it_fails_as_out_of_date_if_it_would_do_something_else(clients: Clients) -> None:
+    clients.know(SET, {"id": 2, "n": 1})
+    with clients.client() as one:
+        with turn_taken(clients):
+            one.begin()
+            one.run(SET, {"id": 1, "n": 5})
+        in_thread(lambda: clients.know("MATCH (p:Person {id: 1}) DELETE p"))
+        with pytest.raises(QueryError) as failed:
+            one.commit()
+        assert failed.value.fields["kind"] == "TransientError"
+        assert not one.in_transaction
+        assert not clients.store.has_writer
+        with turn_taken(clients) as release:  # the next time it takes its turn
+            one.begin()
+            threading.Timer(0.05, release).start()
+            assert one.run(SET, {"id": 1, "n": 5}).counters["properties_set"] == 0
+            one.commit()
+
+
+def test_a_second_statement_sees_what_the_first_did(clients: Clients) -> None:
+    clients.know(SET, {"id": 2, "n": 1})
+    with turn_taken(clients) as release, clients.client() as one:
+        one.begin()
+        one.run(SET, {"id": 1, "n": 5})
+        threading.Timer(0.05, release).start()
+        assert one.run("MATCH (p:Person {id: 1}) RETURN p.seen").single() == 5
+        one.run(SET, {"id": 1, "n": 6})
+        one.commit()
+    assert value(clients) == 6
+
+
+def test_a_second_statement_fails_if_the_first_does_something_else(clients: Clients) -> None:
+    clients.know(SET, {"id": 2, "n": 1})
+    with clients.client() as one:
+        with turn_taken(clients):
+            one.begin()
+            one.run(SET, {"id": 1, "n": 5})
+        in_thread(lambda: clients.know("MATCH (p:Person {id: 1}) DELETE p"))
+        with pytest.raises(QueryError, match="Another transaction changed"):
+            one.run("CREATE (:Never)")
+        assert not one.in_transaction
+        assert one.run("MATCH (n:Never) RETURN count(n)").single() == 0
+
+
+@pytest.mark.parametrize("end", ["rollback", "close"])
+def test_one_that_is_undone_has_written_nothing(clients: Clients, end: str) -> None:
+    clients.know(SET, {"id": 2, "n": 1})
+    with clients.client() as one:
+        with turn_taken(clients):
+            one.begin()
+            one.run(SET, {"id": 1, "n": 5})
+            getattr(one, end)()
+        one.begin()  # and the next transaction knows nothing of it
+        one.commit()
+    assert value(clients) is None
+
+
+def test_one_that_was_terminated_has_written_nothing(clients: Clients) -> None:
+    clients.know(SET, {"id": 2, "n": 1})
+    with clients.client() as one:
+        with turn_taken(clients):
+            one.begin()
+            one.run(SET, {"id": 1, "n": 5})
+            listed = clients.engine.transactions.seen_by(one.identity)
+            (number,) = [shown.number for shown in listed if shown.connection == one.connection]
+            clients.engine.transactions.terminate(number, one.identity)
+        with pytest.raises(QueryError):
+            one.commit()
+    assert value(clients) is None
+
+
+def test_the_wait_at_the_commit_can_be_cancelled(clients: Clients) -> None:
+    clients.know(SET, {"id": 2, "n": 1})
+    with turn_taken(clients), clients.client() as one:
+        one.begin()
+        one.run(SET, {"id": 1, "n": 5})
+        threading.Timer(0.05, one.cancel).start()
+        with pytest.raises(QueryError, match="cancelled"):
+            one.commit()
+    assert value(clients) is None
+
+
+def test_a_value_that_cannot_be_stored_is_refused_at_once(clients: Clients) -> None:
+    clients.know(SET, {"id": 2, "n": 1})
+    with turn_taken(clients), clients.client() as one:
+        one.begin()
+        with pytest.raises(QueryError) as failed:
+            one.run(SET, {"id": 1, "n": {"a": 1}})
+        assert failed.value.fields["detail"] == "InvalidPropertyType"
+
+
+def test_what_a_constraint_refuses_is_refused_at_the_commit_and_then_at_once(
+    clients: Clients,
+) -> None:
+    with clients.client() as one:
+        one.run("CREATE CONSTRAINT c FOR (u:User) REQUIRE u.name IS UNIQUE")
+        create = "CREATE (:User {name: $name})"
+        clients.know(create, {"name": "a"})
+        with turn_taken(clients):
+            one.begin()
+            one.run(create, {"name": "a"})
+        with pytest.raises(ConstraintError):
+            one.commit()
+        with turn_taken(clients) as release:
+            one.begin()
+            threading.Timer(0.05, release).start()
+            with pytest.raises(ConstraintError):
+                one.run(create, {"name": "a"})
+        assert one.run("MATCH (u:User) RETURN count(u)").single() == 1
+
+
+def waits(clients: Clients, text: str, role: str = "operator") -> bool:
+    """Whether a statement that others make wait is run at the commit."""
+    with turn_taken(clients) as release, clients.client(role) as one:
+        one.begin()
+        threading.Timer(0.05, release).start()
+        one.run(text, {"id": 1, "n": 5, "rows": [1, 2]})
+        waited = one._deferred is not None
+        release()
+        one.commit()
+        return waited
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        SET,
+        "CREATE (:Event {at: $n})",
+        "UNWIND $rows AS r CREATE (:Event {at: r})",
+        "MERGE (p:Person {id: $id}) SET p.seen = $n",
+        "MERGE (p:Person {id: $n}) ON CREATE SET p.new = true ON MATCH SET p.new = false",
+        "MATCH (a:Person {id: 1}), (b:Person {id: 2}) CREATE (a)-[:KNOWS {since: $n}]->(b)",
+        "MATCH (a:Person {id: 1}), (b:Person {id: 2}) MERGE (a)-[:KNOWS]->(b)",
+        "MATCH (p:Person {id: $id}) REMOVE p.n SET p:Seen, p += {a: 1}",
+    ],
+)
+def test_which_statements_wait(clients: Clients, text: str) -> None:
+    clients.know(text, {"id": 2, "n": 6, "rows": [1]})
+    assert waits(clients, text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "MATCH (p:Person {id: $id}) SET p.seen = $n RETURN p.seen",
+        "MATCH (p:Person {id: $id}) DETACH DELETE p",
+        "UNWIND [1, 2] AS r MERGE (:Other {id: $n + r})",
+        "MATCH (p:Person {id: $id}) SET p.n = COUNT { (p)--() }",
+        "MATCH (p:Person {id: $id}) SET p.n = rand()",
+        "FOREACH (r IN $rows | CREATE (:Event))",
+        "MATCH (p:Person) CALL (p) { SET p.seen = 1 }",
+        "PROFILE MATCH (p:Person {id: $id}) SET p.seen = $n",
+    ],
+)
+def test_which_statements_take_their_turn(clients: Clients, text: str) -> None:
+    clients.know(text, {"id": 2, "n": 6, "rows": [1]})
+    assert not waits(clients, text)
+
+
+def test_the_first_of_a_text_takes_its_turn(clients: Clients) -> None:
+    assert not waits(clients, SET)
+    assert waits(clients, SET)
+
+
+def test_one_of_another_role_takes_its_turn(clients: Clients) -> None:
+    clients.know(SET, {"id": 2, "n": 1})
+    assert not waits(clients, SET, role="agent")
+
+
+def test_a_long_one_takes_its_turn(clients: Clients, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("doxa.query.deferred_writes.BRIEF_WRITE_MS", -1)
+    clients.know(SET, {"id": 2, "n": 1})
+    assert not waits(clients, SET)
+
+
+def test_a_program_takes_its_turn(clients: Clients) -> None:
+    clients.know(SET, {"id": 2, "n": 1})
+    with turn_taken(clients) as release, clients.client() as one:
+        one.connection = ""
+        one.begin()
+        threading.Timer(0.05, release).start()
+        one.run(SET, {"id": 1, "n": 5})
+        assert value(clients, "count{(:Other)}") == 1, "it waited for the other one"
+        one.commit()
+
+
+def test_nothing_is_lost_when_many_count(clients: Clients) -> None:
+    """Each adds one to the same nodes in a transaction, with a pause before its commit."""
+    clients.know(COUNT)
+
+    def count() -> None:
+        with clients.client() as one:
+            for _ in range(ROUNDS):
+                one.begin()
+                assert one.run(COUNT).counters["properties_set"] == 3
+                one.commit()
+
+    threads = [threading.Thread(target=count) for _ in range(CLIENTS)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    assert value(clients, "p.n") == CLIENTS * ROUNDS + 1
+    assert check(clients.store) == []
+    assert digest(clients.store) == replayed_digest(clients.store)
+
+
+READS = (
+    ("", ""),
+    ("MATCH (n:A) ", "n"),
+    ("MATCH (n:A {k: $k}) ", "n"),
+    ("MATCH (n:A) WHERE n.v > 1 ", "n"),
+    ("OPTIONAL MATCH (n:A {k: $k}) ", "n"),
+    ("UNWIND $list AS x MATCH (n:A {k: x}) ", "n"),
+    ("UNWIND $list AS x ", ""),
+    ("MATCH (n:A)-[r:R]->(m) ", "nmr"),
+    ("MATCH (n:A {k: $k})-[r:R]-(m:A) ", "nmr"),
+    ("MATCH (n:A) WITH n ORDER BY n.k LIMIT 2 ", "n"),
+    ("MATCH (n:A), (m:A) WHERE n.k < m.k ", "nm"),
+)
+UPDATES = {
+    "": (
+        "CREATE (:C {k: $k}) ",
+        "CREATE (c:C {k: $k})-[:S {v: 1}]->(d:D $map) ",
+        "CREATE (c:C {k: $k}), (e:E {k: $k + 1}) ",
+        "MERGE (a:A {k: $k}) ",
+        "MERGE (a:A {k: $k}) ON CREATE SET a.v = 1 ON MATCH SET a.v = a.v + 1, a.w = $k ",
+        "MERGE (a:A {k: $k}) SET a += $map, a.v = a.w ",
+        "MERGE (a:C {k: $k})-[:S]->(b:D {k: $k}) SET b.v = a.k ",
+    ),
+    "n": (
+        "SET n.v = $k ",
+        "SET n.v = n.v + 1, n.w = n.v ",
+        "SET n.v = null ",
+        "SET n += $map ",
+        "SET n = $map ",
+        "SET n += $map, n.v = n.w, n.w = null ",
+        "SET n:L, n.v = 7 ",
+        "REMOVE n.v ",
+        "REMOVE n:L, n.w ",
+        "CREATE (n)-[:S {v: $k}]->(:D {v: n.v}) ",
+        "MERGE (n)-[:S]->(:D {v: 2}) ",
+    ),
+    "m": ("SET m.v = n.v ", "CREATE (n)-[:R {v: 3}]->(m) ", "MERGE (n)-[e:R]->(m) SET e.v = 4 "),
+    "r": ("SET r.v = r.v + 1, r.w = n.v ", "REMOVE r.v ", "SET r += $map "),
+}
+
+
+def a_statement(rng: random.Random) -> str:
+    text, names = rng.choice(READS)
+    for _ in range(rng.randrange(1, 4)):
+        text += rng.choice(UPDATES[rng.choice(["", *names])])
+        if text.count("CREATE (c") > 1 or text.count("(a:") > 1 or text.count("[e:") > 1:
+            return a_statement(rng)  # a name for two things
+    return text
+
+
+def test_what_is_answered_is_what_is_done(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int, tally: Callable[..., None]
+) -> None:
+    """Statements at random, each in one store as first of a transaction that may wait and in
+    another one at once: if nobody else writes, none is out of date, and all comes to the same."""
+    rng = random.Random(seed)
+    monkeypatch.setattr(DeferrableWrites, "may_wait", lambda *_: True)
+    waited = ran = 0
+    for world in range(WORLDS):
+        with (
+            Store(tmp_path / f"{world}-a.db") as first,
+            Store(tmp_path / f"{world}-b.db") as second,
+        ):
+            stores, sessions = (first, second), []
+            for one in stores:
+                sessions.append(Clients(one).client())
+                sessions[-1].run("UNWIND range(1, 4) AS i CREATE (:A {k: i, v: i, w: 1000 + i})")
+                sessions[-1].run("MATCH (n:A), (m:A) WHERE n.k < m.k CREATE (n)-[:R {v: n.k}]->(m)")
+            monkeypatch.setattr(Store, "has_writer", property(lambda self, one=first: self is one))
+            for _ in range(STATEMENTS):
+                text = a_statement(rng)
+                params = {
+                    "k": rng.randrange(6),
+                    "list": [rng.randrange(6) for _ in range(rng.choice([0, 1, 3, 12]))],
+                    "map": {"v": rng.choice([1, 1000, "text"]), "w": rng.randrange(3)},
+                }
+                outcomes = []
+                for session in sessions:
+                    session.begin()
+                    try:
+                        counters = session.run(text, params).counters
+                        if session is sessions[0]:
+                            waited += session._deferred is not None
+                            ran += 1
+                        session.commit()
+                        outcomes.append((text, counters))
+                    except QueryError as error:
+                        session.close()
+                        outcomes.append((text, error.fields["kind"]))
+                assert outcomes[0] == outcomes[1], (text, params)
+            graphs = [
+                (
+                    session.run("MATCH (n) RETURN labels(n), n ORDER BY id(n)").records(),
+                    session.run(
+                        "MATCH (a)-[r]->(b) RETURN id(a), type(r), r {.*}, id(b) ORDER BY id(r)"
+                    ).records(),
+                )
+                for session in sessions
+            ]
+            assert str(graphs[0]) == str(graphs[1])
+    tally(ran=ran, waited=waited)
+    assert waited > ran / 4, "hardly any waited"
+
+
+def test_what_is_remembered_is_bounded() -> None:
+    known = DeferrableWrites(items_max=3)
+    for key in range(10):
+        known.took(key, 0.0)
+    assert [known.may_wait(key) for key in (6, 7, 8, 9)] == [False, True, True, True]
+    known.failed(9)
+    known.took(9, 0.0)
+    assert not known.may_wait(9)
