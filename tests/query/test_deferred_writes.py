@@ -16,6 +16,7 @@ from doxa.base.errors import ConstraintError
 from doxa.cypher.errors import QueryError
 from doxa.query.deferred_writes import DeferrableWrites
 from doxa.query.engine import QueryEngine
+from doxa.query.expressions.policy_expressions import PolicyExpressions
 from doxa.query.session import GraphSession
 from doxa.store import Identity, Store, check, digest, replayed_digest
 
@@ -27,7 +28,7 @@ WORLDS, STATEMENTS = 12, 40
 
 @pytest.fixture
 def store(tmp_path: Path) -> Iterator[Store]:
-    with Store(tmp_path / "graph.db") as made:
+    with Store(tmp_path / "graph.db", expressions=PolicyExpressions()) as made:
         yield made
 
 
@@ -297,6 +298,49 @@ def test_which_statements_take_their_turn(clients: Clients, text: str) -> None:
     assert not waits(clients, text)
 
 
+@pytest.mark.parametrize(
+    ("text", "counted"),
+    [
+        (SET, True),
+        ("MATCH (p:Person {id: $id})-[:KNOWS]->(q) SET q.seen = $n, p.kind = 'friend'", True),
+        ("MATCH (p:Person {id: $id}) SET p.seen = p.n", False),
+        ("MATCH (p:Person {id: $id}) SET p += $map", False),
+        ("MATCH (p:Person {id: $id})-[r:KNOWS]->() SET r.seen = $n", False),
+        ("OPTIONAL MATCH (p:Person {id: $id}) SET p.seen = $n", False),
+        ("MATCH (p:Person) SET p.seen = $n", False),
+    ],
+)
+def test_which_statements_are_answered_by_the_number_of_their_rows(
+    clients: Clients, text: str, counted: bool
+) -> None:
+    plan = clients.engine.prepare(text)
+    assert plan.deferrable
+    assert (clients.engine.counted(plan) is not None) is counted
+
+
+def test_what_is_found_for_the_answer_is_no_access(
+    clients: Clients, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    noted: list[Any] = []
+    monkeypatch.setattr(Store, "note", lambda _, access: noted.append(access))
+    with clients.client() as one:
+        one.run(
+            "CREATE PROMOTION POLICY used FOR (p:Person) APPLY"
+            " { ON ACCESS { SET p.reads = p.reads + 1 } }"
+        )
+        one.run("MATCH (p:Person {id: 1}) RETURN p").buffer()
+    assert noted
+    del noted[:]
+    for text in (SET, "MATCH (p:Person {id: $id}) SET p.seen = p.n"):
+        clients.know(text, {"id": 2, "n": 1})
+        with turn_taken(clients) as release, clients.client() as one:
+            one.begin()
+            assert one.run(text, {"id": 1, "n": 5}).counters["properties_set"] == 1
+            release()
+            one.commit()
+    assert not noted
+
+
 def test_the_first_of_a_text_takes_its_turn(clients: Clients) -> None:
     assert not waits(clients, SET)
     assert waits(clients, SET)
@@ -370,6 +414,9 @@ UPDATES = {
     ),
     "n": (
         "SET n.v = $k ",
+        "SET n.v = $k, n.w = 'text', n.v = 2.5 ",
+        "SET n.v = $nothing, n.w = 1 ",
+        "SET n.v = $odd ",
         "SET n.v = n.v + 1, n.w = n.v ",
         "SET n.v = null ",
         "SET n += $map ",
@@ -381,7 +428,12 @@ UPDATES = {
         "CREATE (n)-[:S {v: $k}]->(:D {v: n.v}) ",
         "MERGE (n)-[:S]->(:D {v: 2}) ",
     ),
-    "m": ("SET m.v = n.v ", "CREATE (n)-[:R {v: 3}]->(m) ", "MERGE (n)-[e:R]->(m) SET e.v = 4 "),
+    "m": (
+        "SET m.v = n.v ",
+        "SET m.v = $k, n.w = 3 ",
+        "CREATE (n)-[:R {v: 3}]->(m) ",
+        "MERGE (n)-[e:R]->(m) SET e.v = 4 ",
+    ),
     "r": ("SET r.v = r.v + 1, r.w = n.v ", "REMOVE r.v ", "SET r += $map "),
 }
 
@@ -411,6 +463,7 @@ def test_what_is_answered_is_what_is_done(
             stores, sessions = (first, second), []
             for one in stores:
                 sessions.append(Clients(one).client())
+                sessions[-1].run("CREATE INDEX a FOR (n:A) ON (n.k)")
                 sessions[-1].run("UNWIND range(1, 4) AS i CREATE (:A {k: i, v: i, w: 1000 + i})")
                 sessions[-1].run("MATCH (n:A), (m:A) WHERE n.k < m.k CREATE (n)-[:R {v: n.k}]->(m)")
             monkeypatch.setattr(Store, "has_writer", property(lambda self, one=first: self is one))
@@ -419,6 +472,8 @@ def test_what_is_answered_is_what_is_done(
                 params = {
                     "k": rng.randrange(6),
                     "list": [rng.randrange(6) for _ in range(rng.choice([0, 1, 3, 12]))],
+                    "nothing": None,
+                    "odd": rng.choice([float("nan"), 2**63 - 1, "", [1, 2], {}, True]),
                     "map": {"v": rng.choice([1, 1000, "text"]), "w": rng.randrange(3)},
                 }
                 outcomes = []

@@ -18,10 +18,15 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from doxa.base.errors import InputError
 from doxa.base.limits import BRIEF_WRITE_MS, FIRST_STATEMENT_ITEMS_MAX
+from doxa.base.values import check_properties
+from doxa.cypher import tree as t
+
+_PLAIN = frozenset((bool, int, float, str))
 
 
 class DeferredWrite(NamedTuple):
@@ -31,6 +36,22 @@ class DeferredWrite(NamedTuple):
     params: Mapping[str, Any]
     counters: Mapping[str, int]  # as answered
     key: Hashable
+
+
+def storable(
+    values: Sequence[tuple[str, t.Literal | t.ParameterRef]], params: Mapping[str, Any]
+) -> bool:
+    """Return whether properties with these values are certainly set: none of them is null, a list
+    or something that the store refuses."""
+    given = {
+        name: value.value if isinstance(value, t.Literal) else params.get(value.name)
+        for name, value in values
+    }
+    try:
+        check_properties(given, owner="")
+    except InputError:
+        return False
+    return _PLAIN.issuperset(map(type, given.values()))
 
 
 class DeferrableWrites:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
-from typing import Any
+from typing import Any, Literal, NamedTuple
 
 from doxa.base.errors import InputError
 from doxa.base.limits import PLANS_MAX, QUERY_TEXT_CHARS_MAX
@@ -31,7 +31,7 @@ from doxa.query.exec.union import UnionStep
 from doxa.query.first_statements import FirstStatements
 from doxa.query.notifications import Outline, outline_of
 from doxa.query.plan.compiled_read import CompilableRead, compilable_read
-from doxa.query.plan.deferrable import may_be_deferred
+from doxa.query.plan.deferrable import may_be_deferred, set_of_rows
 from doxa.query.plan.plain_scan import PlainScan, plain_scan
 from doxa.query.plan.planner import Planner
 from doxa.query.procedures.builtin import builtin
@@ -60,6 +60,8 @@ class Plan:
     batched: bool = field(init=False)
     # whether what it answers can be found before it runs
     deferrable: bool = field(init=False)
+    # how to find it where the number of its rows says it; False before that was looked for
+    counted: CountedSet | Literal[False] | None = False
 
     def __post_init__(self) -> None:
         self.writes = self.checked.writes and self.statement.mode != "EXPLAIN"
@@ -75,6 +77,15 @@ class Plan:
         if self._outline is None and isinstance(self.statement.body, t.Query):
             self._outline = outline_of(self.statement.body)
         return self._outline
+
+
+class CountedSet(NamedTuple):
+    """What a statement sets, by the number of its rows; see `plan/deferrable.py`."""
+
+    rows: CompilableRead
+    plan: Plan  # of `rows`
+    parameters: frozenset[str]
+    values: tuple[tuple[str, t.Literal | t.ParameterRef], ...]
 
 
 class Result:
@@ -132,6 +143,13 @@ class QueryEngine:
         statement = parse(text, tick)
         if isinstance(statement.body, t.Show):
             statement = replace(statement, body=show_as_query(statement.body))
+        plan = self._planned(text, statement, tick)
+        if len(self._plans) >= PLANS_MAX:
+            self._plans.pop(next(iter(self._plans)))
+        self._plans[text] = plan
+        return plan
+
+    def _planned(self, text: str, statement: t.Statement, tick: Tick) -> Plan:
         checked = check(statement, text, procedure=self.registry.signature, tick=tick)
         steps = None
         if isinstance(statement.body, t.Query):
@@ -143,11 +161,20 @@ class QueryEngine:
                 raise too_deep(text) from None
         read = _compilable(statement, checked, steps) if self.optimise else None
         scan = plain_scan(steps) if self.optimise else None
-        plan = Plan(text, statement, checked, steps, read, scan)
-        if len(self._plans) >= PLANS_MAX:
-            self._plans.pop(next(iter(self._plans)))
-        self._plans[text] = plan
-        return plan
+        return Plan(text, statement, checked, steps, read, scan)
+
+    def counted(self, plan: Plan) -> CountedSet | None:
+        """Return how to count what a statement sets that may be deferred, if one compiled read does
+        it. Looked for once."""
+        if plan.counted is False:
+            found = set_of_rows(plan.statement) if self.optimise else None
+            rows = None if found is None else self._planned(plan.text, found.rows, no_tick)
+            plan.counted = (
+                CountedSet(rows.read, rows, found.parameters, found.values)
+                if found is not None and rows is not None and rows.read is not None
+                else None
+            )
+        return plan.counted
 
     def tracking_plan(self, plan: Plan, what: tuple[bool, bool]) -> Plan:
         """Return the same query with hidden columns for the access log; `what`: whether traversed

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import chain
 from typing import Any
 
@@ -30,10 +30,11 @@ class GraphResult:
         release: Callable[[], None] | None = None,
         failed: Callable[[], None] = lambda: None,
         lists: Iterator[list[Row]] | None = None,
+        counters: Mapping[str, int] | None = None,
     ) -> None:
         """`run`: by which the rows are made, or were; None of a compiled read. `release` lets its
         snapshot go; None: the rows are all there. `lists`: what `rows` takes them from, if that
-        gives many at once."""
+        gives many at once. `counters`: of a statement that has not run yet."""
         self.columns = columns
         self.run = run
         self.plan: Plan | None = None
@@ -43,6 +44,7 @@ class GraphResult:
         self._taken: Iterator[Row] = iter(())  # of the lists
         self._release = release
         self._failed = failed
+        self._counters = counters
 
     def guard(self, taking: Callable[[Iterator[Row]], Iterator[Row]]) -> None:
         """Take the rows through a function from here on."""
@@ -103,7 +105,9 @@ class GraphResult:
     @property
     def counters(self) -> dict[str, int]:
         """The numbers of created, set and deleted items."""
-        return dict.fromkeys(COUNTERS, 0) if self.run is None else dict(self.run.graph.counters)
+        if self.run is not None:
+            return dict(self.run.graph.counters)
+        return dict(self._counters or dict.fromkeys(COUNTERS, 0))
 
     def description(self) -> Described | None:
         """Return the plan of an EXPLAIN or PROFILE; call it after consuming the rows."""

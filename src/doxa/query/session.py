@@ -26,13 +26,13 @@ from doxa.query.compiled_reads import CompiledReads
 from doxa.query.core.access_log import AccessLog
 from doxa.query.core.deadline import Deadline, terminated
 from doxa.query.core.errors import fail
-from doxa.query.core.graph import Graph
+from doxa.query.core.graph import COUNTERS, Graph
 from doxa.query.core.open_transactions import OpenTransaction
 from doxa.query.core.preview import NotForeseen, PreviewGraph
 from doxa.query.core.profile import Profile
 from doxa.query.core.run import Run
 from doxa.query.core.valid_time import ValidTime, instant_ns
-from doxa.query.deferred_writes import DeferredWrite
+from doxa.query.deferred_writes import DeferredWrite, storable
 from doxa.query.engine import Plan, QueryEngine, Result
 from doxa.query.error_translation import translated_errors
 from doxa.query.exec.subquery import refuse_explicit_transaction
@@ -376,16 +376,39 @@ class GraphSession:
         self, plan: Plan, params: Mapping[str, Any], deadline: Deadline
     ) -> GraphResult | None:
         """Answer what a statement will do at the commit; None if it has to run to know that."""
+        counters = self._counted(plan, params, deadline) or self._previewed(plan, params, deadline)
+        if counters is None:
+            return None
+        self._deferred = DeferredWrite(plan.text, params, counters, self._deferred_as(plan))
+        self._wrote = True
+        return GraphResult((), (), counters=counters)
+
+    def _counted(
+        self, plan: Plan, params: Mapping[str, Any], deadline: Deadline
+    ) -> dict[str, int] | None:
+        """Return what a statement does, if the number of its rows says it."""
+        counted = self.engine.counted(plan)
+        if counted is None or not storable(counted.values, params):
+            return None
+        given = counted.rows.given({name: params.get(name) for name in counted.parameters})
+        if given is None:
+            return None
+        reads = CompiledReads(self.store, self.engine, {}, noted=False)
+        found = reads.run(counted.plan, given, params, deadline)
+        if found is None:
+            return None
+        return dict.fromkeys(COUNTERS, 0) | {"properties_set": found.single() * len(counted.values)}
+
+    def _previewed(
+        self, plan: Plan, params: Mapping[str, Any], deadline: Deadline
+    ) -> dict[str, int] | None:
+        """Return what a statement would do to a snapshot; None if that cannot be said."""
         with suppress(NotForeseen), self.store.read() as reader:
             graph = PreviewGraph(reader)
             run = self._run_on(graph, plan, params, deadline)
             with translated_errors(run):
                 self.engine.start(plan, run)
-            self._deferred = DeferredWrite(
-                plan.text, params, dict(graph.counters), self._deferred_as(plan)
-            )
-            self._wrote = True
-            return GraphResult((), (), run)
+            return dict(graph.counters)
         return None
 
     def _run_deferred(self, deadline: Deadline) -> None:

@@ -7,10 +7,13 @@
     MATCH (p:Person {id: $id}) SET p.n = 1 RETURN p     no: its rows would have to be found, too
     MATCH (p:Person) DETACH DELETE p                    no
 
-They read first and then create and set, with values of the row alone, and return nothing.
+They read first and then create and set, with values of the row alone, and return nothing. What the
+first of these does is known from the number of its rows alone, which takes one short read.
 """
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 from doxa.cypher import tree as t
 from doxa.query.exec.setting import is_pure
@@ -34,3 +37,39 @@ def _is_update_of_rows(clause: t.Clause) -> bool:
     return isinstance(clause, _UPDATING) and all(
         is_pure(part) for part in t.walk(clause) if isinstance(part, t.Expression)
     )
+
+
+class SetOfRows(NamedTuple):
+    """A SET of parameters and constants on nodes that a MATCH finds: it sets as many properties as
+    `rows` counts, for each of `values`, unless one of these is null."""
+
+    rows: t.Statement  # MATCH … RETURN count(*)
+    parameters: frozenset[str]  # of `rows`
+    values: tuple[tuple[str, t.Literal | t.ParameterRef], ...]  # property, value
+
+
+def set_of_rows(statement: t.Statement) -> SetOfRows | None:
+    """Return how to count what a statement that may be deferred sets, if its rows say it."""
+    body = statement.body
+    assert isinstance(body, t.Query), "it may be deferred"
+    *reads, change = body.branches[0]
+    if not isinstance(change, t.Set) or not all(
+        isinstance(one, t.Match) and not one.optional for one in reads
+    ):
+        return None
+    found = [part for one in reads for part in t.walk(one)]
+    nodes = {part.variable for part in found if isinstance(part, t.NodePattern)}
+    values = []
+    for item in change.changes:
+        match item:
+            case t.SetProperty(
+                t.Property(t.Variable(variable), name),
+                t.Literal() | t.ParameterRef() as value,
+            ) if variable in nodes and name != "kref":
+                values.append((name, value))
+            case _:
+                return None
+    count = t.Item(t.Call("count", (), star=True), "rows", named=True)
+    rows = t.Query(((*reads, t.Return(t.Projection((count,)))),))
+    parameters = frozenset(part.name for part in found if isinstance(part, t.ParameterRef))
+    return SetOfRows(t.Statement(rows), parameters, tuple(values))
