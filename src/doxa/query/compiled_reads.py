@@ -21,15 +21,9 @@ class CompiledReads:
     """The compiled reads of one session."""
 
     def __init__(
-        self,
-        store: Store,
-        engine: QueryEngine,
-        identity_parameters: Mapping[str, Any],
-        *,
-        noted: bool = True,
+        self, store: Store, engine: QueryEngine, identity_parameters: Mapping[str, Any]
     ) -> None:
-        """`noted`: whether policies count what is read."""
-        self.store, self.engine, self._noted = store, engine, noted
+        self.store, self.engine = store, engine
         self._identity_parameters = identity_parameters
 
     def run(
@@ -123,7 +117,7 @@ class CompiledReads:
     def tracking_plan(self, plan: Plan, declared: Declared) -> Plan:
         """Return the plan that records accesses if a policy may use them, and decay is not off."""
         about = declared.evaluator.about
-        if about is None or not self._noted or self.store.read_only or not self.store.decay_enabled:
+        if about is None or self.store.read_only or not self.store.decay_enabled:
             return plan
         if plan.steps is None or not plan.steps.names:
             return plan

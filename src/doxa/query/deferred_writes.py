@@ -25,7 +25,10 @@ from doxa.base.errors import InputError
 from doxa.base.limits import BRIEF_WRITE_MS, FIRST_STATEMENT_ITEMS_MAX
 from doxa.base.values import check_properties
 from doxa.cypher import tree as t
+from doxa.query.core.deadline import Deadline
+from doxa.store.intake.secrets import cleaned
 
+_ASIDE = 1_000  # how often a statement takes the turn after it failed at a commit
 _PLAIN = frozenset((bool, int, float, str))
 
 
@@ -36,6 +39,7 @@ class DeferredWrite(NamedTuple):
     params: Mapping[str, Any]
     counters: Mapping[str, int]  # as answered
     key: Hashable
+    deadline: Deadline  # of the statement, which is that of its transaction
 
 
 def storable(
@@ -48,7 +52,7 @@ def storable(
         for name, value in values
     }
     try:
-        check_properties(given, owner="")
+        cleaned(check_properties(given, owner=""), [])
     except InputError:
         return False
     return _PLAIN.issuperset(map(type, given.values()))
@@ -57,33 +61,36 @@ def storable(
 class DeferrableWrites:
     """How statements went that may be deferred, by text and role. Safe to share between threads.
 
-    One is deferred if it went well in the writer's turn the last time, and briefly; so errors of a
-    statement, and of a role that may not write, come where they always do. One that failed when it
-    was deferred, or did something else than was answered, takes the turn from then on: it might
-    fail so again.
+    One is deferred if it went well in the writer's turn the last time, and briefly; so most errors
+    of a statement, and those of a role that may not write, come where they always do. One that
+    failed when it was deferred, or did something else than was answered, might fail so again: it
+    takes the turn the next thousand times.
     """
 
     def __init__(self, items_max: int = FIRST_STATEMENT_ITEMS_MAX) -> None:
         self._items_max = items_max
         self._lock = threading.Lock()
-        self._brief: OrderedDict[Hashable, bool | None] = OrderedDict()  # None: never again
+        # how often it has to go well before it is deferred
+        self._left: OrderedDict[Hashable, int] = OrderedDict()
 
     def may_wait(self, key: Hashable) -> bool:
         """Return whether a statement may be deferred."""
-        return self._brief.get(key) is True
+        return self._left.get(key) == 0
 
     def took(self, key: Hashable, seconds: float) -> None:
         """Note how long a statement took that went well in the writer's turn."""
-        brief = seconds * 1000 <= BRIEF_WRITE_MS
-        if self._brief.get(key, not brief) is (not brief):
-            self._note(key, brief)
+        left = self._left.get(key, 1)
+        if seconds * 1000 > BRIEF_WRITE_MS:
+            self._note(key, max(left, 1))
+        elif left:
+            self._note(key, left - 1)
 
     def failed(self, key: Hashable) -> None:
         """Note that a statement failed when it was deferred."""
-        self._note(key, None)
+        self._note(key, _ASIDE)
 
-    def _note(self, key: Hashable, brief: bool | None) -> None:
+    def _note(self, key: Hashable, left: int) -> None:
         with self._lock:
-            if key not in self._brief and len(self._brief) >= self._items_max:
-                self._brief.popitem(last=False)
-            self._brief[key] = brief
+            if key not in self._left and len(self._left) >= self._items_max:
+                self._left.popitem(last=False)
+            self._left[key] = left

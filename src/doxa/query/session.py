@@ -19,9 +19,10 @@ from contextlib import AbstractContextManager, suppress
 from functools import partial
 from typing import Any
 
-from doxa.base.errors import InputError, StoreError
+from doxa.base.errors import ConstraintError, InputError, RoleError, StoreError
 from doxa.base.limits import QUERY_TIMEOUT_MS, SHARED_WRITER_IDLE_MS, WRITER_IDLE_MS
 from doxa.cypher import tree as t
+from doxa.cypher.errors import QueryError
 from doxa.query.compiled_reads import CompiledReads
 from doxa.query.core.access_log import AccessLog
 from doxa.query.core.deadline import Deadline, terminated
@@ -365,7 +366,6 @@ class GraphSession:
             and self.engine.deferrable_writes.may_wait(self._deferred_as(plan))
             and self.store.has_writer
             and self.store.shared is None
-            and not self._is_timed
             and not self.store.connection().in_transaction  # another session of this thread
         )
 
@@ -379,7 +379,9 @@ class GraphSession:
         counters = self._counted(plan, params, deadline) or self._previewed(plan, params, deadline)
         if counters is None:
             return None
-        self._deferred = DeferredWrite(plan.text, params, counters, self._deferred_as(plan))
+        self._deferred = DeferredWrite(
+            plan.text, params, counters, self._deferred_as(plan), deadline
+        )
         self._wrote = True
         return GraphResult((), (), counters=counters)
 
@@ -393,8 +395,7 @@ class GraphSession:
         given = counted.rows.given({name: params.get(name) for name in counted.parameters})
         if given is None:
             return None
-        reads = CompiledReads(self.store, self.engine, {}, noted=False)
-        found = reads.run(counted.plan, given, params, deadline)
+        found = self._compiled.run(counted.plan, given, params, deadline)
         if found is None:
             return None
         return dict.fromkeys(COUNTERS, 0) | {"properties_set": found.single() * len(counted.values)}
@@ -411,12 +412,12 @@ class GraphSession:
             return dict(graph.counters)
         return None
 
-    def _run_deferred(self, deadline: Deadline) -> None:
-        """Take the turn and run the statement that was answered. Raises QueryError if it does
-        something else now."""
+    def _run_deferred(self, deadline: Deadline, *, brief: bool = False) -> None:
+        """Take the turn and run the statement that was answered. `brief`: the commit follows.
+        Raises QueryError if the statement does something else now."""
         waiting, self._deferred = self._deferred, None
         assert waiting is not None, "a statement was deferred"
-        self._upgrade_to_writer(deadline, brief=True)
+        self._upgrade_to_writer(deadline, brief=brief)
         tx = self._reader
         assert isinstance(tx, Transaction), "it has the turn"
         try:
@@ -430,7 +431,7 @@ class GraphSession:
                     detail="Outdated",
                     hint="Run the transaction again.",
                 )
-        except BaseException:
+        except (QueryError, InputError, ConstraintError, RoleError):
             if not deadline.is_over():
                 self.engine.deferrable_writes.failed(waiting.key)
             raise
@@ -632,8 +633,8 @@ class GraphSession:
         """Start a transaction of several statements.
 
         One that is not `read_only` takes the writer's turn at its first statement, unless that is
-        known to begin transactions that only read (`first_statements.py`). While it has the turn it
-        may not be idle for long.
+        known to begin transactions that only read (`first_statements.py`), or waits for the commit
+        (`deferred_writes.py`). While it has the turn it may not be idle for long.
         """
         if self._explicit:
             raise StoreError(
@@ -642,7 +643,7 @@ class GraphSession:
             )
         self._buffer_previous()
         self._explicit, self._read_only, self.written = True, read_only, 0
-        self._first, self._wrote, self._deferred = None, False, None
+        self._first, self._wrote = None, False
         self._activity = Activity(self._expire, self._idle_ms)
         self._begun += 1
         self._noted = self.engine.transactions.open(
@@ -658,7 +659,7 @@ class GraphSession:
         with self._working():
             self._buffer_previous()
             if self._deferred is not None:
-                self._run_before_commit()
+                self._run_before_commit(self._deferred)
             self._explicit = False
             self._forget()
             tx = self._reader
@@ -672,12 +673,12 @@ class GraphSession:
         if self._first is not None and not self._read_only:
             self.engine.first_statements.ended(self._first, wrote=self._wrote)
 
-    def _run_before_commit(self) -> None:
+    def _run_before_commit(self, waiting: DeferredWrite) -> None:
         """Run the statement that was deferred, or end the transaction."""
-        deadline = self._running = Deadline(self.timeout_ms)
+        self._running = waiting.deadline
         try:
             with translated(self.store.path, self.store.connection()):
-                self._run_deferred(deadline)
+                self._run_deferred(waiting.deadline, brief=True)
         except BaseException:
             self._end()
             raise

@@ -21,6 +21,7 @@ from doxa.query.core.graph import Graph
 from doxa.store import Reader
 from doxa.store.bulk.edges import NewEdge
 from doxa.store.intake.names import owner_of
+from doxa.store.intake.secrets import cleaned
 
 
 class NotForeseen(Exception):
@@ -34,7 +35,10 @@ class PreviewGraph(Graph):
 
     def __init__(self, reader: Reader) -> None:
         super().__init__(reader)
-        if self.raw_table(edge=False) != self.node_table(hidden=True):
+        if (self.raw_table(edge=False), self.raw_table(edge=True)) != (
+            self.node_table(hidden=True),
+            self.edge_table(hidden=True),
+        ):
             raise NotForeseen  # policies hide properties, which a change keeps
         self._nodes: dict[int, tuple[tuple[str, ...], dict[str, Any]]] = {}
         self._edges: dict[int, dict[str, Any]] = {}
@@ -88,7 +92,7 @@ class PreviewGraph(Graph):
         made = []
         for one in props:
             identity = NodeId(-1 - len(self._nodes))
-            self._nodes[identity] = labels, check_properties(one, owner=owner_of(labels))
+            self._nodes[identity] = labels, _stored(one, owner_of(labels))
             made.append(identity)
         return made
 
@@ -100,7 +104,7 @@ class PreviewGraph(Graph):
         made = []
         for _, _, props in edges:
             identity = EdgeId(-1 - len(self._edges))
-            self._edges[identity] = check_properties(props, owner=kind)
+            self._edges[identity] = _stored(props, kind)
             made.append(identity)
         return made
 
@@ -108,14 +112,22 @@ class PreviewGraph(Graph):
         self, node: Node, props: Mapping[str, Any], *, before: dict[str, Any] | None
     ) -> None:
         labels = node.labels
-        clean = check_properties(props, owner=owner_of(labels), before=before)
+        clean = _stored(props, owner_of(labels), before)
         self._nodes[node.id] = labels, clean
         self.epoch += 1
 
     def _set_edge(self, edge: Edge, props: Mapping[str, Any]) -> None:
-        self._edges[edge.id] = check_properties(props, owner=edge.type)
+        self._edges[edge.id] = _stored(props, edge.type)
         self.epoch += 1
 
     def _set_labels(self, node: Node, props: Mapping[str, Any], labels: set[str]) -> None:
         self._nodes[node.id] = tuple(sorted(labels)), dict(props)
         self.epoch += 1
+
+
+def _stored(
+    props: Mapping[str, Any], owner: str, before: dict[str, Any] | None = None
+) -> dict[str, Any]:
+    """Return what the store keeps of properties: without secrets. Raises its errors for what no
+    element can have."""
+    return cleaned(check_properties(props, owner=owner, before=before), [], before=before)

@@ -6,6 +6,7 @@
     MERGE (p:Person {id: $id}) SET p.name = $name       yes
     MATCH (p:Person {id: $id}) SET p.n = 1 RETURN p     no: its rows would have to be found, too
     MATCH (p:Person) DETACH DELETE p                    no
+    MATCH (p:Person) WHERE rand() < 0.1 SET p.n = 1     no: it finds others each time
 
 They read first and then create and set, with values of the row alone, and return nothing. What the
 first of these does is known from the number of its rows alone, which takes one short read.
@@ -20,6 +21,7 @@ from doxa.query.exec.setting import is_pure
 
 _READING = (t.Match, t.Unwind, t.With)
 _UPDATING = (t.Create, t.Merge, t.Set, t.Remove)
+_CLOCKS = (".realtime", ".statement", ".transaction")
 
 
 def may_be_deferred(statement: t.Statement) -> bool:
@@ -29,8 +31,20 @@ def may_be_deferred(statement: t.Statement) -> bool:
         return False
     clauses = list(body.branches[0])
     while clauses and isinstance(clauses[0], _READING):
-        del clauses[0]
+        if not _is_repeatable(clauses.pop(0)):
+            return False
     return bool(clauses) and all(map(_is_update_of_rows, clauses))
+
+
+def _is_repeatable(clause: t.Clause) -> bool:
+    """Return whether a clause finds the same again in the same graph. What is asked without an
+    argument is chance or the time: `rand()`, `timestamp()`, `date()`."""
+    return not any(
+        isinstance(part, t.Call)
+        and not part.star
+        and (not part.args or part.name.lower().endswith(_CLOCKS))
+        for part in t.walk(clause)
+    )
 
 
 def _is_update_of_rows(clause: t.Clause) -> bool:
@@ -65,7 +79,7 @@ def set_of_rows(statement: t.Statement) -> SetOfRows | None:
             case t.SetProperty(
                 t.Property(t.Variable(variable), name),
                 t.Literal() | t.ParameterRef() as value,
-            ) if variable in nodes and name != "kref":
+            ) if variable in nodes:
                 values.append((name, value))
             case _:
                 return None
