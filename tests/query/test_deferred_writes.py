@@ -603,6 +603,7 @@ UPDATES = {
         "SET n.v = $k ",
         "SET n.v = $k, n.w = 'text', n.v = 2.5 ",
         "SET n.v = $nothing, n.w = 1 ",
+        "SET n.v = $nothing, n.v = 1 ",
         "SET n.v = $odd ",
         "SET n.v = n.v + 1, n.w = n.v ",
         "SET n.v = null ",

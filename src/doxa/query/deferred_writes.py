@@ -47,15 +47,18 @@ def storable(
 ) -> bool:
     """Return whether properties with these values are certainly set: none of them is null, a list
     or something that the store refuses."""
-    given = {
-        name: value.value if isinstance(value, t.Literal) else params.get(value.name)
+    given = [
+        (name, value.value if isinstance(value, t.Literal) else params.get(value.name))
         for name, value in values
-    }
+    ]
+    if not _PLAIN.issuperset([type(value) for _, value in given]):
+        return False
     try:
-        cleaned(check_properties(given, owner=""), [])
+        for name, value in given:
+            cleaned(check_properties({name: value}, owner=""), [])
     except InputError:
         return False
-    return _PLAIN.issuperset(map(type, given.values()))
+    return True
 
 
 class DeferrableWrites:
