@@ -467,7 +467,11 @@ class Reader:
     def watch(self, stopped: Callable[[], bool] | None) -> None:
         """Ask now and then, in the middle of a long statement too, whether to stop: then the
         statement ends with InterruptedError."""
-        self._db.set_progress_handler(stopped, WATCH_STEPS)
+        try:
+            self._db.set_progress_handler(stopped, WATCH_STEPS)
+        except apsw.ConnectionClosedError:  # by another thread
+            if stopped is not None:
+                raise
 
     def stream(self, sql: str, args: Sequence[Any] = ()) -> Iterator[tuple[Any, ...]]:
         """Return the same, row by row: for results of any size."""

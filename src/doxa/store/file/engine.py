@@ -12,7 +12,8 @@ import os
 import random
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
@@ -47,6 +48,8 @@ _WAIT_MOST_S = 0.02
 # The most that apsw keeps. It drops a statement that is not among the last so many that were run,
 # however few there are, so a write after many reads prepares its statements again.
 _STATEMENTS_CACHED = 512
+# How long closing waits for what other threads are at: before it interrupts them, and at most
+_CLOSE_KINDLY_S, _CLOSE_S, _CLOSE_STEP_S = 0.5, 5.0, 0.001
 _FILE_MODE = 0o600
 _PRAGMAS: tuple[tuple[str, str | int], ...] = (
     ("foreign_keys", 0),
@@ -126,11 +129,7 @@ class Engine:
 
     def connection(self) -> apsw.Connection:
         if self.closed:
-            raise ClosedError(
-                "This memory is closed.",
-                next_step="Open it again with doxa.open(path).",
-                path=self.path,
-            )
+            raise closed(self.path)
         found: apsw.Connection | None = getattr(self._local, "connection", None)
         if found is not None and self._local.pid == process.number:
             turn: WriterTurn | None = self._local.turn
@@ -187,11 +186,12 @@ class Engine:
         return self._pid != process.number
 
     def close(self) -> None:
+        """Close the connections. What another thread is at ends first, or is interrupted if it
+        takes its time."""
         self.closed = True
         with self._lock:
             if self._pid == process.number:
-                for connection in self._all:
-                    connection.close()
+                _close_all(self._all)
                 if self._queue is not None and self._queue_pid == self._pid:
                     self._queue.close()
             self._all = []
@@ -395,6 +395,28 @@ class BusyBackoff:
         return True
 
 
+def _close_all(connections: Sequence[apsw.Connection]) -> None:
+    """Close connections, and leave one that a thread does not let go of to that thread."""
+    began, waiting = time.monotonic(), list(connections)
+    while waiting:
+        left = []
+        for one in waiting:
+            try:
+                one.close()
+            except apsw.ThreadingViolationError:  # a thread is using it
+                left.append(one)
+        waited_s = time.monotonic() - began
+        if waited_s > _CLOSE_S:
+            return
+        if waited_s > _CLOSE_KINDLY_S:
+            for one in left:
+                with suppress(apsw.ConnectionClosedError):
+                    one.interrupt()
+        if left:
+            time.sleep(_CLOSE_STEP_S)
+        waiting = left
+
+
 class translated:
     """Convert the engine's exceptions to DoxaError in the block; any other passes unchanged. `db`
     is the connection that writes in it: it knows why the system refused."""
@@ -433,6 +455,8 @@ def _translation(error: apsw.Error, path: str, db: apsw.Connection | None) -> Do
     match error:
         case apsw.BusyError():
             return busy(path)
+        case apsw.ConnectionClosedError():
+            return closed(path)  # by another thread
         case apsw.ReadOnlyError() | apsw.PermissionsError():
             return _read_only(path)
         case apsw.CantOpenError():
@@ -453,6 +477,12 @@ def _translation(error: apsw.Error, path: str, db: apsw.Connection | None) -> Do
                 path=path,
             )
     return None
+
+
+def closed(path: str) -> ClosedError:
+    return ClosedError(
+        "This memory is closed.", next_step="Open it again with doxa.open(path).", path=path
+    )
 
 
 def busy(path: str) -> BusyError:
