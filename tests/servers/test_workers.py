@@ -153,6 +153,33 @@ def test_connections_are_spread_and_each_sees_what_another_wrote(fleet: Fleet) -
             assert first.rows("MATCH (n:Seen {at: $at}) RETURN n.also", {"at": at}) == [[at]]
 
 
+def test_those_that_come_before_all_workers_are_there_are_spread(tmp_path: Path) -> None:
+    """They connect as soon as the address is bound, seconds before the last worker has started."""
+    with socket.socket() as chosen:
+        chosen.bind(("127.0.0.1", 0))
+        port = chosen.getsockname()[1]
+    early: list[Peer] = []
+
+    def connect() -> None:
+        while len(early) < 8:
+            with suppress(OSError):
+                early.append(Peer(port, version=None))
+
+    thread = threading.Thread(target=connect)
+    thread.start()
+    with serving(tmp_path / "m.db", "--bolt", "--port", str(port), "--no-login", workers=3):
+        thread.join(WAIT_S)
+        numbers = []
+        for peer in early:
+            peer.agree(NEWEST)
+            tag, about = log_in(peer, {"scheme": "none"})
+            assert tag == SUCCESS
+            numbers.append(str(about["connection_id"]).split("-")[1])
+            peer.socket.close()
+        assert len(numbers) == 8
+        assert max(map(numbers.count, numbers)) <= 4
+
+
 def test_a_driver_reads_its_writes_over_any_connection(fleet: Fleet) -> None:
     wrong: list[object] = []
 

@@ -54,6 +54,10 @@ class Share:
         """Return a number that is counted over all processes."""
         return LocalCounter()
 
+    def when_open(self, start: Callable[[], None]) -> None:
+        """Call `start` when clients may come: once all processes can take them."""
+        start()
+
     def part(self, whole: int) -> int:
         """Return the part of this process in a number that is divided among all, at least 1."""
         return max(1, whole // self.workers)
@@ -64,7 +68,8 @@ class Acceptor:
 
     A process that has more connections than another one leaves a new connection to it for two
     milliseconds, and accepts it if it is still there. So connections that live long, as those of a
-    driver's pool do, are spread evenly, and a process that hangs keeps nobody waiting.
+    driver's pool do, are spread evenly, and a process that hangs keeps nobody waiting. Those that
+    come while processes start wait until all have.
     """
 
     def __init__(
@@ -74,15 +79,20 @@ class Acceptor:
         counter: Counter,
         *,
         at_once: int,
+        share: Share,
     ) -> None:
         """`take` gets each accepted socket; at most `at_once` are accepted without a look at the
-        loads of others."""
+        loads of others, with which it has `share`."""
         self._listeners = list(listeners)
         self._take, self._counter, self._at_once = take, counter, at_once
         self._loop = asyncio.get_running_loop()
         for listener in self._listeners:
             listener.setblocking(False)
-            self._loop.add_reader(listener, self._accept, listener)
+        share.when_open(self._open)
+
+    def _open(self) -> None:
+        for listener in self._listeners:
+            self._watch(listener)
 
     def close(self) -> None:
         """Accept nothing more."""

@@ -105,7 +105,9 @@ class BoltServer:
             listeners = open_listeners(self.host, self.port)
         self.port = listeners[0].getsockname()[1]
         self._loop = asyncio.get_running_loop()
-        self._acceptor = Acceptor(listeners, self._accepted, self._count, at_once=at_once)
+        self._acceptor = Acceptor(
+            listeners, self._accepted, self._count, at_once=at_once, share=self._share
+        )
 
     async def serve_forever(self) -> None:
         """Start if necessary, and serve until cancelled or stopped."""

@@ -20,7 +20,7 @@ import uvicorn
 from doxa.base.limits import HTTP_CONNECTIONS_ITEMS_MAX, HTTP_HEAD_MS
 from doxa.servers.http.connection import NUMBERS, HttpConnection
 from doxa.servers.prefork.counters import Counter
-from doxa.servers.sharing import Acceptor
+from doxa.servers.sharing import Acceptor, Share
 
 
 class HttpAcceptor:
@@ -34,11 +34,12 @@ class HttpAcceptor:
         count: Counter,
         *,
         at_once: int,
+        share: Share,
     ) -> None:
-        """`count` is that of connections; see Acceptor for `at_once`."""
+        """`count` is that of connections; see Acceptor for `at_once` and `share`."""
         self._server, self._tls, self._count = server, tls, count
         self._arriving: dict[HttpConnection, asyncio.Task[None]] = {}
-        self._acceptor = Acceptor(listeners, self._accepted, count, at_once=at_once)
+        self._acceptor = Acceptor(listeners, self._accepted, count, at_once=at_once, share=share)
 
     def close(self) -> None:
         """Accept nothing more, and end handshakes."""

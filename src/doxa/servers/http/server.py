@@ -95,7 +95,12 @@ class HttpServer:
             self._serving.result()
         at_once = BACKLOG if shared is None else 1
         self._acceptor = HttpAcceptor(
-            self._server, listeners, self._tls, self._count, at_once=at_once
+            self._server,
+            listeners,
+            self._tls,
+            self._count,
+            at_once=at_once,
+            share=self._share,
         )
 
     async def stop(self, grace_ms: int = HTTP_STOP_MS) -> None:

@@ -299,7 +299,12 @@ class McpServer:
         if self._serving.done():
             self._serving.result()
         self._acceptor = HttpAcceptor(
-            self._uvicorn, [listener], self._tls, LocalCounter(), at_once=BACKLOG
+            self._uvicorn,
+            [listener],
+            self._tls,
+            LocalCounter(),
+            at_once=BACKLOG,
+            share=self._share,
         )
 
     async def _manage(self) -> None:

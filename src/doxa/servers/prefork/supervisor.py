@@ -77,6 +77,7 @@ class Supervisor:
         self._restarts: deque[float] = deque()
         self._restarted = 0
         self._first_ready: tuple[dict[str, str], str] | None = None
+        self._opened = False
         self._code = 0
         self._tasks: set[asyncio.Task[None]] = set()
         self._asked, self._changed = asyncio.Event(), asyncio.Event()
@@ -92,6 +93,8 @@ class Supervisor:
                     await self._start(number)
                 await self._until(self._all_ready)
             if not self._asked.is_set():
+                self._opened = True
+                await self._ask_all("open")
                 assert self._first_ready is not None
                 self._show(*self._first_ready)
                 self._manager.ready(f"listening, {self._count} workers")
@@ -255,7 +258,7 @@ class Supervisor:
             self._workers[number].ready = True
             self._first_ready = self._first_ready or (args[0], args[1])
             self._changed.set()
-            return None
+            return self._opened
         if name == "workers":
             return [sum(one.ready for one in self._workers.values()), self._restarted]
         return self._state.answer(name, args)

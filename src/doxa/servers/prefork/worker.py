@@ -2,7 +2,9 @@
 
 supervisor ── first message: number, sockets, what to serve
            ── ping, reload; calls of other workers
-worker     ── ready, once it listens; the calls of state.py; calls to other workers
+           ── open, when all workers are ready
+worker     ── ready, once it can take clients, answered by whether all can; the calls of state.py;
+              calls to other workers
 end of the channel: the supervisor has ended, so that the worker stops in order
 """
 
@@ -72,6 +74,8 @@ class Worker(Share):
         self.calls: WorkerCalls = WorkerCalls(self._channel)
         self._tasks: list[asyncio.Task[None]] = []
         self._stop: Callable[[], None] = lambda: None
+        self._is_open = False
+        self._opening: list[Callable[[], None]] = []
 
     def listeners(self, interface: str) -> Sequence[socket.socket] | None:
         return [socket.socket(fileno=one) for one in self.order.listeners.get(interface, ())]
@@ -79,12 +83,25 @@ class Worker(Share):
     def counter(self, name: str) -> Counter:
         return self._table.of(self.number, name)
 
+    def when_open(self, start: Callable[[], None]) -> None:
+        if self._is_open:
+            start()
+        else:
+            self._opening.append(start)
+
+    def _open(self) -> None:
+        self._is_open = True
+        opening, self._opening = self._opening, []
+        for start in opening:
+            start()
+
     # The control of its servers
 
     async def start(self, stop: Callable[[], None], reload: Callable[[], str]) -> None:
         self._stop = stop
         self.calls.answers("reload", reload)
         self.calls.answers("ping", lambda: True)
+        self.calls.answers("open", self._open)
         await self._channel.open(self._line)
         self._tasks.append(asyncio.create_task(self._listen()))
 
@@ -102,13 +119,14 @@ class Worker(Share):
         return await found if inspect.isawaitable(found) else found
 
     def ready(self, addresses: Mapping[str, str], path: str) -> None:
-        """Say to the supervisor, and to the other workers, that this one listens."""
+        """Say to the supervisor, and to the other workers, that this one can take clients."""
         serving = self.counter("serving")
         serving.add(1 - serving.mine)
         self._tasks.append(asyncio.create_task(self._say_ready(addresses, path)))
 
     async def _say_ready(self, addresses: Mapping[str, str], path: str) -> None:
-        await self._channel.call("ready", dict(addresses), path)
+        if await self._channel.call("ready", dict(addresses), path):
+            self._open()
 
     # Embedding, which the first worker does for all
 
