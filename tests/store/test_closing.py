@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -10,8 +11,11 @@ from pathlib import Path
 import pytest
 
 from doxa.base.errors import BusyError, ClosedError
+from doxa.query.engine import QueryEngine
+from doxa.query.session import GraphSession
 from doxa.store import Identity, Interrupted, Store, check
 from doxa.store.file import engine
+from doxa.store.visibility.access import AccessRecord
 
 ROUNDS, WRITERS, READERS = 12, 3, 2
 ENDLESS = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n"
@@ -128,3 +132,86 @@ def test_a_thread_that_does_not_let_go_is_left_to_itself(
     assert isinstance(raised[0], (Interrupted, ClosedError)), raised
     with Store(tmp_path / "a.db") as again:
         assert check(again) == []
+
+
+def test_a_query_that_is_interrupted_says_that_the_store_is_closed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(engine, "_CLOSE_KINDLY_S", 0.0)
+    store = Store(tmp_path / "a.db")
+    session = GraphSession(store, QueryEngine(), Identity("tester", "operator"))
+    session.run("UNWIND range(1, 500) AS i CREATE (:N {i: i})")
+    text = "MATCH (a:N), (b:N), (c:N) WHERE a.i < b.i AND b.i < c.i AND c.i < a.i RETURN count(*)"
+    threads, raised = in_threads([lambda: session.run(text).buffer()])
+    time.sleep(0.2)
+    store.close()
+    threads[0].join(30)
+    assert isinstance(raised[0], ClosedError), raised
+
+
+def test_a_connection_that_is_opened_meanwhile_is_closed(tmp_path: Path) -> None:
+    opening, ended = threading.Event(), threading.Event()
+
+    def prepared(_: object) -> None:
+        if threading.current_thread() is not threading.main_thread():
+            opening.set()
+            ended.wait(30)
+
+    made = engine.Engine(str(tmp_path / "a.db"), prepared=prepared)
+    made.connection()
+    threads, raised = in_threads([made.connection])  # type: ignore[list-item]
+    assert opening.wait(30)
+    made.close()
+    ended.set()
+    threads[0].join(30)
+    assert isinstance(raised[0], ClosedError)
+    assert not made._all
+
+
+def test_what_a_thread_writes_after_the_close_is_not_committed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A thread that was left its connection cannot commit on it."""
+    monkeypatch.setattr(engine, "_CLOSE_S", 0.0)
+    store = Store(tmp_path / "a.db")
+    begun, ended = threading.Event(), threading.Event()
+
+    def wait() -> int:
+        begun.set()
+        ended.wait(30)
+        return 1
+
+    def slow() -> None:
+        with store.write(Identity("tester", "operator"), op="test") as tx:
+            tx._db.create_scalar_function("wait", wait, 0)
+            tx._db.execute("SELECT wait()").fetchall()
+            tx.create_node(["N"], {})
+
+    threads, raised = in_threads([slow])
+    assert begun.wait(30)
+    store.close()
+    ended.set()
+    threads[0].join(30)
+    assert isinstance(raised[0], ClosedError), raised
+    with Store(tmp_path / "a.db") as again, again.read() as snapshot:
+        assert not list(snapshot.labelled("N"))
+
+
+def test_notes_of_accesses_do_not_keep_a_store_open(tmp_path: Path) -> None:
+    """Another thread writes for as long as it likes."""
+    store = Store(tmp_path / "a.db")
+    store.note(AccessRecord(store.clock.now_ns(), {}, returned=((1,),)))
+    assert store.accesses.size
+    begun, ended = threading.Event(), threading.Event()
+
+    def slow() -> None:
+        with store.write(Identity("tester", "operator"), op="test"):
+            begun.set()
+            ended.wait(30)
+
+    threads, raised = in_threads([slow])
+    assert begun.wait(30)
+    store.close()
+    ended.set()
+    threads[0].join(30)
+    assert isinstance(raised[0], ClosedError), raised

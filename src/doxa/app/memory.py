@@ -31,6 +31,7 @@ from doxa.belief.kref import check_name
 from doxa.ingestion import arguments
 from doxa.models.spending import Spending, check_purpose, parse_caps
 from doxa.store import Identity
+from doxa.store.file.engine import closed
 from doxa.store.scope.quota import QUOTA, Quota, parse_quota
 
 if TYPE_CHECKING:
@@ -69,9 +70,13 @@ class Memory(Keeping, MemoryFile, Session):
         self.closing.set()
         with self.following:  # a shift that has begun ends first
             pass
-        for bound in self._bound.values():
-            bound.close()
-        super().close()
+        with self._binding:
+            bound = list(self._bound.values())
+        try:
+            for one in bound:
+                one.close()
+        finally:
+            super().close()
 
     @property
     def memory(self) -> Memory:
@@ -125,6 +130,8 @@ class Memory(Keeping, MemoryFile, Session):
             found = self._bound.get(key)
             if found is None:
                 self.store.require_open()
+                if self.closing.is_set():
+                    raise closed(self.store.path)
                 found = self._bound[key] = BoundFile(self, key)
         return found
 

@@ -14,6 +14,7 @@ from doxa.query.plan.compiled_read import CompiledRead, Given
 from doxa.query.result import GraphResult
 from doxa.store import Interrupted, Reader, Store
 from doxa.store.declared import Declared
+from doxa.store.file.engine import closed
 from doxa.store.reader import few_rows
 
 
@@ -43,7 +44,7 @@ class CompiledReads:
                 rows = self._compiled_rows(plan, reader, given, params, deadline)
         except Interrupted:
             deadline.raise_if_cancelled()
-            raise
+            raise closed(self.store.path) from None  # by another thread
         assert plan.steps is not None
         return None if rows is None else GraphResult(plan.steps.names, rows)
 

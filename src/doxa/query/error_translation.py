@@ -8,6 +8,7 @@ from doxa.cypher.errors import QueryError, placed
 from doxa.query.core.errors import fail
 from doxa.query.core.run import Run
 from doxa.store import Interrupted
+from doxa.store.file.engine import closed
 
 
 class translated_errors:
@@ -35,6 +36,7 @@ class translated_errors:
             placed(error, self.run.text)
         elif isinstance(error, Interrupted):
             self.run.deadline.raise_if_cancelled()
+            raise closed() from error  # by another thread
         elif isinstance(error, MemoryError):
             fail(
                 "There is no memory left for this query.",

@@ -17,6 +17,9 @@ from doxa.servers.prefork.counters import Counter, LocalCounter
 
 _LOG = logging.getLogger("doxa.serve")
 _LEAVE_S = 0.002
+# Processes begin to accept within some time of each other; for the first second, those that waited
+# are left to the others for longer.
+_LEAVE_FIRST_S, _FIRST_S = 0.1, 1.0
 _ACCEPT_AGAIN_S = 1.0
 
 
@@ -86,11 +89,13 @@ class Acceptor:
         self._listeners = list(listeners)
         self._take, self._counter, self._at_once = take, counter, at_once
         self._loop = asyncio.get_running_loop()
+        self._opened = 0.0
         for listener in self._listeners:
             listener.setblocking(False)
         share.when_open(self._open)
 
     def _open(self) -> None:
+        self._opened = self._loop.time()
         for listener in self._listeners:
             self._watch(listener)
 
@@ -103,7 +108,9 @@ class Acceptor:
 
     def _accept(self, listener: socket.socket, *, waited: bool = False) -> None:
         if not waited and self._counter.mine > self._counter.least():
-            self._pause(listener, _LEAVE_S, self._take_what_is_left)
+            is_first = self._loop.time() < self._opened + _FIRST_S
+            seconds = _LEAVE_FIRST_S if is_first else _LEAVE_S
+            self._pause(listener, seconds, self._take_what_is_left)
             return
         for _ in range(self._at_once):
             try:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import threading
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from pathlib import Path
@@ -17,7 +18,7 @@ from typing import Any
 import apsw
 
 from doxa.base.clock import Clock, SystemClock
-from doxa.base.errors import DoxaError, StoreError, UnreachableError
+from doxa.base.errors import BusyError, DoxaError, StoreError, UnreachableError
 from doxa.base.ids import NodeId, Role
 from doxa.base.limits import ACCESS_NOTED_ITEMS_MAX, ACCESS_WAITING_ITEMS_MAX
 from doxa.base.run_slot import resume_run_slot
@@ -55,6 +56,7 @@ from doxa.store.visibility.access import ACCESSES, AccessBuffer, AccessRecord
 from doxa.store.visibility.evaluator import Expressions
 from doxa.store.visibility.window_writer import swept
 
+_LAST_NOTES_S = 1.0  # how long a store that is closed waits to write its notes of accesses
 _LAST_TRANSACTION = "SELECT tx FROM receipt ORDER BY tx DESC LIMIT 1"
 
 
@@ -148,6 +150,7 @@ class Store:
         """Close every connection; what an erasure left to do is tried once more, without waiting.
         Safe to call twice."""
         if self._engine.closed:
+            self._engine.close()  # by another thread, which may be at it
             return
         if not self.read_only and not self._engine.is_inherited:
             self._flush_last()
@@ -162,14 +165,16 @@ class Store:
         self._engine.close()
 
     def _flush_last(self) -> None:
-        """Write what was noted and not yet written; the file is closed in any case."""
+        """Write what was noted and not yet written; the file is closed in any case. Notes wait for
+        no engine, and not for long for another writer."""
+        until = time.monotonic() + _LAST_NOTES_S
         try:
             with (
                 self._flushing
             ):  # one that another thread is at has its notes: they are written, or put back
                 pass
-            self.flush_accesses()
-        except UnreachableError:  # notes of accesses wait for no engine
+            self.flush_accesses(stopped=lambda: time.monotonic() > until)
+        except (UnreachableError, BusyError):
             pass
         except Exception:
             self._engine.close()
@@ -199,7 +204,7 @@ class Store:
                 yield reader
                 self._engine.note_known(db, reader.known_declared)
             finally:
-                if db.in_transaction:
+                if not self._engine.closed and db.in_transaction:
                     db.execute("COMMIT")
 
     def known_declared(self) -> Declared | None:

@@ -39,6 +39,7 @@ _LOG = logging.getLogger("doxa.serve")
 _RELAY_S, _RELOAD_S = 2.0, 10.0
 _DELAY_FIRST_S, _DELAY_MOST_S = 0.1, 5.0
 _STOP_MORE_S = 2.0  # after which a worker that does not end is killed
+_OPEN_S = 30.0  # after which those that are ready accept, if one of the others is not
 
 
 class _Process:
@@ -91,10 +92,8 @@ class Supervisor:
             if not self._asked.is_set():
                 for number in range(2, self._count + 1):
                     await self._start(number)
-                await self._until(self._all_ready)
+                await self._open()
             if not self._asked.is_set():
-                self._opened = True
-                await self._ask_all("open")
                 assert self._first_ready is not None
                 self._show(*self._first_ready)
                 self._manager.ready(f"listening, {self._count} workers")
@@ -105,6 +104,15 @@ class Supervisor:
         finally:
             await self._stop()
         return self._code
+
+    async def _open(self) -> None:
+        """Let the workers accept when all are ready, or after a while those that are; return when
+        all are."""
+        with suppress(TimeoutError):
+            await asyncio.wait_for(self._until(self._all_ready), _OPEN_S)
+        self._opened = True
+        await self._ask_all("open")
+        await self._until(self._all_ready)
 
     def _all_ready(self) -> bool:
         found = self._workers.values()
@@ -258,10 +266,16 @@ class Supervisor:
             self._workers[number].ready = True
             self._first_ready = self._first_ready or (args[0], args[1])
             self._changed.set()
-            return self._opened
+            if self._opened:
+                self._keep(asyncio.create_task(self._let_accept(self._workers[number])))
+            return None
         if name == "workers":
             return [sum(one.ready for one in self._workers.values()), self._restarted]
         return self._state.answer(name, args)
+
+    async def _let_accept(self, worker: _Process) -> None:
+        with suppress(CallFailed, OSError):  # it has ended, and another takes its place
+            await worker.channel.call("open", timeout_s=_RELAY_S)
 
     async def _ask_all(
         self, name: str, *args: Any, but: int = 0, timeout_s: float = _RELAY_S

@@ -2,9 +2,8 @@
 
 supervisor ── first message: number, sockets, what to serve
            ── ping, reload; calls of other workers
-           ── open, when all workers are ready
-worker     ── ready, once it can take clients, answered by whether all can; the calls of state.py;
-              calls to other workers
+           ── open, when all workers are ready, and to one that is ready later
+worker     ── ready, once it can take clients; the calls of state.py; calls to other workers
 end of the channel: the supervisor has ended, so that the worker stops in order
 """
 
@@ -125,8 +124,7 @@ class Worker(Share):
         self._tasks.append(asyncio.create_task(self._say_ready(addresses, path)))
 
     async def _say_ready(self, addresses: Mapping[str, str], path: str) -> None:
-        if await self._channel.call("ready", dict(addresses), path):
-            self._open()
+        await self._channel.call("ready", dict(addresses), path)
 
     # Embedding, which the first worker does for all
 

@@ -116,6 +116,7 @@ class Engine:
         self._local = threading.local()
         self._all: list[apsw.Connection] = []
         self._lock = threading.Lock()
+        self._closing = threading.Lock()  # who closes comes back when all is closed
         self._inherited: list[apsw.Connection] = []
         self._moments: dict[apsw.Connection, TransactionClock] = {}
         self._pid = process.number
@@ -143,6 +144,9 @@ class Engine:
         self._local.connection, self._local.pid = made, process.number
         self._local.turn = None  # that of this thread, if another's connection is used in it
         with self._lock:
+            if self.closed:  # meanwhile
+                made.close()
+                raise closed(self.path)
             self._all.append(made)
         return made
 
@@ -188,12 +192,15 @@ class Engine:
     def close(self) -> None:
         """Close the connections. What another thread is at ends first, or is interrupted if it
         takes its time."""
-        self.closed = True
+        if self.is_inherited:  # with a lock that a thread of the parent may have had
+            self.closed = True
+            return
         with self._lock:
-            if self._pid == process.number:
-                _close_all(self._all)
-                if self._queue is not None and self._queue_pid == self._pid:
-                    self._queue.close()
+            self.closed = True
+        with self._closing:
+            _close_all(self._all)
+            if self._queue is not None and self._queue_pid == self._pid:
+                self._queue.close()
             self._all = []
 
     def begin(
@@ -255,7 +262,10 @@ class Engine:
 
     def require_in_place(self) -> None:
         """Raise StoreError if another file has the place of the one that was opened, or none: the
-        system would let the opened one be written to, and drop it when it is closed."""
+        system would let the opened one be written to, and drop it when it is closed. Raise
+        ClosedError if it was closed."""
+        if self.closed:
+            raise closed(self.path)
         if self._file != (0, 0) and self._found() != self._file:
             raise StoreError(
                 f"{self.path} was moved, removed or replaced while it was open, so nothing was"
@@ -479,7 +489,7 @@ def _translation(error: apsw.Error, path: str, db: apsw.Connection | None) -> Do
     return None
 
 
-def closed(path: str) -> ClosedError:
+def closed(path: str = "") -> ClosedError:
     return ClosedError(
         "This memory is closed.", next_step="Open it again with doxa.open(path).", path=path
     )
