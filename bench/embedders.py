@@ -45,7 +45,9 @@ class CloudEmbedder:
 
     def __init__(self, model: Embedder | None = None) -> None:
         self._model = model
+        self.local = getattr(model, "local", False)
         self.asking = False
+        self._known: dict[str, Floats] = {}
         self.name = "bench-clouds-384"
 
     def embed(self, texts: Sequence[str]) -> Floats:
@@ -53,11 +55,20 @@ class CloudEmbedder:
         if self.asking and self._model is not None:
             self._model.embed(texts)
         rows = (
-            np.stack([self._vector(text) for text in texts])
+            np.stack([self._known_vector(text) for text in texts])
             if texts
             else np.zeros((0, _DIMENSIONS), dtype=np.float32)
         )
         return rows.astype(np.float32)
+
+    def prepare(self, texts: Sequence[str]) -> None:
+        """Make the vectors of these before they are asked for: to draw them takes a fifth of the
+        model's own time."""
+        self._known = {text: self._vector(text).astype(np.float32) for text in texts}
+
+    def _known_vector(self, text: str) -> Floats:
+        known = self._known.get(text)
+        return self._vector(text).astype(np.float32) if known is None else known
 
     @property
     def has_model(self) -> bool:

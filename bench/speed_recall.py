@@ -224,6 +224,7 @@ def _ask(
 ) -> list[list[str]]:
     for question in asked[:_WARM]:
         memory.recall(question, limit=_HITS)
+    embedder.prepare(asked)
     embedder.asking = True
     first, again, words, misspelt = [], [], [], []
     for question in asked[_WARM:]:

@@ -370,7 +370,9 @@ def candidates(memory: Memory, question: str, **options: Any) -> CandidateSet:
     ask, recaller = Ask(question, project="p", limit=1, **options), memory.recaller
     with memory.store.read() as reader:
         index = recaller._indexes.get(reader, find_scopes(reader, "p")[0])
-        query = recaller._prepare(reader, ask, question, frozenset(), [])
+        query = recaller._prepare(
+            reader, ask, question, speakers=frozenset(), aside=False, warnings=[]
+        )
         return recaller._collect(reader, index, ask, query)
 
 

@@ -18,7 +18,7 @@ from doxa.app import Memory
 from doxa.base.errors import CorruptError
 from doxa.models import Embedder, FailingEmbedder, HashEmbedder
 from doxa.recall.filters import find_scopes
-from doxa.recall.lanes.meaning import _load
+from doxa.recall.lanes.meaning import _compared, read_parts
 from doxa.store import FIELDS_FROM, INDEXED_PARTS
 from tests.fixtures_shared import opened
 
@@ -407,10 +407,13 @@ def test_the_parts_of_many_memories_are_read_as_those_of_each(tmp_path: Path) ->
         with memory.store.read() as reader:
             project = memory.recaller._indexes.get(reader, find_scopes(reader, "")[0])
             rows = np.arange(project.count, dtype=np.int64)
-            together = _load(reader, project, rows, vector=vector, centre=None)
+            read = read_parts(reader, project, rows)
+            together = _compared(read, rows, vector=vector, centre=None)
             parts = reader.rows("SELECT part FROM vector")
             for row in rows:
-                alone = _load(reader, project, rows[row : row + 1], vector=vector, centre=None)
+                one = rows[row : row + 1]
+                read = read_parts(reader, project, one)
+                alone = _compared(read, one, vector=vector, centre=None)
                 for held, own in zip(together, alone, strict=True):
                     np.testing.assert_allclose(held[row], own[0], rtol=1e-5)
     kinds = {

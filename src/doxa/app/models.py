@@ -485,6 +485,7 @@ class _Asking:
         self.name = embedder.name
         self.dimensions = embedder.dimensions
         self.tokens_max = embedder.tokens_max
+        self.local = embedder.local
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """The vectors of questions."""

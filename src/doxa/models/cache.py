@@ -51,6 +51,10 @@ class CachedEmbedder:
     def tokens_max(self) -> int:
         return self.inner.tokens_max
 
+    @property
+    def local(self) -> bool:
+        return bool(getattr(self.inner, "local", False))
+
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Implement `Embedder.embed`."""
         return self._embed(texts, asking=False)

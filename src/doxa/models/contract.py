@@ -58,6 +58,18 @@ class Embedder(Protocol):
         ...
 
 
+class LocalEmbedder(Embedder, Protocol):
+    """An embedder that computes in this process and lets other threads run meanwhile.
+
+    Optional: recall then goes on with the words of a question while another thread embeds it.
+    """
+
+    @property
+    def local(self) -> bool:
+        """Whether that is so; False for an embedder without it."""
+        ...
+
+
 class QuestionEmbedder(Embedder, Protocol):
     """An embedder that embeds questions and passages differently, as models do that were trained
     with a prefix for each.

@@ -150,6 +150,7 @@ class MiniLmEmbedder:
     name = NAME
     dimensions = DIMENSIONS
     tokens_max = TOKENS_MAX
+    local = True
 
     def __init__(self, *, session: GraphRun, tokenizer: Tokenizer) -> None:
         self._session = session

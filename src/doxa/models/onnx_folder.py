@@ -209,6 +209,7 @@ class OnnxEmbedder:
         self.tokens_max = files.tokens_max
         self.dimensions = self._vector(files.settings.query_prefix + _PROBE, None).shape[0]
         self.name = f"onnx-{files.digest}-{self.dimensions}"
+        self.local = True
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Implement `Embedder.embed`."""

@@ -23,34 +23,53 @@ from doxa.recall.indexes.project_index import ProjectIndex, believed
 from doxa.recall.indexes.vector_index import Near
 from doxa.recall.lanes import entities, graph, time
 from doxa.recall.lanes.calibration import Calibration
-from doxa.recall.lanes.meaning import Common, cosines_of, without_centre
+from doxa.recall.lanes.meaning import Common, Part, cosines_of, read_parts, without_centre
 from doxa.recall.lanes.noise import Noise
 from doxa.recall.lanes.phrases import phrase_postings
 from doxa.recall.lanes.time import TimeRange
 from doxa.recall.lanes.words import Coverage, read_postings
+from doxa.recall.meanwhile import Meanwhile
 from doxa.recall.question import Question
 from doxa.store import TRUSTS, UNTRUSTED, Reader, wrong_length
 
 Floats = NDArray[np.float32]
 Rows = NDArray[np.int64]
+_LARGE = 8_192  # entries: to wake another thread takes a tenth of the time of scanning so many
 _UNTRUSTED, _VERIFIED = TRUSTS.index(UNTRUSTED), TRUSTS.index("verified")
+
+
+class Embedded(NamedTuple):
+    """The vector of a question (None: no meaning) and the noise of its language (None: not known);
+    the warning of a model that failed."""
+
+    vector: Floats | None = None
+    noise: Noise | None = None
+    warning: str = ""
 
 
 class PreparedQuery(NamedTuple):
     """A question as the lanes take it: the request that it quotes (empty: none), its index terms
-    with their words, its quoted phrases, its vector (None: no meaning), the tokens of the speakers
-    and places and the times that it names, the lanes in use, and the noise of its language (None:
-    not known)."""
+    with their words, its quoted phrases, its vector, which may still be in the making, the tokens
+    of the speakers and places and the times that it names, the lanes in use, and whether another
+    thread may do some of the work (`aside`)."""
 
     question: Question
     request: str
     terms: dict[str, str]
     phrases: list[tuple[str, ...]]
-    vector: Floats | None
+    embedded: Meanwhile[Embedded]
     speakers: frozenset[int]
     times: tuple[TimeRange, ...]
     lanes: frozenset[str]
-    noise: Noise | None = None
+    aside: bool = False
+
+    @property
+    def vector(self) -> Floats | None:
+        return self.embedded.get().vector
+
+    @property
+    def noise(self) -> Noise | None:
+        return self.embedded.get().noise
 
 
 class CandidateSet:
@@ -78,27 +97,38 @@ class CandidateSet:
         trusted = eligible.allowed & (project["trust"] > _UNTRUSTED)
         self.trusted = int(np.count_nonzero(trusted))
         self.faded = eligible.faded
-        self.postings = read_postings(reader, project.scope, query.terms, eligible=population.mask)
-        self.postings += phrase_postings(reader, project, query.phrases, self.postings)
         self.calibration = calibration
         self._eligible = eligible
-        self._coverage = Coverage(project, self.postings, population)
         self._centre = calibration.centre if query.question.statement else None
         self._near = Near(self.rows, 0.0, 0.0)
-        self._add(reader, self._named(wanted))
-
-    def _named(self, wanted: int) -> Rows:
-        """The best rows by words and by meaning, and of those in a time that the question names."""
-        allowed = self._eligible.allowed
-        by_meaning = max(constants.CANDIDATES_BY_MEANING, 2 * wanted)
+        self._read = self.rows, list[Part]()
+        self._by_meaning = max(constants.CANDIDATES_BY_MEANING, 2 * wanted)
+        scanned = Meanwhile(lambda: self._scan(self._by_meaning, eligible.allowed))
+        if aside := query.aside and "meaning" in query.lanes and is_large(project):
+            scanned.begin()
+        self.postings = read_postings(reader, project.scope, query.terms, eligible=population.mask)
+        self.postings += phrase_postings(reader, project, query.phrases, self.postings)
+        self._coverage = Coverage(project, self.postings, population)
         by_words = max(constants.CANDIDATES_BY_WORDS, wanted)
-        self._near = self._scan(by_meaning, allowed)
-        found = [self._near.rows, self._coverage.best(allowed, by_words)]
+        best = self._coverage.best(eligible.allowed, by_words)
+        if aside:
+            self._read = best, read_parts(reader, project, best)
+        self._near = scanned.get()
+        self._add(reader, self._named(best, by_words))
+
+    def _named(self, best: Rows, by_words: int) -> Rows:
+        """The best rows by words, which are given, and by meaning, and of those in a time that the
+        question names."""
+        allowed = self._eligible.allowed
+        found = [self._near.rows, best]
         trust = self.project["trust"]
         planted = trust[np.concatenate(found)] == _UNTRUSTED
         if 2 * np.count_nonzero(planted) > len(planted):  # they take the places of others
             trusted = allowed & (trust > _UNTRUSTED)
-            found += [self._scan(by_meaning, trusted).rows, self._coverage.best(trusted, by_words)]
+            found += [
+                self._scan(self._by_meaning, trusted).rows,
+                self._coverage.best(trusted, by_words),
+            ]
         verified = np.flatnonzero(allowed & (trust == _VERIFIED))
         if len(verified) > constants.VERIFIED_HITS:
             most, within = constants.VERIFIED_HITS, np.zeros(len(allowed), dtype=bool)
@@ -140,7 +170,7 @@ class CandidateSet:
         cosine, vector = np.full(len(rows), np.nan, dtype=np.float32), self._direction
         if vector is not None and len(rows):
             cosine, fields = cosines_of(
-                reader,
+                self._parts(reader, rows),
                 project,
                 rows,
                 vector=vector,
@@ -168,6 +198,12 @@ class CandidateSet:
             name: np.concatenate((self.lanes[name], values))[order] if self.lanes else values
             for name, values in new.items()
         }
+
+    def _parts(self, reader: Reader, rows: Rows) -> list[Part]:
+        """The stored vectors of these rows, of which some may have been read already."""
+        known, read = self._read
+        self._read = self.rows[:0], []
+        return read + read_parts(reader, self.project, np.setdiff1d(rows, known))
 
     def _common(self) -> Common:
         """What all memories share, counting CENTRE_WEIGHT that share nothing: of a few memories
@@ -220,6 +256,11 @@ class CandidateSet:
         """The mean cosine of the question with the memories of the project, as the index estimates
         it; None without vectors."""
         return None if self._direction is None else self._near.mean
+
+
+def is_large(project: ProjectIndex) -> bool:
+    """Whether the vectors of a project are so many that another thread may well scan them."""
+    return project.vector_index.count >= _LARGE
 
 
 def collect(

@@ -15,6 +15,7 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -25,7 +26,14 @@ from doxa.models.contract import Completer, Embedder, Reranker
 from doxa.recall import constants
 from doxa.recall.answerability import Signals, level_of, score_of, signals_of
 from doxa.recall.budget import fit_budget
-from doxa.recall.candidates import CandidateSet, PreparedQuery, collect, scale_of
+from doxa.recall.candidates import (
+    CandidateSet,
+    Embedded,
+    PreparedQuery,
+    collect,
+    is_large,
+    scale_of,
+)
 from doxa.recall.diversity import deduplicate_sources, diversify, filter_siblings
 from doxa.recall.expansion import expand_query
 from doxa.recall.filters import (
@@ -42,10 +50,11 @@ from doxa.recall.lane_names import LANES
 from doxa.recall.lanes.calibration import Calibrations
 from doxa.recall.lanes.meaning import with_request
 from doxa.recall.lanes.names import extract_names
-from doxa.recall.lanes.noise import Noise, Noises
+from doxa.recall.lanes.noise import Noises
 from doxa.recall.lanes.phrases import phrases_of
 from doxa.recall.lanes.time import named_times
 from doxa.recall.lanes.words import asked_terms
+from doxa.recall.meanwhile import Meanwhile
 from doxa.recall.question import read_question
 from doxa.recall.ranking import (
     append_deeper,
@@ -125,6 +134,7 @@ class Recaller:
         # held while the arrays of an index are read: a question in another thread must not resize
         # them meanwhile
         self._lock = threading.Lock()
+        self._asking: set[int] = set()  # the threads that search now
 
     def recall(self, ask: Ask, *, context: Mapping[str, Any] | None = None) -> Recall:
         """Return the best hits for a question, within its filters and budget. Raises InputError,
@@ -136,10 +146,14 @@ class Recaller:
         if ask.reword != "none":
             text = read_question(ask.text).text
             expansions = expand_query(text, ask.reword, self._model, warnings)
-        with self._store.read() as reader:
-            if ask.as_of is not None:
-                require_believed(reader, ask.as_of)
-            found = self._search(reader, ask, expansions, warnings)
+        self._asking.add(threading.get_ident())
+        try:
+            with self._store.read() as reader:
+                if ask.as_of is not None:
+                    require_believed(reader, ask.as_of)
+                found = self._search(reader, ask, expansions, warnings)
+        finally:
+            self._asking.discard(threading.get_ident())
         reranker = self._reranker() if ask.rerank in ("dedicated", "auto") else None
         hits = apply_reranker(found.hits, ask.text, reranker, ask.rerank, warnings)
         if reranker is not None:
@@ -188,17 +202,23 @@ class Recaller:
             expansions = [
                 extract_names(reader, projects, text, places=places)[0] for text in expansions
             ]
-        query = self._prepare(reader, ask, plain, speakers, warnings)
-        others = [self._prepare(reader, ask, text, speakers, warnings) for text in expansions]
+        # several questions need every processor anyway
+        aside = len(self._asking) == 1 and any(map(is_large, projects))
+        prepare = partial(
+            self._prepare, reader, ask, speakers=speakers, aside=aside, warnings=warnings
+        )
+        query = prepare(plain)
+        others = [prepare(text) for text in expansions]
         with self._lock:
             pending = sum(project.pending for project in projects)
             sets, ranked = self._rank(reader, projects, ask, [query, *others], wanted=0)
         aliases = questions_by_alias(ranked, plain)[: constants.ALIASES_MAX]
         if aliases:
-            others += [self._prepare(reader, ask, text, speakers, warnings) for text in aliases]
+            others += [prepare(text) for text in aliases]
         with self._lock:
             if aliases:
                 sets, ranked = self._rank(reader, projects, ask, [query, *others], wanted=0)
+            warnings += [said for one in (query, *others) if (said := one.embedded.get().warning)]
             ranked = put_echoes_last(ranked, ask.text)
             if hits_to_read(ask) > constants.RANKED_HITS:
                 wanted = hits_to_read(ask)
@@ -282,14 +302,20 @@ class Recaller:
             return hits
 
     def _prepare(
-        self, reader: Reader, ask: Ask, text: str, speakers: frozenset[int], warnings: list[str]
+        self,
+        reader: Reader,
+        ask: Ask,
+        text: str,
+        *,
+        speakers: frozenset[int],
+        aside: bool,
+        warnings: list[str],
     ) -> PreparedQuery:
         question = read_question(text)
         request = quoted_request(question.text)
-        vector, noise = self._vector(reader, question.text, ask, warnings=warnings)
-        if request and vector is not None:
-            asked, _ = self._vector(reader, request, ask, warnings=warnings)
-            vector = vector if asked is None else with_request(vector, asked)
+        embedded = self._embedded(
+            reader, question.text, request, ask, aside=aside, warnings=warnings
+        )
         terms = asked_terms(question.text) if "words" in ask.lanes else {}
         times = named_times(question.text, reader.now) if "time" in ask.lanes else ()
         phrases = phrases_of(question.text) if terms else []
@@ -298,39 +324,62 @@ class Recaller:
             request,
             terms,
             phrases,
-            vector,
+            embedded,
             speakers,
             times,
             frozenset(ask.lanes),
-            noise,
+            aside,
         )
 
-    def _vector(
-        self, reader: Reader, text: str, ask: Ask, *, warnings: list[str]
-    ) -> tuple[Floats | None, Noise | None]:
-        """The vector of a question and the noise of its language."""
-        if "meaning" not in ask.lanes:
-            return None, None
-        embedder, warning = self._embedder(reader.embedder_name(), reader.embedder_next())
-        if warning:
-            warnings.append(warning)
+    def _embedded(
+        self,
+        reader: Reader,
+        text: str,
+        request: str,
+        ask: Ask,
+        *,
+        aside: bool,
+        warnings: list[str],
+    ) -> Meanwhile[Embedded]:
+        """The vector of a question, of which a request that it quotes is half, and the noise of its
+        language: made by another thread while this one goes on if the model runs in this process,
+        otherwise at once."""
+        embedder = None
+        if "meaning" in ask.lanes:
+            embedder, warning = self._embedder(reader.embedder_name(), reader.embedder_next())
+            if warning:
+                warnings.append(warning)
         if embedder is None:
-            return None, None
+            return Meanwhile(Embedded)
+        made = Meanwhile(partial(self._embed, embedder, text, request))
+        known = (embedder.name, text) in self._vectors
+        if aside and not known and getattr(embedder, "local", False):
+            made.begin()
+        else:
+            made.get()
+        return made
+
+    def _embed(self, embedder: Embedder, text: str, request: str) -> Embedded:
+        vector, noise, warning = None, None, ""
+        try:
+            vector = self._vector(embedder, text)
+            noise = self._noises.of(embedder, text, vector)
+            if request:
+                vector = with_request(vector, self._vector(embedder, request))
+        except ModelError as error:
+            warning = f"Meaning search failed, this answer is by words alone: {error.message}"
+        return Embedded(vector, noise, warning)
+
+    def _vector(self, embedder: Embedder, text: str) -> Floats:
         key = embedder.name, text
         known = self._vectors.get(key)
         if known is not None:
-            return known, self._noises.of(embedder, text, known)
-        try:
-            vector: Floats = embedder.embed([text])[0]
-        except ModelError as error:
-            warnings.append(
-                f"Meaning search failed, this answer is by words alone: {error.message}"
-            )
-            return None, None
+            return known
+        vector: Floats = embedder.embed([text])[0]
         self._vectors[key] = vector
         if len(self._vectors) > _QUERY_CACHE:
             self._vectors.popitem(last=False)
-        return vector, self._noises.of(embedder, text, vector)
+        return vector
 
     def _collect(
         self,

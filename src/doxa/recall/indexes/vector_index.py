@@ -33,7 +33,7 @@ from doxa.store import (
 )
 
 _CAPACITY_MIN = 256
-_CHUNK = 32_768  # rows whose intermediate results stay in the processor's cache
+_CHUNK = 98_304  # rows whose intermediate results stay in the cache of a processor
 _FEW_OF = 16  # one of so many is few enough to be copied
 _GUESSED_FROM, _GUESSED_MIN = 16_384, 32  # entries, and places among them
 

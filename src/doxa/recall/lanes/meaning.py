@@ -43,6 +43,7 @@ _TOGETHER = "entities"  # the field whose entries are one text
 Floats = NDArray[np.float32]
 Rows = NDArray[np.int64]
 Mask = NDArray[np.bool_]
+Part = tuple[Any, ...]  # the row, the number of the part, and its vector as it is stored
 
 
 class Vectors(NamedTuple):
@@ -114,7 +115,7 @@ def passage_cosine(whole: Floats, best: Floats, *, count: Floats, spread: float)
 
 
 def cosines_of(
-    reader: Reader,
+    parts: list[Part],
     project: ProjectIndex,
     rows: Rows,
     *,
@@ -125,11 +126,12 @@ def cosines_of(
     common: Common,
     believed: Mask,
 ) -> tuple[Floats, Rows]:
-    """Return the cosine of each row with the question, nan where a row has no vector; and the part
-    of the best field, 0 where no field decides. `spread` is that of the question's cosines, and
-    `common` what all vectors share, which is neither lent nor counted as similarity. Neighbours
-    lend the vectors that the index holds, whether or not they are among the rows."""
-    held = _load(reader, project, rows, vector=vector, centre=centre)
+    """Return the cosine of each row, whose stored `parts` are given, with the question, nan where a
+    row has no vector; and the part of the best field, 0 where no field decides. `spread` is that of
+    the question's cosines, and `common` what all vectors share, which is neither lent nor counted
+    as similarity. Neighbours lend the vectors that the index holds, whether or not they are among
+    the rows."""
+    held = _compared(parts, rows, vector=vector, centre=centre)
     own = passage_cosine(held.whole, held.passage, count=held.passages, spread=spread)
     near = borrowed_share(project["length"][rows], constants.NEIGHBOUR_LENGTH_MEANING)
     total, square = own - common.question, np.ones(len(rows), dtype=np.float32)
@@ -145,8 +147,8 @@ def cosines_of(
         lent /= np.maximum(np.linalg.norm(lent, axis=1, keepdims=True), np.float32(1e-6))
     lent = without_centre(centre, lent)
     cosines = row_products(lent, vector)
-    parts = ((previous, constants.PREVIOUS), (following, constants.NEXT_MEANING))
-    for other, part in parts if len(known) else ():
+    lending = ((previous, constants.PREVIOUS), (following, constants.NEXT_MEANING))
+    for other, part in lending if len(known) else ():
         place = np.minimum(np.searchsorted(known, other), len(known) - 1)
         linked = (known[place] == other) & believed[np.maximum(other, 0)]
         weight = np.where(linked, part * near, 0).astype(np.float32)
@@ -161,15 +163,17 @@ def cosines_of(
     return np.where(by_field, field, value).astype(np.float32), np.where(by_field, held.part, 0)
 
 
-def _load(
-    reader: Reader, project: ProjectIndex, rows: Rows, *, vector: Floats, centre: Floats | None
-) -> Vectors:
-    """Read all parts of these rows from the store."""
-    read = reader.rows(
+def read_parts(reader: Reader, project: ProjectIndex, rows: Rows) -> list[Part]:
+    """Read all vectors of these rows from the store."""
+    return reader.rows(
         "SELECT v.doc, v.part, v.data FROM carray(?) f"
         f" CROSS JOIN vector v ON v.id BETWEEN f.value AND f.value + {PARTS - 1}",
         (int64_array(vector_id(project.scope, rows).tolist()),),
     )
+
+
+def _compared(parts: list[Part], rows: Rows, *, vector: Floats, centre: Floats | None) -> Vectors:
+    """Compare all parts of these rows with the question."""
     size = len(rows)
     held = Vectors(
         np.full(size, np.nan, dtype=np.float32),
@@ -180,9 +184,9 @@ def _load(
         np.full(size, -1, dtype=np.float32),
         np.zeros(size, dtype=np.int64),
     )
-    if not read:
+    if not parts:
         return held
-    docs, numbers, packed = zip(*read, strict=True)
+    docs, numbers, packed = zip(*parts, strict=True)
     part = np.array(numbers, dtype=np.int64)
     of_sentence = part >= INDEXED_PARTS
     data = unpack_vectors(list(compress(packed, (~of_sentence).tolist())), len(vector))

@@ -1,0 +1,295 @@
+"""What another thread does while a question goes on: the same answers, with it or without."""
+
+from __future__ import annotations
+
+import contextvars
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from doxa import Memory
+from doxa.base.errors import ModelError
+from doxa.models import HashEmbedder
+from doxa.recall import candidates, meanwhile
+from doxa.recall.meanwhile import Meanwhile
+from tests.fixtures_shared import opened
+
+_LARGE = 40
+_WORDS = (
+    "boat harbour paint winter storm market bread oven garden rose fence neighbour letter train"
+    " ticket museum violin lesson summer lake tent river bridge lantern"
+).split()
+_QUESTIONS = (
+    "What about the boat in winter?",
+    "Who plays the violin?",
+    "bread and oven",
+    "When did Ana paint the fence?",
+    "We had a lovely summer at the lake and I miss it so much.",
+    "boat lantern museum",
+    "zzzz",
+)
+
+
+class WatchedEmbedder(HashEmbedder):
+    """Notes which threads embed."""
+
+    def __init__(self, *, local: bool) -> None:
+        super().__init__(dimensions=384)
+        self.local = local
+        self.threads: list[str] = []
+        self.fails = False
+
+    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        self.threads.append(threading.current_thread().name)
+        if self.fails:
+            raise ModelError("It fails.", next_step="Nothing.", model=self.name)
+        return super().embed(texts)
+
+
+@pytest.fixture
+def large(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Few vectors count as many, on however many processors."""
+    monkeypatch.setattr(candidates, "_LARGE", _LARGE)
+    monkeypatch.setattr(meanwhile, "processors", lambda: 2)
+
+
+@pytest.fixture
+def begun(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Meanwhile[object]]]:
+    """What is begun, and whether the other thread made it is seen: nobody else has the time."""
+    noted: list[Meanwhile[object]] = []
+    begin = Meanwhile.begin
+
+    def waited(self: Meanwhile[object]) -> None:
+        begin(self)
+        noted.append(self)
+        meanwhile._other(os.getpid()).submit(int).result()
+
+    monkeypatch.setattr(Meanwhile, "begin", waited)
+    yield noted
+
+
+def filled(path: Path, embedder: HashEmbedder, count: int = 4 * _LARGE) -> Memory:
+    rng = np.random.default_rng(7)
+    memory = opened(path, embedder=embedder)
+    for number in range(count):
+        said = " ".join(rng.choice(_WORDS, size=int(rng.integers(3, 14))))
+        memory.ingest([{"speaker": "Ana", "text": f"{said}. It was number {number}."}])
+    memory.embed()
+    return memory
+
+
+def asked_all(memory: Memory) -> list[object]:
+    found: list[object] = []
+    for question in _QUESTIONS:
+        for options in ({}, {"strict": True}, {"limit": 100}, {"lanes": ("words",)}):
+            answer = memory.recall(question, **options)  # type: ignore[arg-type]
+            found.append((answer.hits, answer.mode, answer.answerable_score, answer.warnings))
+    return found
+
+
+@pytest.mark.usefixtures("large")
+@pytest.mark.parametrize("exact_max", [100_000, 0])
+def test_answers_are_the_same_whoever_scans(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    exact_max: int,
+    begun: list[Meanwhile[object]],
+) -> None:
+    monkeypatch.setattr("doxa.recall.constants.EXACT_VECTORS_MAX", exact_max)
+    path = tmp_path / "memory.db"
+    with filled(path, WatchedEmbedder(local=True)) as memory:
+        aside = asked_all(memory)
+    assert len(begun) > len(_QUESTIONS)
+    noted = len(begun)
+    monkeypatch.setattr(candidates, "_LARGE", 10**9)
+    with opened(path, embedder=WatchedEmbedder(local=True)) as memory:
+        alone = asked_all(memory)
+    assert len(begun) == noted
+    assert aside == alone
+
+
+@pytest.mark.usefixtures("large", "begun")
+def test_a_model_of_this_process_runs_in_the_other_thread(tmp_path: Path) -> None:
+    embedder = WatchedEmbedder(local=True)
+    with filled(tmp_path / "memory.db", embedder) as memory:
+        embedder.threads.clear()
+        memory.recall("What about the boat in winter?")
+        assert embedder.threads
+        assert {name.startswith("doxa-recall") for name in embedder.threads} == {True}
+
+
+@pytest.mark.usefixtures("begun")
+@pytest.mark.parametrize("why", ["elsewhere", "small", "one processor"])
+def test_a_model_runs_in_the_thread_that_asks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, why: str
+) -> None:
+    monkeypatch.setattr(meanwhile, "processors", lambda: 1 if why == "one processor" else 2)
+    if why != "small":
+        monkeypatch.setattr(candidates, "_LARGE", _LARGE)
+    embedder = WatchedEmbedder(local=why != "elsewhere")
+    with filled(tmp_path / "memory.db", embedder) as memory:
+        embedder.threads.clear()
+        memory.recall("What about the boat in winter?")
+        assert set(embedder.threads) == {threading.current_thread().name}
+
+
+@pytest.mark.usefixtures("large")
+def test_two_questions_at_once_do_their_own_work(
+    tmp_path: Path, begun: list[Meanwhile[object]]
+) -> None:
+    with filled(tmp_path / "memory.db", WatchedEmbedder(local=True)) as memory:
+        memory.recall("bread")
+        del begun[:]
+        memory.recaller._asking.add(-1)  # a thread that searches
+        other = memory.recall("What about the boat in winter?")
+        assert begun == []
+        memory.recaller._asking.discard(-1)
+        assert memory.recaller._asking == set()
+        assert memory.recall("What about the boat in winter?").hits == other.hits
+        assert begun
+
+
+@pytest.mark.usefixtures("large", "begun")
+def test_a_model_that_fails_is_one_warning(tmp_path: Path) -> None:
+    embedder = WatchedEmbedder(local=True)
+    with filled(tmp_path / "memory.db", embedder) as memory:
+        embedder.fails = True
+        answer = memory.recall("bread and oven")
+        assert answer.mode == "fulltext"
+        assert answer.hits
+        assert answer.warnings == (
+            "Meaning search failed, this answer is by words alone: It fails.",
+        )
+        embedder.fails = False
+        assert memory.recall("bread and oven").mode == "hybrid"
+
+
+def test_a_request_that_fails_leaves_the_meaning_of_the_question(tmp_path: Path) -> None:
+    class OnlyLong(WatchedEmbedder):
+        def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+            self.fails = any(text.startswith("My usual") for text in texts)
+            return super().embed(texts)
+
+    question = "Ana got in after dark. She said to the car: 'My usual light, please.'"
+    with filled(tmp_path / "memory.db", OnlyLong(local=True), 10) as memory:
+        answer = memory.recall(question)
+        assert answer.mode == "hybrid"
+        assert [said for said in answer.warnings if "It fails." in said] != []
+
+
+def test_it_is_made_once_by_whoever_comes_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(meanwhile, "processors", lambda: 2)
+    made: list[str] = []
+    start = threading.Barrier(5)
+
+    def make() -> int:
+        made.append(threading.current_thread().name)
+        return len(made)
+
+    for _ in range(50):
+        made.clear()
+        value = Meanwhile(make)
+
+        def get(value: Meanwhile[int] = value) -> int:
+            start.wait()
+            return value.get()
+
+        with ThreadPoolExecutor(4) as pool:
+            found = [pool.submit(get) for _ in range(4)]
+            start.wait()
+            value.begin()
+            assert [one.result() for one in found] == [1] * 4
+        assert len(made) == 1
+
+
+def test_nobody_waits_for_a_thread_that_is_busy(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(meanwhile, "processors", lambda: 2)
+    gate, reached = threading.Event(), threading.Event()
+
+    def long() -> str:
+        reached.set()
+        assert gate.wait(30)
+        return "long"
+
+    first = Meanwhile(long)
+    first.begin()
+    assert reached.wait(30)
+    second = Meanwhile(lambda: threading.current_thread().name)
+    second.begin()
+    assert second.get() == threading.current_thread().name
+    gate.set()
+    assert first.get() == "long"
+
+
+def test_an_error_is_raised_each_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(meanwhile, "processors", lambda: 2)
+    tried: list[None] = []
+
+    def make() -> None:
+        tried.append(None)
+        raise ModelError("It fails.", next_step="Nothing.")
+
+    value = Meanwhile(make)
+    value.begin()
+    for _ in range(2):
+        with pytest.raises(ModelError, match="It fails"):
+            value.get()
+    assert len(tried) == 1
+
+
+def test_the_other_thread_has_the_context_of_the_one_that_asks(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(meanwhile, "processors", lambda: 2)
+    purpose: contextvars.ContextVar[str] = contextvars.ContextVar("purpose", default="none")
+    purpose.set("recall")
+    value = Meanwhile(lambda: (threading.current_thread().name, purpose.get()))
+    value.begin()
+    meanwhile._other(os.getpid()).submit(int).result()
+    name, seen = value.get()
+    assert name.startswith("doxa-recall")
+    assert seen == "recall"
+
+
+_FORKED = """
+import os
+from doxa.recall import meanwhile
+from doxa.recall.meanwhile import Meanwhile
+meanwhile.processors = lambda: 2
+one = Meanwhile(os.getpid)
+one.begin()
+assert one.get() == os.getpid()
+child = os.fork()
+if not child:
+    two = Meanwhile(os.getpid)
+    two.begin()
+    meanwhile._other(os.getpid()).submit(int).result(30)
+    os._exit(0 if two.get() == os.getpid() else 1)
+assert os.waitpid(child, 0)[1] == 0
+import atexit
+@atexit.register
+def late():
+    three = Meanwhile(lambda: "late")
+    three.begin()
+    print(three.get())
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
+def test_a_fork_and_an_interpreter_that_ends_do_without() -> None:
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", _FORKED],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert (done.returncode, done.stdout) == (0, "late\n"), done.stderr
