@@ -43,7 +43,8 @@ class Meanwhile(Generic[_Made]):
 
     def get(self) -> _Made:
         """Return the value; waits for the other thread if it is at it."""
-        self._run()
+        if self._make is not None:
+            self._run()
         if self._error is not None:
             raise self._error
         return self._made

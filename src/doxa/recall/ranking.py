@@ -236,26 +236,24 @@ def _token(reader: Reader, text: str) -> int:
 
 def _ranked(candidates: list[CandidateSet], scores: Floats, count: int) -> list[Ranked]:
     """The best `count` candidates with the values of their lanes."""
-    owner, row = _owners(candidates)
     chosen = _chosen(candidates, scores, count)
     fields = np.concatenate([one.fields for one in candidates])
-    lanes = {
-        name: np.concatenate([one.lanes[name] for one in candidates])[chosen].tolist()
-        for name in LANES
-    }
+    columns = [np.concatenate([one.lanes[name] for one in candidates]) for name in LANES]
+    values = [
+        [None if math.isnan(value) else value for value in column[chosen].tolist()]
+        for column in columns
+    ]
+    kept = (found[chosen].tolist() for found in (*_owners(candidates), scores, fields))
     return [
         Ranked(
-            candidates[owner[i]].project,
-            int(row[i]),
-            float(scores[i]),
-            {
-                name: None if math.isnan(values[place]) else values[place]
-                for name, values in lanes.items()
-            },
-            candidates[owner[i]].postings,
-            field=int(fields[i]),
+            candidates[owner].project,
+            row,
+            score,
+            dict(zip(LANES, lanes, strict=True)),
+            candidates[owner].postings,
+            field=field,
         )
-        for place, i in enumerate(chosen.tolist())
+        for owner, row, score, field, *lanes in zip(*kept, *values, strict=True)
     ]
 
 

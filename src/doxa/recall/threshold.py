@@ -50,9 +50,10 @@ def weigh(
             if item.project is one.project and item.lanes["meaning"] is not None
         ]
         if places:
+            noise = one.query.noise
             meaning = _deviations([ranked[place] for place in places], one, scale)
             for place, value in zip(places, meaning.tolist(), strict=True):
-                own = value + _other_evidence(ranked[place], one.query.noise)
+                own = value + _other_evidence(ranked[place], noise)
                 weighed[place] = ranked[place]._replace(evidence=own)
     return weighed
 
@@ -76,14 +77,14 @@ def _deviations(items: list[Ranked], candidates: CandidateSet, scale: Scale) -> 
 
 
 def _other_evidence(item: Ranked, noise: Noise | None) -> float:
-    lane = {name: value or 0.0 for name, value in item.lanes.items()}
+    lane = item.lanes
     familiar = noise is None or noise.familiar
     words = constants.STRICT_WORDS if familiar else constants.STRICT_WORDS_UNFAMILIAR
     return (
-        words * lane["words"]
-        + constants.STRICT_ENTITIES * lane["entities"]
-        + constants.STRICT_TIME * lane["time"]
-        + constants.STRICT_LINK * lane["graph"]
+        words * (lane["words"] or 0.0)
+        + constants.STRICT_ENTITIES * (lane["entities"] or 0.0)
+        + constants.STRICT_TIME * (lane["time"] or 0.0)
+        + constants.STRICT_LINK * (lane["graph"] or 0.0)
     )
 
 
