@@ -180,6 +180,20 @@ def test_a_later_run_is_one_statement(store: Store, text: str) -> None:
         assert len(statements(store, lambda: session.run(text, used).records())) == 1
 
 
+def test_parameters_that_it_does_not_use_change_nothing(store: Store) -> None:
+    more = {"a": 1, "vector": [0.5, 1], "map": {"x": None}, "b": "é"}
+    with GraphSession(store, QueryEngine(), OPERATOR) as session:
+        for _ in range(2):
+            wanted = session.run(STATEMENTS[0], {"a": 1}).records()
+        assert wanted
+        found = statements(store, lambda: session.run(STATEMENTS[0], more).records())
+        assert len(found) == 1
+        assert session.run(STATEMENTS[0], more).records() == wanted
+        for refused in (object(), 2**63, ["\ud800"], {1: 2}):
+            with pytest.raises(InputError, match="other"):
+                session.run(STATEMENTS[0], {"a": 1, "other": refused})
+
+
 def test_a_transaction_that_reads_runs_one_statement_for_each(store: Store) -> None:
     with GraphSession(store, QueryEngine(), OPERATOR) as session:
         session.begin(read_only=True)
@@ -257,7 +271,7 @@ def test_policies_hide_and_count_as_they_do_in_the_general_way(
             )
         world.run(
             "CREATE PROMOTION POLICY used FOR (n:Episode) APPLY { ON ACCESS { SET n.uses ="
-            " coalesce(n.uses, 0) + 1 } }"
+            " coalesce(n.uses, 0) + 1 SET n.by = coalesce($who, 'nobody') } }"
         )
         world.run("CREATE INDEX FOR (n:Episode) ON (n.i)")
         for number in range(6):
@@ -268,17 +282,20 @@ def test_policies_hide_and_count_as_they_do_in_the_general_way(
             " (a)-[:NEXT]->(b)"
         )
         told_of = []
-        for _ in range(4):
+        for who in ({}, {"who": "ana", "_session": "s"}, {}, {"who": "bo"}):
             for text in texts:
-                told_of += [world.run(text, {"a": number}) for number in range(6)]
+                told_of += [world.run(text, {"a": number, **who}) for number in range(6)]
             world.later(days=4)
-        world.memory.flush()
+            world.memory.flush()
+            by = "MATCH (n:Episode) RETURN n.i AS i, policy(n).by"
+            told_of.append(world.run(f"{by} ORDER BY i"))
         told_of.append(
             world.run("MATCH (n:Episode) RETURN n.i AS i, policy(n).accessCount AS c ORDER BY i")
         )
         told_of.append(
             world.run("MATCH (n:Episode) RETURN n.i AS i, policy(n).traversalCount AS c ORDER BY i")
         )
+        assert all(f"'policy(n).by': '{name}'" in str(told_of) for name in ("ana", "bo"))
         answers.append(told_of)
         world.memory.close()
     assert answers[0] == answers[1]

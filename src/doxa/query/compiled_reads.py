@@ -6,13 +6,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from doxa.query.core.access_log import record_of_columns
+from doxa.query.core.access_log import named_parameters
 from doxa.query.core.deadline import Deadline
 from doxa.query.core.row import Row
 from doxa.query.engine import Plan, QueryEngine
 from doxa.query.plan.compiled_read import CompiledRead, Given
 from doxa.query.result import GraphResult
-from doxa.store import Interrupted, Reader, Store
+from doxa.store import AccessRecord, Interrupted, Reader, Store
 from doxa.store.declared import Declared
 from doxa.store.file.engine import closed
 from doxa.store.reader import few_rows
@@ -26,6 +26,7 @@ class CompiledReads:
     ) -> None:
         self.store, self.engine = store, engine
         self._identity_parameters = identity_parameters
+        self._identity_named: tuple[frozenset[str], dict[str, Any]] = frozenset(), {}
 
     def run(
         self,
@@ -109,11 +110,20 @@ class CompiledReads:
         """Return the rows, and note for policies which elements they are of."""
         rows = one.rows(found)
         if rows and one.projection is not None:
-            names = one.declared.evaluator.parameters
-            parameters = {**params, **self._identity_parameters} if names else {}
-            columns = one.projection.ids(list(zip(*found, strict=True)))
-            self.store.note(record_of_columns(now, parameters, names, (columns,)))
+            named = self._named(params, one.declared.evaluator.parameters)
+            ids = one.projection.ids_of_rows(found)
+            self.store.note(AccessRecord(now, named, (), (), (ids,)))
         return rows
+
+    def _named(self, params: Mapping[str, Any], names: frozenset[str]) -> dict[str, Any]:
+        """Return the parameters that policies name: most often those of the identity alone."""
+        if not names.isdisjoint(params):
+            return named_parameters({**params, **self._identity_parameters}, names)
+        known, named = self._identity_named
+        if known is not names:
+            named = named_parameters(self._identity_parameters, names)
+            self._identity_named = names, named
+        return named
 
     def tracking_plan(self, plan: Plan, declared: Declared) -> Plan:
         """Return the plan that records accesses if a policy may use them, and decay is not off."""

@@ -204,7 +204,10 @@ class GraphSession:
         noted: OpenTransaction,
     ) -> GraphResult:
         plan = self.engine.prepare(text, deadline.tick)
-        compared = None if plan.read is None or self._is_timed else plan.read.given(params)
+        read = None if self._is_timed else plan.read
+        compared = None if read is None else read.given(params)
+        if read is not None and compared is not None and len(params) != read.used:
+            convert_parameters(params)  # refuses what Cypher lacks, used or not
         if compared is None:
             params = self._given(params)
         try:

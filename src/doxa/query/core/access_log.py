@@ -152,7 +152,7 @@ class AccessLog:
             return
         noted = AccessRecord(
             reader.now,
-            _named(self._parameters, self._names),
+            named_parameters(self._parameters, self._names),
             (array("q", returned),) if returned else (),
             (array("q", traversed),) if traversed else (),
             columns,
@@ -169,17 +169,7 @@ class AccessLog:
         self._note(noted)
 
 
-def record_of_columns(
-    now: int,
-    parameters: Mapping[str, Any],
-    names: frozenset[str],
-    columns: Sequence[tuple[IdColumns, Sequence[Sequence[int]]]],
-) -> AccessRecord:
-    """Return the record of rows that only these ids are of."""
-    return AccessRecord(now, _named(parameters, names), columns=columns)
-
-
-def _named(parameters: Mapping[str, Any], names: frozenset[str]) -> dict[str, Any]:
+def named_parameters(parameters: Mapping[str, Any], names: frozenset[str]) -> dict[str, Any]:
     """Return the parameters that policies name."""
     if names.isdisjoint(parameters):
         return {}

@@ -65,6 +65,10 @@ class ScanProjection(NamedTuple):
         """Return the ids in columns of SQL, and what they mean."""
         return self.meant, [columns[at] for at in self.id_columns]
 
+    def ids_of_rows(self, rows: Sequence[tuple[Any, ...]]) -> tuple[IdColumns, list[list[Any]]]:
+        """Return the same of rows of SQL."""
+        return self.meant, [[row[at] for row in rows] for at in self.id_columns]
+
 
 class PatternScanStep:
     """Run the statement of a pattern for each row and append the result."""

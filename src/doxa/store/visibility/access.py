@@ -202,8 +202,15 @@ class AccessRecord(NamedTuple):
 
     @property
     def size(self) -> int:
-        columns = [ids for _, ids in self.columns]
-        return sum(map(len, chain(self.returned, self.walked, *columns)))
+        found = 0  # added one by one: most records hold one or two groups or columns
+        for ids in self.returned:
+            found += len(ids)
+        for ids in self.walked:
+            found += len(ids)
+        for _, columns in self.columns:
+            for ids in columns:
+                found += len(ids)
+        return found
 
     def resolved(
         self, ends_of: Callable[[Collection[int]], Mapping[int, tuple[int, int]]]
