@@ -26,6 +26,9 @@ def compile_provenance(origin: Provenance, layout: Layout) -> Evaluate | int:
     if origin.certain and len(slots) == 1:
         return slots[0]
     bare = frozenset(layout[name] for name in origin.names if is_internal(name) and name in layout)
+    if len(slots) == 1 and not bare:
+        (only,) = slots
+        return lambda row, run: value if type(value := row[only]) in HIDING else None
     return lambda row, run: ProvenanceValues(
         [value for slot in slots if type(value := row[slot]) in HIDING or slot in bare]
     )
