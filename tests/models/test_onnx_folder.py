@@ -162,7 +162,9 @@ def test_the_mean_of_the_tokens_with_the_inputs_that_the_graph_asks_for(
 
 
 def test_the_first_token(tmp_path: Path) -> None:
-    (vector,) = load_onnx_embedder(write_embedder(tmp_path, pooling="cls")).embed(["one text"])
+    embedder = load_onnx_embedder(write_embedder(tmp_path, pooling="cls"))
+    assert embedder.local is True
+    (vector,) = embedder.embed(["one text"])
     assert vector == pytest.approx(unit(TABLE[ID["[CLS]"]]), abs=1e-6)
 
 

@@ -11,6 +11,7 @@ import pytest
 
 import doxa
 from doxa.base.clock import FakeClock
+from doxa.store import AccessRecord, IdColumns
 
 Counts = tuple[dict[int, int], dict[int, int]]  # of nodes, of relationships
 QUERIES: tuple[tuple[str, Counts, Counts], ...] = (  # text, returned, passed through
@@ -231,3 +232,9 @@ def test_recall_and_get_count(tmp_path: Path) -> None:
             "MATCH (x:Exchange {kref: $k}) RETURN policy(x).accessCount AS c", {"k": hit.kref}
         ).single()
         assert found == 3 + (memory.recent(limit=1)[0].kref == hit.kref)
+
+
+def test_the_size_of_a_record_counts_all_groups_and_columns() -> None:
+    columns = ((IdColumns((0,), (1,), ()), ((4, 5), (6, 7))),)
+    assert AccessRecord(1, {}, ((1, 2),), ((3,), (8, 9)), columns).size == 9
+    assert AccessRecord(1, {}).size == 0

@@ -3,6 +3,7 @@ session, next to changes of the catalogue by others, under policies; and it cost
 
 from __future__ import annotations
 
+import datetime
 import threading
 import time
 import tracemalloc
@@ -11,12 +12,14 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from doxa.base.clock import FakeClock
 from doxa.base.errors import InputError
+from doxa.base.temporal_python import from_python
 from doxa.cypher.errors import QueryError
 from doxa.query.engine import QueryEngine
 from doxa.query.plan.compiled_read import CompilableRead
@@ -299,6 +302,59 @@ def test_policies_hide_and_count_as_they_do_in_the_general_way(
         answers.append(told_of)
         world.memory.close()
     assert answers[0] == answers[1]
+
+
+@pytest.mark.parametrize("compiled", [True, False])
+def test_policies_know_the_parameters_as_values_of_cypher(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, compiled: bool
+) -> None:
+    if not compiled:
+        monkeypatch.setattr(CompilableRead, "given", lambda self, params: None)
+    world = World(tmp_path / "g.db")
+    world.run(EPISODES)
+    world.run(
+        "CREATE PROMOTION POLICY used FOR (n:Episode) APPLY { ON ACCESS { SET n.by = $who"
+        " SET n.within = $_session } }"
+    )
+    world.run("CREATE INDEX FOR (n:Episode) ON (n.i)")
+    world.run("CREATE (:Episode {i: 1, text: 'x'})")
+    read, noted = "MATCH (n:Episode {i: $a}) RETURN n.text", "MATCH (n:Episode) RETURN policy(n).by"
+    changed = ["a"]
+    for value, wanted in (
+        (datetime.date(2026, 1, 2), from_python(datetime.date(2026, 1, 2))),
+        (np.float32(0.5), 0.5),
+        (np.array([1, 2]), [1, 2]),
+        (changed, ["a"]),
+        ("text", "text"),
+    ):
+        for _ in range(2):
+            assert world.run(read, {"a": 1, "who": value, "_session": "not mine"}, session="mine")
+        changed.append("b")
+        world.memory.flush()
+        changed.pop()
+        assert world.one(noted) == wanted
+        assert world.one("MATCH (n:Episode) RETURN policy(n).within") == "mine"
+    world.memory.close()
+
+
+def test_a_session_notes_what_policies_name_now(tmp_path: Path) -> None:
+    world = World(tmp_path / "g.db")
+    world.run(EPISODES)
+    world.run("CREATE INDEX FOR (n:Episode) ON (n.i)")
+    world.run("CREATE (:Episode {i: 1, text: 'x'})")
+    read = "MATCH (n:Episode {i: $a}) RETURN n.text"
+    session = world.memory.session(role="operator", context={"room": "attic"})
+    with session.graph() as graph:
+        for _ in range(3):
+            graph.run(read, {"a": 1}).records()
+        world.run(
+            "CREATE PROMOTION POLICY used FOR (n:Episode) APPLY { ON ACCESS { SET n.by = $_room } }"
+        )
+        for _ in range(3):
+            graph.run(read, {"a": 1}).records()
+    world.memory.flush()
+    assert world.one("MATCH (n:Episode) RETURN policy(n).by") == "attic"
+    world.memory.close()
 
 
 def test_a_bound_session_reads_its_projects_alone(tmp_path: Path) -> None:

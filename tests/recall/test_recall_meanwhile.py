@@ -7,9 +7,11 @@ import os
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -17,8 +19,10 @@ from numpy.typing import NDArray
 
 from doxa import Memory
 from doxa.base.errors import ModelError
-from doxa.models import HashEmbedder
+from doxa.models import Embedder, HashEmbedder
+from doxa.models.cache import CachedEmbedder
 from doxa.recall import candidates, meanwhile
+from doxa.recall.indexes.vector_index import VectorIndex
 from doxa.recall.meanwhile import Meanwhile
 from tests.fixtures_shared import opened
 
@@ -46,9 +50,11 @@ class WatchedEmbedder(HashEmbedder):
         self.local = local
         self.threads: list[str] = []
         self.fails = False
+        self.takes_s = 0.0
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
         self.threads.append(threading.current_thread().name)
+        time.sleep(self.takes_s)
         if self.fails:
             raise ModelError("It fails.", next_step="Nothing.", model=self.name)
         return super().embed(texts)
@@ -80,9 +86,11 @@ def filled(path: Path, embedder: HashEmbedder, count: int = 4 * _LARGE) -> Memor
     rng = np.random.default_rng(7)
     memory = opened(path, embedder=embedder)
     for number in range(count):
-        said = " ".join(rng.choice(_WORDS, size=int(rng.integers(3, 14))))
+        words = 400 if number % 20 == 0 else int(rng.integers(3, 14))  # some have passages
+        said = " ".join(rng.choice(_WORDS, size=words))
         memory.ingest([{"speaker": "Ana", "text": f"{said}. It was number {number}."}])
     memory.embed()
+    memory.recall("a first question, which shows that the model is brief")
     return memory
 
 
@@ -141,6 +149,107 @@ def test_a_model_runs_in_the_thread_that_asks(
         assert set(embedder.threads) == {threading.current_thread().name}
 
 
+@pytest.mark.usefixtures("large", "begun")
+def test_a_slow_model_runs_before_a_lock_is_taken(tmp_path: Path) -> None:
+    embedder = WatchedEmbedder(local=True)
+    with filled(tmp_path / "memory.db", embedder) as memory:
+        locked: list[bool] = []
+        embed = embedder.embed
+
+        def watched(texts: Sequence[str]) -> NDArray[np.float32]:
+            locked.append(memory.recaller._lock.locked())
+            return embed(texts)
+
+        embedder.embed = watched  # type: ignore[method-assign]
+        embedder.takes_s = 0.05
+        for number in range(3):
+            memory.recall(f"boat number {number}")
+        embedder.takes_s = 0.0
+        memory.recall("bread number 1")
+        here = threading.current_thread().name
+        # the first of the slow ones came as a surprise, and the first brief one too
+        assert [name == here for name in embedder.threads[-4:]] == [False, True, True, True]
+        assert locked[1:] == [False] * 3
+        memory.recall("bread number 2")
+        assert embedder.threads[-1] != here
+
+
+@pytest.mark.usefixtures("large")
+def test_nothing_is_scanned_any_more_after_an_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scans: list[bool] = []
+    nearest, scanning = VectorIndex.nearest, threading.Event()
+
+    def slow(self: VectorIndex, *given: Any, **options: Any) -> Any:
+        scans.append(True)
+        scanning.set()
+        time.sleep(0.1)
+        found = nearest(self, *given, **options)
+        scans.append(False)
+        return found
+
+    def broken(*given: Any, **options: Any) -> Any:
+        assert scanning.wait(30)
+        raise KeyboardInterrupt
+
+    with filled(tmp_path / "memory.db", WatchedEmbedder(local=True)) as memory:
+        wanted = memory.recall("bread and oven").hits
+        monkeypatch.setattr(VectorIndex, "nearest", slow)
+        monkeypatch.setattr(candidates, "read_postings", broken)
+        with pytest.raises(KeyboardInterrupt):
+            memory.recall("bread and oven")
+        assert scans == [True, False]
+        monkeypatch.undo()
+        assert memory.recaller._asking == set()
+        assert not memory.recaller._lock.locked()
+        assert memory.recall("bread and oven").hits == wanted
+
+
+def test_what_is_dropped_is_not_begun(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(meanwhile, "processors", lambda: 2)
+    gate, made = threading.Event(), list[str]()
+    first = Meanwhile(lambda: gate.wait(30))
+    first.begin()
+    second = Meanwhile(lambda: made.append("second"))
+    second.begin()
+    second.drop()
+    gate.set()
+    assert first.get()
+    meanwhile._other(os.getpid()).submit(int).result()
+    assert made == []
+    with pytest.raises(RuntimeError, match="dropped"):
+        second.get()
+    first.drop()
+    assert first.get()
+
+
+def test_without_a_model_no_vector_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, large: None, begun: list[Meanwhile[object]]
+) -> None:
+    path = tmp_path / "memory.db"
+    with filled(path, WatchedEmbedder(local=True)):
+        pass
+    read: list[object] = []
+    monkeypatch.setattr(candidates, "read_parts", lambda *given: read.append(given) or [])
+    del begun[:]
+    with opened(path, embedder=None) as memory:
+        assert memory.recall("bread and oven").mode == "fulltext"
+    failing = WatchedEmbedder(local=True)
+    failing.fails = True
+    with opened(path, embedder=failing) as memory:
+        for _ in range(2):
+            assert memory.recall("bread and oven").mode == "fulltext"
+    assert read == []
+    assert begun == []
+
+
+def test_models_of_files_are_local(minilm: Embedder) -> None:
+    assert getattr(minilm, "local", False) is True
+    assert CachedEmbedder(minilm).local is True
+    assert CachedEmbedder(HashEmbedder()).local is False
+
+
 @pytest.mark.usefixtures("large")
 def test_two_questions_at_once_do_their_own_work(
     tmp_path: Path, begun: list[Meanwhile[object]]
@@ -192,6 +301,7 @@ def test_it_is_made_once_by_whoever_comes_first(monkeypatch: pytest.MonkeyPatch)
 
     def make() -> int:
         made.append(threading.current_thread().name)
+        time.sleep(0.002)
         return len(made)
 
     for _ in range(50):
@@ -229,18 +339,22 @@ def test_nobody_waits_for_a_thread_that_is_busy(monkeypatch: pytest.MonkeyPatch)
     assert first.get() == "long"
 
 
-def test_an_error_is_raised_each_time(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("kind", [ValueError, KeyboardInterrupt])
+def test_an_error_is_raised_each_time(
+    monkeypatch: pytest.MonkeyPatch, kind: type[BaseException]
+) -> None:
     monkeypatch.setattr(meanwhile, "processors", lambda: 2)
     tried: list[None] = []
 
     def make() -> None:
         tried.append(None)
-        raise ModelError("It fails.", next_step="Nothing.")
+        raise kind("It fails.")
 
     value = Meanwhile(make)
     value.begin()
+    meanwhile._other(os.getpid()).submit(int).result()
     for _ in range(2):
-        with pytest.raises(ModelError, match="It fails"):
+        with pytest.raises(kind, match="It fails"):
             value.get()
     assert len(tried) == 1
 
@@ -260,7 +374,7 @@ def test_the_other_thread_has_the_context_of_the_one_that_asks(
 
 
 _FORKED = """
-import os
+import os, threading
 from doxa.recall import meanwhile
 from doxa.recall.meanwhile import Meanwhile
 meanwhile.processors = lambda: 2
@@ -269,10 +383,11 @@ one.begin()
 assert one.get() == os.getpid()
 child = os.fork()
 if not child:
-    two = Meanwhile(os.getpid)
+    two = Meanwhile(lambda: (os.getpid(), threading.current_thread().name))
     two.begin()
     meanwhile._other(os.getpid()).submit(int).result(30)
-    os._exit(0 if two.get() == os.getpid() else 1)
+    number, name = two.get()
+    os._exit(0 if number == os.getpid() and name.startswith("doxa-recall") else 1)
 assert os.waitpid(child, 0)[1] == 0
 import atexit
 @atexit.register

@@ -317,6 +317,7 @@ PUBLIC = {
         "Embedder",
         "FailingEmbedder",
         "HashEmbedder",
+        "LocalEmbedder",
         "Message",
         "OverlapReranker",
         "QuestionEmbedder",

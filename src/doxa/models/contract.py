@@ -59,9 +59,11 @@ class Embedder(Protocol):
 
 
 class LocalEmbedder(Embedder, Protocol):
-    """An embedder that computes in this process and lets other threads run meanwhile.
+    """An embedder that computes in this process, lets other threads run meanwhile, and uses no
+    memory.
 
-    Optional: recall then goes on with the words of a question while another thread embeds it.
+    Optional: recall may embed a question in a thread of its own while it holds a lock, so `embed`
+    must not ask the memory, nor wait for a thread that does.
     """
 
     @property

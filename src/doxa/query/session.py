@@ -55,6 +55,10 @@ from doxa.store.retention.horizon import require_kept, retained
 _WHO = ("_session", "_agent", "_tenant", "_source")  # null unless set in the context
 
 
+class _GivenParameters(dict[str, Any]):
+    """Parameters as values of Cypher, with those of the identity."""
+
+
 class GraphSession:
     """Statements under one identity. Use it from one thread at a time; any thread may call
     `cancel`."""
@@ -206,9 +210,7 @@ class GraphSession:
         plan = self.engine.prepare(text, deadline.tick)
         read = None if self._is_timed else plan.read
         compared = None if read is None else read.given(params)
-        if read is not None and compared is not None and len(params) != read.used:
-            convert_parameters(params)  # refuses what Cypher lacks, used or not
-        if compared is None:
+        if read is None or compared is None or len(params) != read.parameters_used:
             params = self._given(params)
         try:
             if self._explicit:
@@ -235,7 +237,9 @@ class GraphSession:
 
     def _given(self, params: Mapping[str, Any]) -> dict[str, Any]:
         """Return the parameters as values of Cypher; those of the identity take precedence."""
-        return {**convert_parameters(params), **self._identity_parameters}
+        if type(params) is _GivenParameters:
+            return params
+        return _GivenParameters(convert_parameters(params) | self._identity_parameters)
 
     def _notices(self, plan: Plan) -> list[Notification]:
         """Find notifications after the rows are consumed, so that names which the statement created

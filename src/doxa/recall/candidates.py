@@ -51,7 +51,7 @@ class PreparedQuery(NamedTuple):
     """A question as the lanes take it: the request that it quotes (empty: none), its index terms
     with their words, its quoted phrases, its vector, which may still be in the making, the tokens
     of the speakers and places and the times that it names, the lanes in use, and whether another
-    thread may do some of the work (`aside`)."""
+    thread may scan (`aside`): then there is a vector, or will be."""
 
     question: Question
     request: str
@@ -101,20 +101,23 @@ class CandidateSet:
         self._eligible = eligible
         self._centre = calibration.centre if query.question.statement else None
         self._near = Near(self.rows, 0.0, 0.0)
-        self._read = self.rows, list[Part]()
         self._by_meaning = max(constants.CANDIDATES_BY_MEANING, 2 * wanted)
         scanned = Meanwhile(lambda: self._scan(self._by_meaning, eligible.allowed))
-        if aside := query.aside and "meaning" in query.lanes and is_large(project):
-            scanned.begin()
-        self.postings = read_postings(reader, project.scope, query.terms, eligible=population.mask)
-        self.postings += phrase_postings(reader, project, query.phrases, self.postings)
-        self._coverage = Coverage(project, self.postings, population)
-        by_words = max(constants.CANDIDATES_BY_WORDS, wanted)
-        best = self._coverage.best(eligible.allowed, by_words)
-        if aside:
-            self._read = best, read_parts(reader, project, best)
-        self._near = scanned.get()
-        self._add(reader, self._named(best, by_words))
+        aside = query.aside and is_large(project) and scanned.begin()
+        by_words, read = max(constants.CANDIDATES_BY_WORDS, wanted), list[Part]()
+        try:
+            mask = population.mask
+            self.postings = read_postings(reader, project.scope, query.terms, eligible=mask)
+            self.postings += phrase_postings(reader, project, query.phrases, self.postings)
+            self._coverage = Coverage(project, self.postings, population)
+            best = self._coverage.best(eligible.allowed, by_words)
+            if aside:
+                read = read_parts(reader, project, best)
+            self._near = scanned.get()
+        finally:
+            scanned.drop()  # an index is scanned while its lock is held
+        rows = self._named(best, by_words)
+        self._add(reader, rows, read=read, unread=np.setdiff1d(rows, best) if aside else rows)
 
     def _named(self, best: Rows, by_words: int) -> Rows:
         """The best rows by words, which are given, and by meaning, and of those in a time that the
@@ -162,15 +165,19 @@ class CandidateSet:
             raise wrong_length(len(shift), len(vector), of="numbers")
         return near._replace(mean=near.mean + float(shift @ vector))
 
-    def _add(self, reader: Reader, rows: Rows) -> None:
-        """Add these rows as candidates, with the values of every lane."""
+    def _add(
+        self, reader: Reader, rows: Rows, *, read: Sequence[Part] = (), unread: Rows | None = None
+    ) -> None:
+        """Add these rows as candidates, with the values of every lane. `read` are the vectors of
+        all but those `unread` (None: of none)."""
         project, query, on = self.project, self.query, self.query.lanes
         fields = np.zeros(len(rows), dtype=np.int64)
         zero = np.zeros(len(rows), dtype=np.float32)
         cosine, vector = np.full(len(rows), np.nan, dtype=np.float32), self._direction
         if vector is not None and len(rows):
+            parts = read_parts(reader, project, rows if unread is None else unread)
             cosine, fields = cosines_of(
-                self._parts(reader, rows),
+                sorted([*read, *parts]) if read else parts,  # as if they had been read together
                 project,
                 rows,
                 vector=vector,
@@ -198,12 +205,6 @@ class CandidateSet:
             name: np.concatenate((self.lanes[name], values))[order] if self.lanes else values
             for name, values in new.items()
         }
-
-    def _parts(self, reader: Reader, rows: Rows) -> list[Part]:
-        """The stored vectors of these rows, of which some may have been read already."""
-        known, read = self._read
-        self._read = self.rows[:0], []
-        return read + read_parts(reader, self.project, np.setdiff1d(rows, known))
 
     def _common(self) -> Common:
         """What all memories share, counting CENTRE_WEIGHT that share nothing: of a few memories

@@ -13,6 +13,7 @@ lane and no part in a statistic, and every hit is read again from the store on t
 from __future__ import annotations
 
 import threading
+import time
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -83,6 +84,7 @@ from doxa.store import TRUSTS, UNTRUSTED, Reader, Store
 from doxa.store.retention.horizon import require_believed
 
 _QUERY_CACHE = 256  # vectors of recent questions
+_BRIEF_S = 0.005  # for so long another question may wait for the model of this one
 _FILTERS = (
     "project",
     "space",
@@ -135,6 +137,7 @@ class Recaller:
         # them meanwhile
         self._lock = threading.Lock()
         self._asking: set[int] = set()  # the threads that search now
+        self._brief: set[str] = set()  # the embedders that took at most _BRIEF_S for a question
 
     def recall(self, ask: Ask, *, context: Mapping[str, Any] | None = None) -> Recall:
         """Return the best hits for a question, within its filters and budget. Raises InputError,
@@ -313,7 +316,7 @@ class Recaller:
     ) -> PreparedQuery:
         question = read_question(text)
         request = quoted_request(question.text)
-        embedded = self._embedded(
+        embedded, aside = self._embedded(
             reader, question.text, request, ask, aside=aside, warnings=warnings
         )
         terms = asked_terms(question.text) if "words" in ask.lanes else {}
@@ -340,24 +343,32 @@ class Recaller:
         *,
         aside: bool,
         warnings: list[str],
-    ) -> Meanwhile[Embedded]:
+    ) -> tuple[Meanwhile[Embedded], bool]:
         """The vector of a question, of which a request that it quotes is half, and the noise of its
-        language: made by another thread while this one goes on if the model runs in this process,
-        otherwise at once."""
+        language; and whether there is a vector that another thread may compare, if one may.
+
+        The vector is made at once, before a lock is taken; by another thread, while this one goes
+        on and holds the lock, only if the model is known to be brief."""
         embedder = None
         if "meaning" in ask.lanes:
             embedder, warning = self._embedder(reader.embedder_name(), reader.embedder_next())
             if warning:
                 warnings.append(warning)
         if embedder is None:
-            return Meanwhile(Embedded)
+            return Meanwhile(Embedded), False
         made = Meanwhile(partial(self._embed, embedder, text, request))
-        known = (embedder.name, text) in self._vectors
-        if aside and not known and getattr(embedder, "local", False):
-            made.begin()
-        else:
-            made.get()
-        return made
+        if aside and self._is_brief(embedder, text) and made.begin():
+            return made, True
+        return made, aside and made.get().vector is not None
+
+    def _is_brief(self, embedder: Embedder, text: str) -> bool:
+        """Whether it is about to compute in this process, and took a few milliseconds before."""
+        return (
+            embedder.name in self._brief
+            and getattr(embedder, "local", False)
+            and (embedder.name, text) not in self._vectors
+            and self._noises.is_measured(embedder, text)
+        )
 
     def _embed(self, embedder: Embedder, text: str, request: str) -> Embedded:
         vector, noise, warning = None, None, ""
@@ -375,7 +386,10 @@ class Recaller:
         known = self._vectors.get(key)
         if known is not None:
             return known
+        began = time.monotonic()
         vector: Floats = embedder.embed([text])[0]
+        took = time.monotonic() - began
+        (self._brief.add if took <= _BRIEF_S else self._brief.discard)(embedder.name)
         self._vectors[key] = vector
         if len(self._vectors) > _QUERY_CACHE:
             self._vectors.popitem(last=False)

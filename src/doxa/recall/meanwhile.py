@@ -3,8 +3,8 @@
 Of a recall in a large project most time goes to libraries that let other threads run: the model,
 the scan of the vector index, SQLite. A process has one other thread for that, and nobody waits for
 it to begin: what it has not begun when the value is needed is made by the thread that needs it. So
-a process that is busy, or that may use one processor only, does the same work in the same threads
-as if there were none.
+a process that is busy does the same work as if there were no other thread. It ends with the
+process, and what it is at then is waited for.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ import contextvars
 import os
 import threading
 from collections.abc import Callable
-from contextlib import suppress
 from functools import cache
 from typing import TYPE_CHECKING, Generic, TypeVar
 
@@ -35,11 +34,17 @@ class Meanwhile(Generic[_Made]):
         self._error: BaseException | None = None
         self._lock = threading.Lock()
 
-    def begin(self) -> None:
-        """Let the other thread make it, in the context of this one."""
-        if processors() > 1:
-            with suppress(RuntimeError):  # the interpreter ends, or the system gives no thread
-                _other(os.getpid()).submit(contextvars.copy_context().run, self._run)
+    def begin(self) -> bool:
+        """Let the other thread make it, in the context of this one. Returns False if there is none:
+        this thread may use one processor only, or no thread can be started."""
+        if processors() < 2:
+            return False
+        try:
+            _other(os.getpid()).submit(contextvars.copy_context().run, self._run)
+        except RuntimeError:  # the interpreter ends, or the system gives no thread
+            _other.cache_clear()
+            return False
+        return True
 
     def get(self) -> _Made:
         """Return the value; waits for the other thread if it is at it."""
@@ -48,6 +53,13 @@ class Meanwhile(Generic[_Made]):
         if self._error is not None:
             raise self._error
         return self._made
+
+    def drop(self) -> None:
+        """Make sure that the other thread is not at it any more, nor begins it. What was made
+        stays."""
+        with self._lock:
+            if self._make is not None:
+                self._make, self._error = None, RuntimeError("a value that was dropped is needed")
 
     def _run(self) -> None:
         with self._lock:

@@ -99,15 +99,13 @@ class CompilableRead:
         constants = [getattr(test.value, "value", None) for test in tests]
         self._values = list(zip(names, constants, strict=True))
         self._only = names[0] if len(tests) == 1 else None
-        self.used = len({name for name in names if name is not None})  # how many parameters
+        self.parameters_used = len({name for name in names if name is not None})
         self._made: dict[Types, CompiledRead] = {}
 
     def given(self, params: Mapping[str, Any]) -> Given | None:
         """Return the types and values of the tests; None if a parameter is missing, or is of
         another type than numbers, truth values and texts. What other parameters hold is not looked
         at."""
-        if len(params) < self.used:
-            return None
         if self._only is not None:
             value = params.get(self._only, _NONE)
             return (type(value), [value]) if _is_plain(value) else None

@@ -19,7 +19,7 @@ script comes; what the local model makes of them is shipped (`noise_minilm.npz`,
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from hashlib import blake2b
 from pathlib import Path
 from typing import NamedTuple
@@ -117,10 +117,9 @@ class Noises:
         """Return the noise of a question's language: of those that are written in its script and
         include the question, the one whose texts are nearest to each other, otherwise English.
         None for a script without texts, or if the embedder fails."""
-        scripts = _SCRIPTS[-1:] if text.isascii() else _SCRIPTS  # wide ranges take ms to compile
-        languages = next((names for letters, names in scripts if letters.search(text)), ())
+        languages = _languages_of(text)
         with self._lock:
-            missing = [name for name in languages if (embedder.name, name) not in self._held]
+            missing = self._missing(embedder, languages)
             if missing:
                 self._measure(embedder, missing)
             found = [self._held[embedder.name, name] for name in languages]
@@ -135,6 +134,14 @@ class Noises:
         return noise._replace(
             familiar=noise.mean < english.mean + constants.NOISE_FAMILIAR * english.spread
         )
+
+    def is_measured(self, embedder: Embedder, text: str) -> bool:
+        """Return whether `of` measures nothing for this question."""
+        with self._lock:
+            return not self._missing(embedder, _languages_of(text))
+
+    def _missing(self, embedder: Embedder, languages: Sequence[str]) -> list[str]:
+        return [name for name in languages if (embedder.name, name) not in self._held]
 
     def _measure(self, embedder: Embedder, languages: list[str]) -> None:
         """Embed all texts of these languages in two calls, unless they are shipped."""
@@ -159,3 +166,9 @@ class Noises:
                 questions[start[0] : end[0]], statements[start[1] : end[1]]
             )
             start = end
+
+
+def _languages_of(text: str) -> Sequence[str]:
+    """The languages of a text's script, of which there are texts."""
+    scripts = _SCRIPTS[-1:] if text.isascii() else _SCRIPTS  # wide ranges take ms to compile
+    return next((names for letters, names in scripts if letters.search(text)), ())
