@@ -21,7 +21,7 @@ from doxa import Memory
 from doxa.base.errors import ModelError
 from doxa.models import Embedder, HashEmbedder
 from doxa.models.cache import CachedEmbedder
-from doxa.recall import candidates, meanwhile
+from doxa.recall import candidates, engine, meanwhile
 from doxa.recall.indexes.vector_index import VectorIndex
 from doxa.recall.meanwhile import Meanwhile
 from tests.fixtures_shared import opened
@@ -62,7 +62,8 @@ class WatchedEmbedder(HashEmbedder):
 
 @pytest.fixture
 def large(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Few vectors count as many, on however many processors."""
+    """Few vectors count as many, on however many processors, and half a second as brief."""
+    monkeypatch.setattr(engine, "_BRIEF_S", 0.5)
     monkeypatch.setattr(candidates, "_LARGE", _LARGE)
     monkeypatch.setattr(meanwhile, "processors", lambda: 2)
 
@@ -73,10 +74,12 @@ def begun(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Meanwhile[object]]]:
     noted: list[Meanwhile[object]] = []
     begin = Meanwhile.begin
 
-    def waited(self: Meanwhile[object]) -> None:
-        begin(self)
+    def waited(self: Meanwhile[object]) -> bool:
+        if not begin(self):
+            return False
         noted.append(self)
         meanwhile._other(os.getpid()).submit(int).result()
+        return True
 
     monkeypatch.setattr(Meanwhile, "begin", waited)
     yield noted
@@ -92,6 +95,19 @@ def filled(path: Path, embedder: HashEmbedder, count: int = 4 * _LARGE) -> Memor
     memory.embed()
     memory.recall("a first question, which shows that the model is brief")
     return memory
+
+
+def watch_lock(embedder: WatchedEmbedder, memory: Memory) -> list[bool]:
+    """Note whether recall holds its lock when the model begins."""
+    locked: list[bool] = []
+    embed = embedder.embed
+
+    def watched(texts: Sequence[str]) -> NDArray[np.float32]:
+        locked.append(memory.recaller._lock.locked())
+        return embed(texts)
+
+    embedder.embed = watched  # type: ignore[method-assign]
+    return locked
 
 
 def asked_all(memory: Memory) -> list[object]:
@@ -139,29 +155,25 @@ def test_a_model_of_this_process_runs_in_the_other_thread(tmp_path: Path) -> Non
 def test_a_model_runs_in_the_thread_that_asks(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, why: str
 ) -> None:
+    monkeypatch.setattr(engine, "_BRIEF_S", 0.5)
     monkeypatch.setattr(meanwhile, "processors", lambda: 1 if why == "one processor" else 2)
     if why != "small":
         monkeypatch.setattr(candidates, "_LARGE", _LARGE)
     embedder = WatchedEmbedder(local=why != "elsewhere")
     with filled(tmp_path / "memory.db", embedder) as memory:
+        locked = watch_lock(embedder, memory)
         embedder.threads.clear()
         memory.recall("What about the boat in winter?")
         assert set(embedder.threads) == {threading.current_thread().name}
+        assert locked == [False]
 
 
 @pytest.mark.usefixtures("large", "begun")
 def test_a_slow_model_runs_before_a_lock_is_taken(tmp_path: Path) -> None:
     embedder = WatchedEmbedder(local=True)
     with filled(tmp_path / "memory.db", embedder) as memory:
-        locked: list[bool] = []
-        embed = embedder.embed
-
-        def watched(texts: Sequence[str]) -> NDArray[np.float32]:
-            locked.append(memory.recaller._lock.locked())
-            return embed(texts)
-
-        embedder.embed = watched  # type: ignore[method-assign]
-        embedder.takes_s = 0.05
+        locked = watch_lock(embedder, memory)
+        embedder.takes_s = 0.6
         for number in range(3):
             memory.recall(f"boat number {number}")
         embedder.takes_s = 0.0
@@ -172,6 +184,32 @@ def test_a_slow_model_runs_before_a_lock_is_taken(tmp_path: Path) -> None:
         assert locked[1:] == [False] * 3
         memory.recall("bread number 2")
         assert embedder.threads[-1] != here
+
+
+@pytest.mark.usefixtures("large", "begun")
+def test_the_noise_of_another_language_is_measured_before_a_lock_is_taken(tmp_path: Path) -> None:
+    embedder = WatchedEmbedder(local=True)
+    with filled(tmp_path / "memory.db", embedder) as memory:
+        here = threading.current_thread().name
+        embedder.threads.clear()
+        memory.recall("Где лодка зимой?")
+        assert len(embedder.threads) == 3  # the question, and two calls for the texts
+        assert set(embedder.threads) == {here}
+        memory.recall("Где хлеб и печь?")
+        assert embedder.threads[3:] != []
+        assert here not in embedder.threads[3:]
+
+
+@pytest.mark.usefixtures("large")
+def test_a_vector_that_is_known_needs_no_other_thread(
+    tmp_path: Path, begun: list[Meanwhile[object]]
+) -> None:
+    with filled(tmp_path / "memory.db", WatchedEmbedder(local=True)) as memory:
+        del begun[:]
+        for number in (2, 1, 1):  # the model and the scan; the scan
+            memory.recall("bread and oven")
+            assert len(begun) == number
+            del begun[:]
 
 
 @pytest.mark.usefixtures("large")

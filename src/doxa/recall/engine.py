@@ -359,7 +359,8 @@ class Recaller:
         made = Meanwhile(partial(self._embed, embedder, text, request))
         if aside and self._is_brief(embedder, text) and made.begin():
             return made, True
-        return made, aside and made.get().vector is not None
+        vector = made.get().vector
+        return made, aside and vector is not None
 
     def _is_brief(self, embedder: Embedder, text: str) -> bool:
         """Whether it is about to compute in this process, and took a few milliseconds before."""
