@@ -18,15 +18,18 @@ import pytest
 from numpy.typing import NDArray
 
 from doxa import Memory
+from doxa.base.clock import FakeClock
 from doxa.base.errors import ModelError
 from doxa.models import Embedder, HashEmbedder
 from doxa.models.cache import CachedEmbedder
 from doxa.recall import candidates, engine, meanwhile
 from doxa.recall.indexes.vector_index import VectorIndex
+from doxa.recall.lanes.meaning import Part
 from doxa.recall.meanwhile import Meanwhile
 from tests.fixtures_shared import opened
 
 _LARGE = 40
+_NOW = 1_796_000_000 * 10**9  # recency must not change between two answers
 _WORDS = (
     "boat harbour paint winter storm market bread oven garden rose fence neighbour letter train"
     " ticket museum violin lesson summer lake tent river bridge lantern"
@@ -87,7 +90,7 @@ def begun(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Meanwhile[object]]]:
 
 def filled(path: Path, embedder: HashEmbedder, count: int = 4 * _LARGE) -> Memory:
     rng = np.random.default_rng(7)
-    memory = opened(path, embedder=embedder)
+    memory = opened(path, embedder=embedder, clock=FakeClock(_NOW))
     for number in range(count):
         words = 400 if number % 20 == 0 else int(rng.integers(3, 14))  # some have passages
         said = " ".join(rng.choice(_WORDS, size=words))
@@ -134,10 +137,34 @@ def test_answers_are_the_same_whoever_scans(
     assert len(begun) > len(_QUESTIONS)
     noted = len(begun)
     monkeypatch.setattr(candidates, "_LARGE", 10**9)
-    with opened(path, embedder=WatchedEmbedder(local=True)) as memory:
+    with opened(path, embedder=WatchedEmbedder(local=True), clock=FakeClock(_NOW)) as memory:
         alone = asked_all(memory)
     assert len(begun) == noted
     assert aside == alone
+
+
+@pytest.mark.usefixtures("large")
+def test_vectors_that_are_read_in_two_parts_are_in_the_order_of_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, begun: list[Meanwhile[object]]
+) -> None:
+    compared: list[list[Part]] = []
+    cosines_of = candidates.cosines_of
+
+    def noted(parts: list[Part], *given: Any, **options: Any) -> Any:
+        compared.append(parts)
+        return cosines_of(parts, *given, **options)
+
+    monkeypatch.setattr(candidates, "cosines_of", noted)
+    with filled(tmp_path / "memory.db", WatchedEmbedder(local=True)) as memory:
+        for question in _QUESTIONS:
+            del begun[:], compared[:]
+            memory.recall(question)
+            assert begun
+            aside = compared[:]
+            memory.recaller._asking.add(-1)  # a thread that searches
+            memory.recall(question)
+            memory.recaller._asking.discard(-1)
+            assert compared == [*aside, *aside]
 
 
 @pytest.mark.usefixtures("large", "begun")
